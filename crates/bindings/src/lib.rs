@@ -1,0 +1,1 @@
+//! The Python face of the engine: classes, errors, the detached wait loop, arrays.

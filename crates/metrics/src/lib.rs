@@ -1,0 +1,1 @@
+//! What is recorded: histograms, interval rows on one clock, totals and the append log.
