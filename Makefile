@@ -1,0 +1,84 @@
+# One verb each for a newcomer, CI and a commit hook. `make help` lists them.
+# Stamp files say what is already done, so that a second `make demo` builds nothing.
+
+VENV := .venv
+PYTHON ?= $(shell scripts/prerequisites.sh --print-python)
+BIN := $(VENV)/bin
+# Arguments for a verb: make test ARGS="-k until", make demo ARGS="--on /mnt/scratch.bin"
+ARGS ?=
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+WEB_SOURCES := web/package.json web/package-lock.json web/build.mjs $(shell find web/src -type f)
+
+INTERPRETER := $(BIN)/python
+DEPENDENCIES := $(VENV)/.dependencies
+EXTENSION := $(VENV)/.extension
+NODE_MODULES := web/node_modules/.dependencies
+PAGE := web/node_modules/.page
+
+.DELETE_ON_ERROR:
+.PHONY: help setup build demo test test-slow check bench format clean prerequisites
+
+help: ## what each verb does
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+setup: $(EXTENSION) $(PAGE) ## everything from a clean clone; the command is then .venv/bin/ssdlab
+
+build: $(EXTENSION) $(PAGE) ## compile again what changed
+
+demo: setup ## a whole quick review of a scratch file on this machine's disk, and its report
+	$(BIN)/ssdlab demo $(ARGS)
+
+test: setup ## Rust and Python tests; what this machine cannot run is skipped, visibly and counted
+	cargo test --locked --quiet
+	$(BIN)/pytest -m "not slow" $(ARGS)
+
+test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
+	cargo test --locked --quiet --release -- --include-ignored
+	$(BIN)/pytest -m slow $(ARGS)
+
+check: setup ## format, lint, types, stubs: what a commit must pass
+	cargo fmt --all --check
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/stubtest ssdlab._core --mypy-config-file pyproject.toml
+	cd web && npm run --silent check
+
+bench: setup ## figures of the engine beside a bare loop and fio at its best
+	$(BIN)/python benches/run.py $(ARGS)
+
+format: $(DEPENDENCIES) ## let rustfmt and ruff rewrite what they would complain of
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) target web/node_modules python/ssdlab/report/static python/ssdlab/_core*.so
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
+
+prerequisites:
+	@scripts/prerequisites.sh
+
+$(INTERPRETER): | prerequisites
+	$(PYTHON) -m venv $(VENV)
+
+$(DEPENDENCIES): requirements/run.lock requirements/dev.lock | prerequisites $(INTERPRETER)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
+	    -r requirements/run.lock -r requirements/dev.lock
+	@touch $@
+
+# Release, because numbers are measured with it; the profile is recorded in every result.
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(DEPENDENCIES)
+	$(BIN)/maturin develop --quiet --release --locked
+	@touch $@
+
+$(NODE_MODULES): web/package.json web/package-lock.json | prerequisites
+	cd web && npm ci --silent
+	@touch $@
+
+$(PAGE): $(WEB_SOURCES) $(NODE_MODULES)
+	cd web && npm run --silent build
+	@touch $@
