@@ -1,0 +1,268 @@
+"""The native half of ssdlab: it issues I/O and counts. Private; use the classes of ``ssdlab`` that wrap it.
+
+Times are nanoseconds as ``int``, sizes bytes as ``int``; a name says which. A *direction* is ``"read"``, ``"write"`` or ``"trim"``;
+a *kind* of latency is ``"service"`` (submit to complete) or ``"response"`` (intended start to complete). Columns are one-dimensional
+numpy arrays that own no memory of their own: they look into what Rust keeps, without a copy.
+
+Errors are those of ``ssdlab.errors``: ``UsageError`` (the workload or a parameter is wrong), ``HostError`` (this host cannot, or its resources
+ran out), ``DriveError`` (the drive or its file failed), ``Interrupted``. They carry, where known, ``errno``, ``device``, ``operation``, ``offset``, ``length``
+and, when a run had begun, ``measurement`` with what was measured until then.
+"""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+type _Direction = Literal["read", "write", "trim"]
+type _Kind = Literal["service", "response"]
+type _Columns = dict[str, NDArray[Any]]
+
+@final
+class Target:
+    """A block device or a file, opened once and held until `close`; an exclusive claim on a device lasts as long.
+
+    Raises `DriveError` with the errno (``EBUSY``: mounted or claimed; ``ENOENT``; ``EACCES``), also for what is neither.
+    Usable as a context manager.
+    """
+
+    def __new__(cls, path: str | PathLike[str], *, write: bool = False, exclusive: bool = False) -> Target: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def kind(self) -> Literal["block", "file"]: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def logical_block_bytes(self) -> int: ...
+    @property
+    def writable(self) -> bool: ...
+    @property
+    def exclusive(self) -> bool: ...
+    @property
+    def closed(self) -> bool: ...
+    def flush(self) -> None:
+        """Make written data durable, the drive's own cache included."""
+
+    def trim(self, offset: int, length: int) -> None:
+        """Discard a range of a device, or punch it out of a file."""
+
+    def close(self) -> None: ...
+    def __enter__(self) -> Target: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+@final
+class Histogram:
+    """A log-linear histogram of latencies: 64 buckets an octave, so that a quantile is off by at most 0.78 %."""
+
+    def __new__(cls) -> Histogram: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def min_ns(self) -> int | None: ...
+    @property
+    def max_ns(self) -> int | None: ...
+    @property
+    def mean_ns(self) -> float | None: ...
+    def quantile(self, q: float) -> int | None:
+        """Latency in ns that a share `q` (0 to 1) of the samples does not exceed; None when empty."""
+
+    def buckets(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """``(bucket_low_ns, count)`` of the buckets that are not empty, in rising order."""
+
+    def merge(self, other: Histogram) -> None:
+        """Add the samples of `other`."""
+
+    def to_bytes(self) -> bytes:
+        """Sparse encoding, as in the append log."""
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Histogram: ...
+
+@final
+class Cell:
+    """What one stream did in one direction during one interval."""
+
+    @property
+    def stream(self) -> str: ...
+    @property
+    def direction(self) -> _Direction: ...
+    @property
+    def ios(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def late(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def p50_ns(self) -> int | None: ...
+    @property
+    def p99_ns(self) -> int | None: ...
+    @property
+    def p999_ns(self) -> int | None: ...
+    @property
+    def max_ns(self) -> int | None: ...
+
+@final
+class Row:
+    """One closed interval on the clock of all workers. Sums are over all streams and directions; latencies are response."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def start_ns(self) -> int: ...
+    @property
+    def end_ns(self) -> int: ...
+    @property
+    def ios(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def late(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def iops(self) -> float: ...
+    @property
+    def mb_s(self) -> float: ...
+    @property
+    def in_flight_mean(self) -> float: ...
+    @property
+    def in_flight_max(self) -> int: ...
+    @property
+    def cells(self) -> list[Cell]: ...
+
+@final
+class Snapshot:
+    """How far a run is; `on_tick` gets one every 50 ms."""
+
+    @property
+    def phase(self) -> Literal["starting", "ramp", "measuring", "draining"]: ...
+    @property
+    def elapsed_ns(self) -> int: ...
+    @property
+    def ios(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def latest(self) -> Row | None:
+        """The row closed last."""
+
+@final
+class Measurement:
+    """What a run measured. Immutable."""
+
+    @property
+    def streams(self) -> list[str]: ...
+    def summary(self) -> dict[str, Any]:
+        """The totals under the keys of ``measure --json`` that are known here: all but ``drive``; ``warnings`` is empty, ``power`` None.
+
+        Beside the contract's keys: ``streams`` (the same keys for each stream, by name), ``overshoot`` {ios, bytes, ns} or None, ``workers`` (CPU
+        and run-queue time, start skew), ``batch_spans``, ``lateness_ns``, ``build``.
+        """
+
+    def rows(self, stream: str, direction: _Direction) -> _Columns:
+        """Columns with one entry per interval, the intervals without I/O included.
+
+        ``start_ns end_ns ios failed dropped late bytes in_flight_mean in_flight_max`` and, for each kind,
+        ``{kind}_p50_ns {kind}_p99_ns {kind}_p999_ns {kind}_max_ns`` (0 where the interval has no sample).
+        """
+
+    def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
+        """Latencies of one stream, or of all of them."""
+
+    @property
+    def worker_facts(self) -> dict[str, Any]:
+        """CPU and run-queue time, switches, start skew: sums over all workers."""
+
+    @property
+    def overshoot(self) -> dict[str, int] | None:
+        """``ios``, ``bytes``, ``ns`` after the row that ended the result; None when no `until` did."""
+
+    @property
+    def failures(self) -> list[dict[str, Any]]:
+        """The first failed I/Os in full: stream, op, errno, offset, length, at_ns."""
+
+    @property
+    def cursors(self) -> dict[str, list[int]]:
+        """Where each source of the sequential streams stands, to go on from in a later run."""
+
+@final
+class LogContents:
+    """What an append log holds, up to the first frame that is torn or does not match its checksum."""
+
+    @property
+    def header(self) -> dict[str, Any]: ...
+    @property
+    def torn(self) -> bool:
+        """Whether the log ends in the middle of a frame, or without its footer."""
+
+    @property
+    def footer(self) -> dict[str, Any] | None:
+        """The summary written at the regular end of a run; None when the run was killed."""
+
+    @property
+    def streams(self) -> list[str]: ...
+    def rows(self, stream: str, direction: _Direction) -> _Columns:
+        """As `Measurement.rows`."""
+
+    def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
+        """As `Measurement.histogram`; of a torn log, what the interval histograms add up to."""
+
+    def interval_histograms(self) -> _Columns:
+        """``row stream direction kind bucket_low_ns count``, one entry per bucket that is not empty; stream, direction and kind are indices."""
+
+    def ios(self) -> _Columns:
+        """``stream direction start_ns latency_ns offset length errno``, one entry per I/O, if they were logged."""
+
+def run(
+    target: Target,
+    workload_json: str,
+    *,
+    log_path: str | PathLike[str] | None = None,
+    io_log_path: str | PathLike[str] | None = None,
+    keep_interval_histograms: bool = False,
+    on_tick: Callable[[Snapshot], object] | None = None,
+    until: Callable[[Sequence[Row]], bool] | None = None,
+    header: str | None = None,
+) -> Measurement:
+    """Run a workload to its end and return what was measured; other Python threads go on meanwhile.
+
+    Every 50 ms signals are looked at, `on_tick` gets a `Snapshot`, and `until` is asked once for each newly closed row, in order, with all rows so far,
+    the newest last. The row at which it says True is the last of the result; what was done after it is counted as overshoot.
+    An exception from either, or from a signal handler, stops the run, drains what is in flight and is raised then. ``KeyboardInterrupt`` becomes
+    `Interrupted` with ``measurement``; SIGTERM and SIGHUP do the same where the program has no handler of its own for them.
+    `header` is JSON that the log begins with.
+    """
+
+def read_log(path: str | PathLike[str]) -> LogContents: ...
+def digest(workload_json: str, n: int) -> str:
+    """Digest of the first `n` I/Os and intended starts of every source, in hex: same seed, same digest."""
+
+def check_workload(workload_json: str) -> None:
+    """Raise `UsageError` unless Rust accepts the workload."""
+
+def workload_schema() -> dict[str, Any]:
+    """Names that Rust accepts: ``{"structs": {name: [field]}, "enums": {name: {variant: [field]}}}``."""
+
+def capabilities() -> dict[str, Any]:
+    """What kernel and process limits allow: io_uring and its features, locked memory, CPUs."""
+
+def calibrate(seconds: float) -> dict[str, Any]:
+    """What the tool itself costs on this host: clock read, generator, recording, an empty io_uring round trip, wake-up lateness; in ns."""
+
+def build_info() -> dict[str, str]:
+    """``version``, ``profile`` (``release`` or ``debug``), ``rustc``, ``features``."""
