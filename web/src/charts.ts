@@ -1,0 +1,24 @@
+/** ECharts with the parts that we draw with, and nothing else. */
+
+import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
+import { DataZoomComponent, GridComponent, MarkLineComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
+import { init, use } from "echarts/core";
+import { LabelLayout } from "echarts/features";
+import { CanvasRenderer } from "echarts/renderers";
+
+use([
+  BarChart,
+  CustomChart,
+  LineChart,
+  ScatterChart,
+  DataZoomComponent,
+  GridComponent,
+  MarkLineComponent,
+  ToolboxComponent,
+  TooltipComponent,
+  LabelLayout,
+  CanvasRenderer,
+]);
+
+export { init };
+export type { EChartsType } from "echarts/core";

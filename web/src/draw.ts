@@ -1,0 +1,18 @@
+/** What the page asks of every chart kind. */
+
+import type { RunStyle } from "./spec";
+import type { Theme } from "./theme";
+
+export interface Canvas {
+  runs: RunStyle[];
+  theme: Theme;
+  width: number;
+  height: number;
+}
+
+export type Option = Record<string, unknown>;
+
+/** The style of one run; a chart that names an unknown run is a fault of the page's maker, drawn plainly rather than not at all. */
+export function runStyle(canvas: Pick<Canvas, "runs">, index: number): RunStyle {
+  return canvas.runs[index] ?? { label: "", colour: 0, shape: "circle", hollow: false };
+}

@@ -1,0 +1,57 @@
+/** Numbers as people read them. The same rules stand in `ssdlab/units.py`; a test compares the two. */
+
+import type { Quantity } from "./spec";
+
+/** The largest unit in which the value, once rounded to three digits, is at least one. */
+function scaled(value: number, units: [number, string][]): string {
+  const [smallest] = units;
+  if (value === 0 || smallest === undefined) return `0${smallest?.[1] ?? ""}`;
+  let best = `${digits(value / smallest[0])}${smallest[1]}`;
+  for (const [size, name] of units) {
+    if (Number(Math.abs(value / size).toPrecision(3)) >= 1) best = `${digits(value / size)}${name}`;
+  }
+  return best;
+}
+
+/** Three significant digits, never an exponent. */
+function digits(value: number): string {
+  const short = Number(value.toPrecision(3));
+  const whole = Math.max(1, Math.floor(Math.log10(Math.abs(short) || 1)) + 1);
+  return short.toFixed(Math.max(0, 3 - Math.max(whole, 1)));
+}
+
+const PLAIN: [number, string][] = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
+const RATE: [number, string][] = [[1, " MB/s"], [1e3, " GB/s"]];
+const TIME: [number, string][] = [[1, " ns"], [1e3, " µs"], [1e6, " ms"], [1e9, " s"]];
+const BINARY: [number, string][] = [[1, " B"], [1024, " KiB"], [1024 ** 2, " MiB"], [1024 ** 3, " GiB"]];
+
+/** A value with its unit: `64.3k`, `1.20 GB/s`, `388 µs`, `128 KiB`. */
+export function number(value: number, quantity: Quantity): string {
+  switch (quantity) {
+    case "iops":
+      return value >= 1000 ? scaled(value, PLAIN) : digits(value);
+    case "mb_s":
+      return scaled(value, RATE);
+    case "ns":
+      return scaled(value, TIME);
+    case "s":
+      return digits(value) + " s";
+    case "bytes":
+      return trimmed(scaled(value, BINARY));
+    case "count":
+      return String(value);
+    case "text":
+      return "";
+  }
+}
+
+/** The short form of a tick: a round number needs no trailing zeros. */
+export function tick(value: number, quantity: Quantity): string {
+  if (value === 0) return "0";
+  if (quantity === "s") return trimmed(digits(value));
+  return trimmed(number(value, quantity));
+}
+
+function trimmed(text: string): string {
+  return text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
+}

@@ -1,0 +1,113 @@
+/** What the Python side asks to be drawn. The same shapes are built by `ssdlab/report/charts.py`. */
+
+export type Quantity = "iops" | "mb_s" | "ns" | "s" | "bytes" | "count" | "text";
+
+/** One run as it appears in every chart: the colour belongs to the drive, the outline to the variant of the run. */
+export interface RunStyle {
+  label: string;
+  /** Index into the palette. */
+  colour: number;
+  shape: "circle" | "rect" | "triangle" | "diamond";
+  /** Drawn hollow and dotted: a second run of a drive that already has the filled marker. */
+  hollow: boolean;
+}
+
+export interface Axis {
+  title: string;
+  quantity: Quantity;
+  scale: "linear" | "log" | "nines";
+  /** Fixed ticks: where, and what stands there. Without them 1-2-5 steps (log) or round steps (linear) are used. */
+  ticks?: [number, string][];
+}
+
+export interface Point {
+  x: number;
+  y: number;
+  /** Slowest and fastest interval: drawn as a band. */
+  low?: number;
+  high?: number;
+  label?: string;
+  /** Ringed: the point that the method reports. */
+  chosen?: boolean;
+}
+
+export interface Line {
+  run: number;
+  name: string;
+  dashed: boolean;
+  points: Point[];
+}
+
+/** A level drawn across the plot, such as 95 % of the best. */
+export interface Rule {
+  run: number;
+  y: number;
+  text: string;
+}
+
+export interface XyView {
+  label: string;
+  x: Axis;
+  y: Axis;
+  lines: Line[];
+  rules: Rule[];
+}
+
+export interface XyChart {
+  kind: "xy";
+  views: XyView[];
+}
+
+export interface Bar {
+  run: number;
+  value: number;
+  low?: number;
+  high?: number;
+  /** Printed after the value, such as the queue depth of the point. */
+  note: string;
+}
+
+export interface BarsView {
+  label: string;
+  axis: Axis;
+  better: "higher" | "lower";
+  groups: { name: string; bars: Bar[] }[];
+}
+
+export interface BarsChart {
+  kind: "bars";
+  views: BarsView[];
+}
+
+/** Several figures of one run on one log axis, e.g. mean, p99 and p99.99 latency. */
+export interface MarksChart {
+  kind: "marks";
+  axis: Axis;
+  rows: { run: number; name: string; note: string; marks: { name: string; value: number }[] }[];
+}
+
+/** Columns of a time series, packed by `ssdlab/report/packing.py`. */
+export interface Track {
+  run: number;
+  name: string;
+  rows: number;
+  interval_s: number;
+  columns: { key: string; packed: string }[];
+}
+
+export interface SeriesChart {
+  kind: "series";
+  measures: { key: string; label: string; axis: Axis }[];
+  choices: { label: string; tracks: Track[] }[];
+  /** The choice shown first. */
+  first: number;
+}
+
+export type Chart = XyChart | BarsChart | MarksChart | SeriesChart;
+
+export interface Page {
+  title: string;
+  footer: string;
+  runs: RunStyle[];
+  charts: Record<string, Chart>;
+}

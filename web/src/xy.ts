@@ -1,0 +1,140 @@
+/** Lines over two axes: sweep curves, latency against throughput, block sizes, percentiles. */
+
+import { axisOption, exact, place } from "./axes";
+import { type Canvas, type Option, runStyle } from "./draw";
+import type { Line, Point, Rule, XyView } from "./spec";
+import { base, colourOf, escaped, marker, stroke } from "./theme";
+
+interface Datum {
+  value: [number, number];
+  point: Point;
+  line: Line;
+}
+
+export function xy(view: XyView, canvas: Canvas): Option {
+  const { theme, width, height } = canvas;
+  const points = view.lines.flatMap((line) => line.points);
+  const ys = points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]).concat(view.rules.map((rule) => rule.y));
+  const xAxis = axisOption(view.x, { theme, side: "x", values: points.map(({ x }) => x), length: width });
+  const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
+  const series = view.lines.flatMap((line) => [band(view, line, canvas), curve(view, line, canvas), ring(view, line, canvas)]);
+  const rules = view.rules.map((rule) => level(view, rule, canvas));
+  const common = base(theme);
+  const tooltip = { ...(common["tooltip"] as Option), formatter: (hit: { data: Datum }) => told(view, hit.data, canvas) };
+  return {
+    ...common,
+    tooltip,
+    grid: { left: 8, right: 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    xAxis,
+    yAxis,
+    series: [...series.filter((one) => one !== undefined), ...rules],
+  };
+}
+
+function data(view: XyView, line: Line): Datum[] {
+  return line.points.map((point) => ({ value: [place(view.x, point.x), place(view.y, point.y)], point, line }));
+}
+
+function curve(view: XyView, line: Line, canvas: Canvas): Option {
+  const run = runStyle(canvas, line.run);
+  const { text, paper } = canvas.theme;
+  return {
+    type: "line",
+    data: data(view, line),
+    ...marker(run, canvas.theme),
+    symbolSize: 7,
+    showAllSymbol: true,
+    showSymbol: line.points.length <= 60,
+    lineStyle: stroke(line, run, canvas.theme),
+    emphasis: { disabled: true },
+    label: {
+      show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),
+      position: "top",
+      distance: 6,
+      color: text,
+      textBorderColor: paper,
+      textBorderWidth: 3,
+      fontSize: 11,
+      formatter: ({ data: { point } }: { data: Datum }) => (point.chosen ? "" : (point.label ?? "")),
+    },
+    labelLayout: { hideOverlap: true },
+    z: 3,
+  };
+}
+
+/** The ring around the point that the method reports, with its label. */
+function ring(view: XyView, line: Line, canvas: Canvas): Option | undefined {
+  const chosen = data(view, line).filter(({ point }) => point.chosen);
+  if (chosen.length === 0) return undefined;
+  const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
+  return {
+    type: "scatter",
+    data: chosen,
+    symbol: "circle",
+    symbolSize: 18,
+    itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 },
+    emphasis: { disabled: true },
+    label: {
+      show: true,
+      position: "bottom",
+      distance: 6,
+      color: canvas.theme.text,
+      textBorderColor: canvas.theme.paper,
+      textBorderWidth: 3,
+      fontSize: 12,
+      fontWeight: "bold",
+      formatter: ({ data: { point } }: { data: Datum }) => point.label ?? "",
+    },
+    z: 5,
+  };
+}
+
+/** Slowest to fastest interval of each point, as a band behind the curve. */
+function band(view: XyView, line: Line, canvas: Canvas): Option | undefined {
+  const known = line.points.filter(({ low, high }) => low !== undefined && high !== undefined);
+  if (known.length < 2) return undefined;
+  const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
+  const upper = known.map(({ x, high }) => [place(view.x, x), place(view.y, high ?? 0)]);
+  const lower = known.map(({ x, low }) => [place(view.x, x), place(view.y, low ?? 0)]).reverse();
+  return {
+    type: "custom",
+    data: [[...(upper[0] ?? []), ...(lower[0] ?? [])]],
+    silent: true,
+    clip: true,
+    z: 1,
+    renderItem: (_: unknown, api: { coord(at: number[]): number[] }) => ({
+      type: "polygon",
+      shape: { points: [...upper, ...lower].map((at) => api.coord(at)) },
+      style: { fill: colour, opacity: 0.14 },
+    }),
+  };
+}
+
+function level(view: XyView, rule: Rule, canvas: Canvas): Option {
+  const colour = colourOf(runStyle(canvas, rule.run), canvas.theme);
+  return {
+    type: "line",
+    data: [],
+    silent: true,
+    markLine: {
+      silent: true,
+      symbol: "none",
+      data: [{ yAxis: place(view.y, rule.y) }],
+      lineStyle: { color: colour, width: 1, type: [2, 2] },
+      label: { show: rule.text !== "", position: "insideStartTop", formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
+    },
+  };
+}
+
+function told(view: XyView, { point, line }: Datum, canvas: Canvas): string {
+  const rows = [
+    [view.x.title, exact(view.x, point.x)],
+    [view.y.title, exact(view.y, point.y)],
+  ];
+  if (point.low !== undefined && point.high !== undefined) {
+    rows.push(["intervals", `${exact(view.y, point.low)} to ${exact(view.y, point.high)}`]);
+  }
+  const head = [runStyle(canvas, line.run).label, line.name].filter((text) => text !== "").join(" · ");
+  const body = rows.map(([name, value]) => `${escaped(name ?? "")}: <b>${escaped(value ?? "")}</b>`);
+  return [escaped(head), ...body].join("<br>");
+}
