@@ -1,0 +1,8 @@
+//! A simulated SSD in virtual time: NAND, mapping, garbage collection, host side.
+//!
+//! The files mirror the machine. State is integer throughout: same profile, seed and workload, same result on any machine.
+
+pub mod draw;
+pub mod ftl;
+pub mod gc;
+pub mod mapping;
