@@ -11,14 +11,14 @@ and, when a run had begun, ``measurement`` with what was measured until then.
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, Literal, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-type _Direction = Literal["read", "write", "trim"]
-type _Kind = Literal["service", "response"]
-type _Columns = dict[str, NDArray[Any]]
+_Direction: TypeAlias = Literal["read", "write", "trim"]
+_Kind: TypeAlias = Literal["service", "response"]
+_Columns: TypeAlias = dict[str, NDArray[Any]]
 
 @final
 class Target:
@@ -83,7 +83,7 @@ class Histogram:
 
 @final
 class Cell:
-    """What one stream did in one direction during one interval."""
+    """What one stream did in one direction during one interval. Latencies are 0 where nothing was done."""
 
     @property
     def stream(self) -> str: ...
@@ -100,17 +100,13 @@ class Cell:
     @property
     def bytes(self) -> int: ...
     @property
-    def p50_ns(self) -> int | None: ...
-    @property
-    def p99_ns(self) -> int | None: ...
-    @property
-    def p999_ns(self) -> int | None: ...
-    @property
-    def max_ns(self) -> int | None: ...
+    def lateness_max_ns(self) -> int: ...
+    def latency(self, kind: _Kind) -> dict[str, int]:
+        """``p50_ns p99_ns p99_9_ns max_ns``."""
 
 @final
 class Row:
-    """One closed interval on the clock of all workers. Sums are over all streams and directions; latencies are response."""
+    """One closed interval on the clock of all workers. Counts are sums over all streams and directions."""
 
     @property
     def index(self) -> int: ...
@@ -118,6 +114,14 @@ class Row:
     def start_ns(self) -> int: ...
     @property
     def end_ns(self) -> int: ...
+    @property
+    def partial(self) -> bool:
+        """Whether the run ended within this interval."""
+
+    @property
+    def ramp(self) -> bool:
+        """Whether the interval lies wholly within the ramp, and so is not in the totals."""
+
     @property
     def ios(self) -> int: ...
     @property
@@ -135,9 +139,12 @@ class Row:
     @property
     def in_flight_mean(self) -> float: ...
     @property
-    def in_flight_max(self) -> int: ...
+    def in_flight_max(self) -> int:
+        """Sum of the streams' own maxima."""
+
     @property
-    def cells(self) -> list[Cell]: ...
+    def cells(self) -> list[Cell]:
+        """One per stream and direction in which anything was asked for."""
 
 @final
 class Snapshot:
@@ -175,10 +182,10 @@ class Measurement:
         """
 
     def rows(self, stream: str, direction: _Direction) -> _Columns:
-        """Columns with one entry per interval, the intervals without I/O included.
+        """Read-only columns with one entry per interval, the intervals without I/O included.
 
-        ``start_ns end_ns ios failed dropped late bytes in_flight_mean in_flight_max`` and, for each kind,
-        ``{kind}_p50_ns {kind}_p99_ns {kind}_p999_ns {kind}_max_ns`` (0 where the interval has no sample).
+        ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns in_flight_mean in_flight_max`` and, for each kind,
+        ``{kind}_p50_ns {kind}_p99_ns {kind}_p99_9_ns {kind}_max_ns`` (0 where the interval has no sample). In flight counts all directions.
         """
 
     def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
@@ -200,33 +207,34 @@ class Measurement:
     def cursors(self) -> dict[str, list[int]]:
         """Where each source of the sequential streams stands, to go on from in a later run."""
 
+    @property
+    def complete(self) -> bool:
+        """Whether the run was recorded to its end; False for what a torn log holds."""
+
+    def interval_histograms(self) -> _Columns:
+        """``row stream direction kind bucket_low_ns count``: one entry per bucket that is not empty, if they were kept or logged.
+
+        ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in (service, response).
+        """
+
 @final
 class LogContents:
     """What an append log holds, up to the first frame that is torn or does not match its checksum."""
 
     @property
-    def header(self) -> dict[str, Any]: ...
+    def header(self) -> dict[str, Any]:
+        """The JSON it began with."""
+
     @property
     def torn(self) -> bool:
-        """Whether the log ends in the middle of a frame, or without its footer."""
+        """Whether it ends within a frame or without a footer: the run was killed."""
 
     @property
-    def footer(self) -> dict[str, Any] | None:
-        """The summary written at the regular end of a run; None when the run was killed."""
-
-    @property
-    def streams(self) -> list[str]: ...
-    def rows(self, stream: str, direction: _Direction) -> _Columns:
-        """As `Measurement.rows`."""
-
-    def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
-        """As `Measurement.histogram`; of a torn log, what the interval histograms add up to."""
-
-    def interval_histograms(self) -> _Columns:
-        """``row stream direction kind bucket_low_ns count``, one entry per bucket that is not empty; stream, direction and kind are indices."""
+    def measurement(self) -> Measurement:
+        """What was measured, or as much of it as was logged."""
 
     def ios(self) -> _Columns:
-        """``stream direction start_ns latency_ns offset length errno``, one entry per I/O, if they were logged."""
+        """``stream direction intended_ns submit_ns latency_ns offset length``: one entry per I/O, if they were logged."""
 
 def run(
     target: Target,

@@ -1,0 +1,179 @@
+//! Facts beside the latencies: what the workers cost, when they started, how exact a stamp is, which I/Os failed first.
+
+use serde::{Deserialize, Serialize};
+
+use workload::Op;
+
+use crate::operation;
+
+/// The absolute stamp of the run's zero, on both clocks, so that rows can be laid beside other records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartStamp {
+    /// `CLOCK_MONOTONIC` at zero, ns.
+    pub monotonic_ns: u64,
+    /// Unix time at zero, ns.
+    pub unix_ns: u64,
+}
+
+/// What one worker says of itself when it finishes. Whoever runs the workers fills it; zero means not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkerFacts {
+    /// CPU time in user mode, ns.
+    pub user_cpu_ns: u64,
+    /// CPU time in the kernel, ns.
+    pub system_cpu_ns: u64,
+    /// Time on a CPU (schedstat, first column), ns.
+    pub run_ns: u64,
+    /// Time runnable but waiting for a CPU (schedstat, second column), ns.
+    pub run_queue_wait_ns: u64,
+    /// Switches because the worker waited.
+    pub voluntary_switches: u64,
+    /// Switches because another thread took the CPU.
+    pub involuntary_switches: u64,
+    /// How long after the run's zero the worker was ready, ns.
+    pub start_lateness_ns: u64,
+}
+
+/// The workers' facts, added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerTotals {
+    /// Workers that finished.
+    pub workers: u64,
+    /// Sum of CPU time in user mode, ns.
+    pub user_cpu_ns: u64,
+    /// Sum of CPU time in the kernel, ns.
+    pub system_cpu_ns: u64,
+    /// Sum of time on a CPU, ns.
+    pub run_ns: u64,
+    /// Sum of time runnable but waiting for a CPU, ns.
+    pub run_queue_wait_ns: u64,
+    /// Sum of switches because a worker waited.
+    pub voluntary_switches: u64,
+    /// Sum of switches because another thread took the CPU.
+    pub involuntary_switches: u64,
+    /// Latest start after the run's zero, ns.
+    pub start_lateness_max_ns: u64,
+    /// First I/O of the first worker to issue one; `None` when none did.
+    pub first_issue_min_ns: Option<u64>,
+    /// First I/O of the last worker to issue one; `None` when none did.
+    pub first_issue_max_ns: Option<u64>,
+    /// Workers that never issued an I/O.
+    pub never_issued: u64,
+    /// I/Os still in flight when their worker finished: neither done nor failed nor dropped.
+    pub unfinished_ios: u64,
+}
+
+impl WorkerTotals {
+    /// The totals of one worker.
+    pub(crate) fn of(
+        facts: &WorkerFacts,
+        first_issue_ns: Option<u64>,
+        unfinished_ios: u64,
+    ) -> Self {
+        Self {
+            workers: 1,
+            user_cpu_ns: facts.user_cpu_ns,
+            system_cpu_ns: facts.system_cpu_ns,
+            run_ns: facts.run_ns,
+            run_queue_wait_ns: facts.run_queue_wait_ns,
+            voluntary_switches: facts.voluntary_switches,
+            involuntary_switches: facts.involuntary_switches,
+            start_lateness_max_ns: facts.start_lateness_ns,
+            first_issue_min_ns: first_issue_ns,
+            first_issue_max_ns: first_issue_ns,
+            never_issued: u64::from(first_issue_ns.is_none()),
+            unfinished_ios,
+        }
+    }
+
+    /// Adds the totals of other workers.
+    pub fn merge(&mut self, other: &Self) {
+        self.workers += other.workers;
+        self.user_cpu_ns += other.user_cpu_ns;
+        self.system_cpu_ns += other.system_cpu_ns;
+        self.run_ns += other.run_ns;
+        self.run_queue_wait_ns += other.run_queue_wait_ns;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+        self.start_lateness_max_ns = self.start_lateness_max_ns.max(other.start_lateness_max_ns);
+        let firsts = [self.first_issue_min_ns, other.first_issue_min_ns];
+        self.first_issue_min_ns = firsts.into_iter().flatten().min();
+        self.first_issue_max_ns = self.first_issue_max_ns.max(other.first_issue_max_ns);
+        self.never_issued += other.never_issued;
+        self.unfinished_ios += other.unfinished_ios;
+    }
+
+    /// Time between the first I/O of the first and of the last worker, ns; `None` when no worker issued one.
+    pub fn start_skew_ns(&self) -> Option<u64> {
+        Some(self.first_issue_max_ns? - self.first_issue_min_ns?)
+    }
+}
+
+/// How far the one stamp of a batch can be from the moment an I/O of the batch was really submitted or reaped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BatchSpans {
+    /// Batches stamped.
+    pub batches: u64,
+    /// Sum of the time each batch took, ns.
+    pub sum_ns: u64,
+    /// Longest batch, ns.
+    pub max_ns: u64,
+}
+
+impl BatchSpans {
+    #[inline]
+    pub(crate) fn record(&mut self, span_ns: u64) {
+        self.batches += 1;
+        self.sum_ns += span_ns;
+        self.max_ns = self.max_ns.max(span_ns);
+    }
+
+    /// Adds the batches of another worker.
+    pub fn merge(&mut self, other: &Self) {
+        self.batches += other.batches;
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Mean time a batch took, ns; `None` without batches.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.batches > 0).then(|| self.sum_ns as f64 / self.batches as f64)
+    }
+}
+
+/// I/O that completed after the interval that decided the end of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overshoot {
+    /// I/Os done.
+    pub ios: u64,
+    /// Bytes moved by them.
+    pub bytes: u64,
+    /// From the end of the deciding interval to the end of the run, ns.
+    pub ns: u64,
+}
+
+/// One failed I/O in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// Index of the stream.
+    pub stream: usize,
+    /// What was asked for.
+    #[serde(with = "operation::by_name")]
+    pub op: Op,
+    /// The kernel's error number.
+    pub errno: i32,
+    /// First byte, in bytes from the start of the target.
+    pub offset: u64,
+    /// Length in bytes.
+    pub length: u32,
+    /// Intended start, ns since the start of the run.
+    pub intended_ns: u64,
+    /// Submitted, ns since the start of the run.
+    pub submit_ns: u64,
+    /// When it failed, ns since the start of the run.
+    pub at_ns: u64,
+}

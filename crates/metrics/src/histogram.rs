@@ -1,0 +1,305 @@
+//! A log-linear latency histogram with a stated error bound.
+//!
+//! Each octave (doubling) is cut into [`SUB_BUCKETS`] buckets of equal width, so a bucket is at most 1/64 of its lower
+//! bound wide and its midpoint is at most 1/128 (0.78 %) away from any value in it. Values below 128 ns have a bucket each.
+//! The layout is fixed: any two histograms merge by adding counts, whoever recorded them.
+
+use std::ops::Range;
+
+/// Buckets per octave.
+pub const SUB_BUCKETS: usize = 64;
+const SUB_BUCKET_BITS: u32 = SUB_BUCKETS.trailing_zeros();
+/// Values from here on (18 min 20 s) are counted in one overflow bucket; their sum and maximum stay exact.
+pub const OVERFLOW_NS: u64 = 1 << 40;
+/// Buckets of a histogram, the overflow bucket being the last.
+pub const BUCKETS: usize = bucket_of(OVERFLOW_NS) + 1;
+
+/// Index of the bucket that counts `value_ns`.
+#[inline]
+pub const fn bucket_of(value_ns: u64) -> usize {
+    let value = if value_ns < OVERFLOW_NS {
+        value_ns
+    } else {
+        OVERFLOW_NS
+    };
+    // Setting the top sub-bucket bit makes the shift zero for every small value, without a branch.
+    let shift = (u64::BITS - 1 - SUB_BUCKET_BITS) - (value | SUB_BUCKETS as u64).leading_zeros();
+    ((shift as usize) << SUB_BUCKET_BITS) + (value >> shift) as usize
+}
+
+/// Values counted by bucket `index`, in ns; the overflow bucket ends at `u64::MAX`.
+///
+/// # Panics
+/// If `index` is not below [`BUCKETS`].
+pub const fn bucket_bounds_ns(index: usize) -> Range<u64> {
+    assert!(index < BUCKETS, "no such bucket");
+    if index == BUCKETS - 1 {
+        return OVERFLOW_NS..u64::MAX;
+    }
+    let shift = (index >> SUB_BUCKET_BITS).saturating_sub(1);
+    let low = ((index - (shift << SUB_BUCKET_BITS)) as u64) << shift;
+    low..low + (1 << shift)
+}
+
+/// What is reported for a sample of bucket `index`: its midpoint, for the overflow bucket its lower bound.
+const fn midpoint_ns(index: usize) -> u64 {
+    let Range { start, end } = bucket_bounds_ns(index);
+    if index == BUCKETS - 1 {
+        start
+    } else {
+        start + (end - 1 - start) / 2
+    }
+}
+
+/// A quantile as an exact fraction, in parts per million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Quantile(u32);
+
+impl Quantile {
+    /// The median.
+    pub const P50: Self = Self(500_000);
+    /// 90 %.
+    pub const P90: Self = Self(900_000);
+    /// 99 %.
+    pub const P99: Self = Self(990_000);
+    /// 99.9 %.
+    pub const P99_9: Self = Self(999_000);
+    /// 99.99 %.
+    pub const P99_99: Self = Self(999_900);
+    /// 99.999 %.
+    pub const P99_999: Self = Self(999_990);
+
+    /// A quantile of `parts` per million; `None` beyond one million.
+    pub const fn per_million(parts: u32) -> Option<Self> {
+        if parts <= 1_000_000 {
+            Some(Self(parts))
+        } else {
+            None
+        }
+    }
+
+    /// The rank, from 1, of this quantile among `count` samples: the exact ceiling of q * n, at least 1.
+    pub const fn rank(self, count: u64) -> u64 {
+        let rank = (count as u128 * self.0 as u128).div_ceil(1_000_000) as u64;
+        if rank == 0 { 1 } else { rank }
+    }
+}
+
+/// Counts of latencies in ns. Empty ones own no memory; one with a sample owns 18 KB.
+///
+/// ```
+/// use metrics::{Histogram, Quantile};
+/// let mut latency = Histogram::new();
+/// latency.record(80);
+/// latency.record(1_000_000);
+/// assert_eq!(latency.quantile_ns(Quantile::P50), Some(80));
+/// assert_eq!(latency.max_ns(), Some(1_000_000));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Histogram {
+    counts: Vec<u64>,
+    count: u64,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self {
+            counts: Vec::new(),
+            count: 0,
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+}
+
+/// Two histograms are equal when they hold the same samples, as far as a histogram can tell.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        (self.count, self.sum_ns, self.min_ns, self.max_ns)
+            == (other.count, other.sum_ns, other.min_ns, other.max_ns)
+            && self.nonzero().eq(other.nonzero())
+    }
+}
+
+impl Eq for Histogram {}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts one sample.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        match self.counts.get_mut(bucket_of(value_ns)) {
+            Some(count) => *count += 1,
+            None => self.record_first(value_ns),
+        }
+        self.count += 1;
+        self.sum_ns += u128::from(value_ns);
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_first(&mut self, value_ns: u64) {
+        self.counts.resize(BUCKETS, 0);
+        self.counts[bucket_of(value_ns)] += 1;
+    }
+
+    /// Adds the samples of `other`. Only the buckets that `other` may have touched are visited.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        let touched = other.touched();
+        self.add_counts(touched.start, &other.counts[touched]);
+        self.add_moments(other.count, other.sum_ns, other.min_ns, other.max_ns);
+    }
+
+    /// Adds `counts` to the buckets from `first` on.
+    pub(crate) fn add_counts<C: Copy + Into<u64>>(&mut self, first: usize, counts: &[C]) {
+        self.counts.resize(BUCKETS, 0);
+        for (sum, &more) in self.counts[first..].iter_mut().zip(counts) {
+            *sum += more.into();
+        }
+    }
+
+    /// Adds what the buckets do not hold.
+    pub(crate) fn add_moments(&mut self, count: u64, sum_ns: u128, min_ns: u64, max_ns: u64) {
+        self.count += count;
+        self.sum_ns += sum_ns;
+        self.min_ns = self.min_ns.min(min_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+    }
+
+    /// A histogram from its sparse encoding: the parts that [`Self::nonzero`], [`Self::sum_ns`], [`Self::min_ns`] and
+    /// [`Self::max_ns`] give. `None` if they cannot belong together: a bucket that does not exist, or is given twice or out
+    /// of order, a count of zero or beyond 64 bits in all, extremes outside the first and the last bucket, a sum that the
+    /// buckets cannot have.
+    pub fn from_sparse(
+        buckets: impl IntoIterator<Item = (usize, u64)>,
+        sum_ns: u128,
+        min_ns: u64,
+        max_ns: u64,
+    ) -> Option<Self> {
+        let mut histogram = Self::default();
+        let mut next = 0;
+        for (index, count) in buckets {
+            if index < next || index >= BUCKETS || count == 0 {
+                return None;
+            }
+            histogram.counts.resize(BUCKETS, 0);
+            histogram.counts[index] = count;
+            histogram.count = histogram.count.checked_add(count)?;
+            next = index + 1;
+        }
+        if histogram.count == 0 {
+            return Some(histogram);
+        }
+        histogram.add_moments(0, sum_ns, min_ns, max_ns);
+        let ends = histogram
+            .counts
+            .iter()
+            .position(|&count| count > 0)
+            .zip(next.checked_sub(1));
+        let extremes_fit = min_ns <= max_ns && ends == Some((bucket_of(min_ns), bucket_of(max_ns)));
+        let n = u128::from(histogram.count);
+        let possible_sums = n * u128::from(min_ns)..=n * u128::from(max_ns);
+        (extremes_fit && possible_sums.contains(&sum_ns)).then_some(histogram)
+    }
+
+    /// Buckets that hold samples, in ascending order: (index, count).
+    pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let touched = self.touched();
+        let first = touched.start;
+        let counts = self.counts.get(touched).unwrap_or_default();
+        counts
+            .iter()
+            .enumerate()
+            .filter(|&(_, &count)| count > 0)
+            .map(move |(i, &count)| (first + i, count))
+    }
+
+    /// Range of buckets from the least to the greatest sample; empty without samples.
+    fn touched(&self) -> Range<usize> {
+        if self.count == 0 {
+            0..0
+        } else {
+            bucket_of(self.min_ns)..bucket_of(self.max_ns) + 1
+        }
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is no sample.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Samples of [`OVERFLOW_NS`] or more, whose bucket has no upper bound.
+    pub fn overflow(&self) -> u64 {
+        self.counts.last().copied().unwrap_or(0)
+    }
+
+    /// Exact sum of the samples.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// Exact smallest sample; `None` without samples.
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min_ns)
+    }
+
+    /// Exact largest sample; `None` without samples.
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max_ns)
+    }
+
+    /// Arithmetic mean from the exact sum; `None` without samples.
+    pub fn mean_ns(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
+    }
+
+    /// The sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples. Never outside the exact extremes, which are
+    /// what the first and the last rank report. In the overflow bucket it is a lower bound.
+    pub fn quantile_ns(&self, quantile: Quantile) -> Option<u64> {
+        (self.count > 0).then(|| self.value_at_rank(quantile.rank(self.count)))
+    }
+
+    /// The same, but `None` where fewer than `beyond` samples have a higher rank: a percentile that hangs on a handful of
+    /// samples says nothing about the next run.
+    pub fn supported_quantile_ns(&self, quantile: Quantile, beyond: u64) -> Option<u64> {
+        let rank = quantile.rank(self.count);
+        (self.count >= rank && self.count - rank >= beyond).then(|| self.value_at_rank(rank))
+    }
+
+    fn value_at_rank(&self, rank: u64) -> u64 {
+        if rank == 1 {
+            return self.min_ns;
+        }
+        if rank >= self.count {
+            return self.max_ns;
+        }
+        let mut passed = 0;
+        let holds_rank = |&(_, count): &(usize, u64)| {
+            passed += count;
+            passed >= rank
+        };
+        let bucket = self
+            .nonzero()
+            .find(holds_rank)
+            .map_or(BUCKETS - 1, |(index, _)| index);
+        midpoint_ns(bucket).clamp(self.min_ns, self.max_ns)
+    }
+}

@@ -1,0 +1,99 @@
+//! The result of a run: totals, rows and the facts that say how far to trust them.
+
+use workload::Op;
+
+use crate::collector::{Kind, StreamSpec};
+use crate::facts::{BatchSpans, Failure, Overshoot, StartStamp, WorkerTotals};
+use crate::histogram::Histogram;
+use crate::log::LogError;
+use crate::row::Rows;
+use crate::tally::{OpTally, StreamTally};
+
+/// Everything that was recorded of a run. Totals are the merge of all rows that are not ramp.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurement {
+    /// Length of an interval, ns.
+    pub interval_ns: u64,
+    /// Intervals wholly before this time are ramp: recorded, not in the totals.
+    pub ramp_ns: u64,
+    /// The absolute stamp of zero, if the owner gave it.
+    pub start: Option<StartStamp>,
+    /// From the start to the later of the stop and the last completion, ns.
+    pub elapsed_ns: u64,
+    /// Span that the totals cover, ns: without ramp rows and without what followed the deciding row. Rates divide by this.
+    pub measured_ns: u64,
+    /// Totals per stream, in the order of the spec.
+    pub streams: Vec<StreamTotals>,
+    /// All closed intervals.
+    pub rows: Rows,
+    /// I/O after the deciding row; zero where no row decided.
+    pub overshoot: Overshoot,
+    /// Facts of all workers, added up.
+    pub workers: WorkerTotals,
+    /// Uncertainty of the stamps.
+    pub batches: BatchSpans,
+    /// The first failed I/Os in full, in order of time; failures of ramp and of normal rows.
+    pub failures: Vec<Failure>,
+    /// Histograms per interval, if they were asked for.
+    pub interval_histograms: Vec<IntervalHistogram>,
+    /// Why the append log is incomplete, if it is.
+    pub log_error: Option<LogError>,
+    /// Whether the run was recorded to its end; a measurement read from a torn log is not.
+    pub complete: bool,
+}
+
+/// Totals of one stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamTotals {
+    /// The stream's name and how it was counted.
+    pub spec: StreamSpec,
+    /// Span that the stream's totals cover, ns: [`Measurement::measured_ns`], or less if its workers finished earlier.
+    pub measured_ns: u64,
+    /// Counts and histograms.
+    pub tally: StreamTally,
+    /// Facts of the stream's workers, added up.
+    pub workers: WorkerTotals,
+}
+
+impl StreamTotals {
+    /// Mean number of I/Os in flight over the measured span.
+    pub fn in_flight_mean(&self) -> f64 {
+        self.tally.in_flight_area_ns as f64 / self.measured_ns.max(1) as f64
+    }
+}
+
+impl Measurement {
+    /// Totals of one operation over all streams.
+    pub fn op(&self, op: Op) -> OpTally {
+        let mut sum = OpTally::default();
+        for stream in &self.streams {
+            sum.merge(stream.tally.op(op));
+        }
+        sum
+    }
+
+    /// Mean number of I/Os in flight over all streams.
+    pub fn in_flight_mean(&self) -> f64 {
+        let area: u128 = self
+            .streams
+            .iter()
+            .map(|stream| stream.tally.in_flight_area_ns)
+            .sum();
+        area as f64 / self.measured_ns.max(1) as f64
+    }
+}
+
+/// The histogram of one interval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IntervalHistogram {
+    /// Number of the interval.
+    pub row: u64,
+    /// Index of the stream.
+    pub stream: usize,
+    /// The operation.
+    pub op: Op,
+    /// Which latency.
+    pub kind: Kind,
+    /// The samples.
+    pub histogram: Histogram,
+}

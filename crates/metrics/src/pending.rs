@@ -1,0 +1,173 @@
+//! Intervals that some worker may still add to.
+
+use std::collections::VecDeque;
+
+use crate::collector::StreamSpec;
+use crate::facts::{BatchSpans, Failure, WorkerTotals};
+use crate::row::{Row, StreamRow};
+use crate::tally::{Pacing, StreamTally};
+
+/// Failures of an interval, and of a run, that are kept in full.
+pub(crate) const FAILURES_KEPT: usize = 16;
+
+/// Counts since the start of the run, for progress; at most a second behind a busy worker.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LiveCounts {
+    /// I/Os done.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// I/Os failed.
+    pub failed: u64,
+    /// I/Os dropped.
+    pub dropped: u64,
+}
+
+impl LiveCounts {
+    pub(crate) fn add(&mut self, more: Self) {
+        self.ios += more.ios;
+        self.bytes += more.bytes;
+        self.failed += more.failed;
+        self.dropped += more.dropped;
+    }
+}
+
+/// One interval in the making.
+#[derive(Debug)]
+pub(crate) struct PendingRow {
+    /// Workers that have not passed its end.
+    waiting: u32,
+    pub(crate) streams: Vec<StreamTally>,
+    pub(crate) failures: Vec<Failure>,
+}
+
+impl PendingRow {
+    /// Keeps the earliest failures, so that what is kept does not depend on who hands over first.
+    pub(crate) fn keep_failures(&mut self, more: &mut Vec<Failure>) {
+        if !more.is_empty() {
+            self.failures.append(more);
+            self.failures
+                .sort_by_key(|failure| (failure.at_ns, failure.stream, failure.offset));
+            self.failures.truncate(FAILURES_KEPT);
+        }
+    }
+}
+
+/// What the workers share: all intervals that are not closed, and the facts of the finished workers.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pacings: Vec<Pacing>,
+    interval_ns: u64,
+    ramp_ns: u64,
+    /// Number of the front interval.
+    first: u64,
+    rows: VecDeque<PendingRow>,
+    /// Workers that have not finished.
+    pub(crate) working: u32,
+    /// Latest finish so far, ns, per stream.
+    pub(crate) ends_ns: Vec<u64>,
+    pub(crate) workers: Vec<WorkerTotals>,
+    pub(crate) batches: BatchSpans,
+    pub(crate) live: LiveCounts,
+}
+
+impl Pending {
+    pub(crate) fn new(
+        interval_ns: u64,
+        ramp_ns: u64,
+        streams: &[StreamSpec],
+        participants: u32,
+    ) -> Self {
+        Self {
+            pacings: streams.iter().map(|stream| stream.pacing).collect(),
+            interval_ns,
+            ramp_ns,
+            first: 0,
+            rows: VecDeque::new(),
+            working: participants,
+            ends_ns: vec![0; streams.len()],
+            workers: vec![WorkerTotals::default(); streams.len()],
+            batches: BatchSpans::default(),
+            live: LiveCounts::default(),
+        }
+    }
+
+    /// Interval `index`, made with all before it if it does not exist yet. The caller has not passed it, so it cannot have
+    /// been closed.
+    pub(crate) fn row(&mut self, index: u64) -> &mut PendingRow {
+        let at = (index - self.first) as usize;
+        while self.rows.len() <= at {
+            let streams = self
+                .pacings
+                .iter()
+                .map(|&pacing| StreamTally::new(pacing))
+                .collect();
+            self.rows.push_back(PendingRow {
+                waiting: self.working,
+                streams,
+                failures: Vec::new(),
+            });
+        }
+        &mut self.rows[at]
+    }
+
+    /// A worker of `stream`, with at most `in_flight_max` I/Os in flight in interval `index`, has passed its end.
+    pub(crate) fn pass(&mut self, index: u64, stream: usize, in_flight_max: u32) {
+        let scheduled = self.pacings[stream] == Pacing::Scheduled;
+        let row = self.row(index);
+        row.waiting -= 1;
+        let most = &mut row.streams[stream].in_flight_max;
+        *most = if scheduled {
+            (*most).max(in_flight_max)
+        } else {
+            most.saturating_add(in_flight_max)
+        };
+    }
+
+    /// A worker that is in interval `index` has finished at `at_ns` and is not waited for any more.
+    pub(crate) fn finish(&mut self, index: u64, stream: usize, in_flight_max: u32, at_ns: u64) {
+        self.pass(index, stream, in_flight_max);
+        for later in self.rows.range_mut((index - self.first) as usize + 1..) {
+            later.waiting -= 1;
+        }
+        self.working -= 1;
+        self.ends_ns[stream] = self.ends_ns[stream].max(at_ns);
+    }
+
+    /// Latest finish so far, ns.
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.ends_ns.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Takes the intervals that nobody can add to any more, in order.
+    pub(crate) fn take_closed(&mut self) -> Vec<(Row, PendingRow)> {
+        let mut closed = Vec::new();
+        while self.rows.front().is_some_and(|row| row.waiting == 0) {
+            if let Some(pending) = self.rows.pop_front() {
+                closed.push((self.describe(&pending), pending));
+            }
+            self.first += 1;
+        }
+        closed
+    }
+
+    /// The row of the front interval.
+    fn describe(&self, pending: &PendingRow) -> Row {
+        let start_ns = self.first * self.interval_ns;
+        let full_end_ns = start_ns.saturating_add(self.interval_ns);
+        // While somebody works, a closed interval has been passed by him and is whole.
+        let end_ns = if self.working == 0 {
+            self.end_ns().min(full_end_ns)
+        } else {
+            full_end_ns
+        };
+        Row {
+            index: self.first,
+            start_ns,
+            duration_ns: end_ns - start_ns,
+            partial: end_ns < full_end_ns,
+            ramp: end_ns <= self.ramp_ns,
+            streams: pending.streams.iter().map(StreamRow::of).collect(),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What one worker records. Everything here is private to the worker; the collector's lock is taken only when the worker's
+//! clock passes an interval edge, and once a second in longer intervals.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use workload::Op;
+
+use crate::collector::Collector;
+use crate::facts::{BatchSpans, Failure, WorkerFacts, WorkerTotals};
+use crate::histogram::Histogram;
+use crate::io_columns::{IoColumns, IoRecord};
+use crate::operation;
+use crate::pending::{FAILURES_KEPT, LiveCounts, Pending};
+use crate::slot::Slot;
+use crate::tally::{OpTally, Pacing};
+
+/// An I/O submitted later than this after its intended start counts as late.
+pub const LATE_NS: u64 = 1_000_000;
+/// A slot is handed over at least this often, however long the interval: progress moves and 32-bit counts suffice.
+const HAND_OVER_NS: u64 = 1_000_000_000;
+
+/// Counts the I/Os of one worker. All stamps are ns since the start of the run and never go back; an earlier stamp than the
+/// last is taken as the last.
+#[derive(Debug)]
+pub struct Recorder {
+    /// Nothing but counting happens until a stamp is beyond this.
+    hand_over_at_ns: u64,
+    last_ns: u64,
+    in_flight_area_ns: u64,
+    in_flight: u32,
+    in_flight_max: u32,
+    first_issue_ns: u64,
+    pacing: Pacing,
+    /// I/Os in flight of all workers of a scheduled stream.
+    shared_in_flight: Option<Arc<AtomicU32>>,
+    ops: [OpSlot; 3],
+    batches: BatchSpans,
+    stream: usize,
+    /// The interval this worker is in, and its end.
+    row: u64,
+    row_end_ns: u64,
+    columns: Option<IoColumns>,
+    collector: Arc<Collector>,
+    finished: bool,
+    /// A recorder belongs to one worker: it may move to a thread, but not be shared.
+    not_sync: PhantomData<Cell<()>>,
+}
+
+/// One operation's counts since the last hand-over.
+#[derive(Debug, Default)]
+struct OpSlot {
+    bytes: u64,
+    late: u64,
+    dropped: u64,
+    service: Slot,
+    response: Slot,
+    lateness: Slot,
+    failures: Option<Box<FailureSlot>>,
+}
+
+#[derive(Debug, Default)]
+struct FailureSlot {
+    latency: Histogram,
+    errors: BTreeMap<i32, u64>,
+    kept: Vec<Failure>,
+}
+
+impl Recorder {
+    /// The recorder of one worker of `stream`. The collector expects exactly as many recorders as its spec has participants.
+    ///
+    /// # Panics
+    /// If the collector has no such stream or participant, or the participant has a recorder already.
+    pub fn new(collector: &Arc<Collector>, stream: usize, participant: u32) -> Self {
+        let spec = &collector.spec().streams[stream];
+        collector.join(participant);
+        let interval_ns = collector.spec().interval_ns;
+        Self {
+            hand_over_at_ns: interval_ns.min(HAND_OVER_NS),
+            last_ns: 0,
+            in_flight_area_ns: 0,
+            in_flight: 0,
+            in_flight_max: 0,
+            first_issue_ns: u64::MAX,
+            pacing: spec.pacing,
+            shared_in_flight: collector.shared_in_flight(stream),
+            ops: Default::default(),
+            batches: BatchSpans::default(),
+            stream,
+            row: 0,
+            row_end_ns: interval_ns,
+            columns: spec
+                .log_ios
+                .then(|| collector.empty_columns(stream, participant)),
+            collector: Arc::clone(collector),
+            finished: false,
+            not_sync: PhantomData,
+        }
+    }
+
+    /// `n` I/Os were submitted.
+    #[inline]
+    pub fn submitted(&mut self, n: u32, at_ns: u64) {
+        self.advance(at_ns);
+        self.in_flight += n;
+        self.first_issue_ns = self.first_issue_ns.min(at_ns);
+        let in_flight = match &self.shared_in_flight {
+            None => self.in_flight,
+            Some(shared) => shared.fetch_add(n, Relaxed) + n,
+        };
+        self.in_flight_max = self.in_flight_max.max(in_flight);
+    }
+
+    /// An I/O was done. In a back-to-back stream `intended_ns` is not looked at.
+    #[inline]
+    pub fn completed(&mut self, op: Op, bytes: u32, intended_ns: u64, submit_ns: u64, at_ns: u64) {
+        self.advance(at_ns);
+        self.land();
+        let slot = &mut self.ops[operation::index(op)];
+        slot.bytes += u64::from(bytes);
+        slot.service.record(at_ns.saturating_sub(submit_ns));
+        if self.pacing != Pacing::BackToBack {
+            let lateness_ns = submit_ns.saturating_sub(intended_ns);
+            slot.response.record(at_ns.saturating_sub(intended_ns));
+            slot.lateness.record(lateness_ns);
+            slot.late += u64::from(self.pacing == Pacing::Scheduled && lateness_ns > LATE_NS);
+        }
+    }
+
+    /// An I/O failed with error number `errno`. `offset` and `length` are in bytes.
+    #[cold]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the facts of one I/O, as the engine has them"
+    )]
+    pub fn failed(
+        &mut self,
+        op: Op,
+        errno: i32,
+        offset: u64,
+        length: u32,
+        intended_ns: u64,
+        submit_ns: u64,
+        at_ns: u64,
+    ) {
+        self.advance(at_ns);
+        self.land();
+        let failures = self.ops[operation::index(op)]
+            .failures
+            .get_or_insert_default();
+        failures.latency.record(at_ns.saturating_sub(submit_ns));
+        *failures.errors.entry(errno).or_default() += 1;
+        if failures.kept.len() < FAILURES_KEPT {
+            failures.kept.push(Failure {
+                stream: self.stream,
+                op,
+                errno,
+                offset,
+                length,
+                intended_ns,
+                submit_ns,
+                at_ns,
+            });
+        }
+    }
+
+    /// An I/O that was due at `intended_ns` was given up without being submitted.
+    pub fn dropped(&mut self, op: Op, intended_ns: u64, at_ns: u64) {
+        self.advance(at_ns);
+        let slot = &mut self.ops[operation::index(op)];
+        slot.dropped += 1;
+        if self.pacing != Pacing::BackToBack {
+            slot.response.record(at_ns.saturating_sub(intended_ns));
+        }
+    }
+
+    /// A batch that shares one stamp took `span_ns` to submit or reap.
+    #[inline]
+    pub fn batch(&mut self, span_ns: u64) {
+        self.batches.record(span_ns);
+    }
+
+    /// Keeps one I/O in the per-I/O columns. Does nothing unless the stream's spec asks for them.
+    #[inline]
+    pub fn log_io(&mut self, io: &IoRecord) {
+        if let Some(columns) = &mut self.columns {
+            columns.push(io);
+            if columns.is_full() {
+                self.collector.accept_columns(columns);
+            }
+        }
+    }
+
+    /// Time has passed without I/O. Whoever sleeps or polls calls this, so that intervals can close.
+    #[inline]
+    pub fn advance(&mut self, at_ns: u64) {
+        if at_ns > self.hand_over_at_ns {
+            self.hand_over_until(at_ns);
+        }
+        self.accumulate(at_ns);
+    }
+
+    /// I/Os of this worker in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// The worker has nothing more to add; `at_ns` is the later of the stop and its last completion.
+    pub fn finish(mut self, at_ns: u64, facts: &WorkerFacts) {
+        self.conclude(at_ns, facts);
+    }
+
+    #[inline]
+    fn land(&mut self) {
+        self.in_flight -= 1;
+        if let Some(shared) = &self.shared_in_flight {
+            shared.fetch_sub(1, Relaxed);
+        }
+    }
+
+    #[inline]
+    fn accumulate(&mut self, until_ns: u64) {
+        let elapsed_ns = until_ns.saturating_sub(self.last_ns);
+        self.in_flight_area_ns += u64::from(self.in_flight) * elapsed_ns;
+        self.last_ns += elapsed_ns;
+    }
+
+    /// Hands over what was counted, and passes every interval that ends before `at_ns`.
+    #[cold]
+    #[inline(never)]
+    fn hand_over_until(&mut self, at_ns: u64) {
+        let collector = Arc::clone(&self.collector);
+        let mut pending = collector.pending();
+        while at_ns > self.row_end_ns {
+            self.accumulate(self.row_end_ns);
+            self.hand_over(&mut pending);
+            pending.pass(self.row, self.stream, self.in_flight_max);
+            self.in_flight_max = self
+                .shared_in_flight
+                .as_ref()
+                .map_or(self.in_flight, |shared| shared.load(Relaxed));
+            self.row += 1;
+            self.row_end_ns = self.row_end_ns.saturating_add(collector.spec().interval_ns);
+        }
+        self.accumulate(at_ns);
+        self.hand_over(&mut pending);
+        self.hand_over_at_ns = self.row_end_ns.min(at_ns.saturating_add(HAND_OVER_NS));
+    }
+
+    /// Moves what was counted since the last time into the interval this worker is in.
+    fn hand_over(&mut self, pending: &mut Pending) {
+        let row = pending.row(self.row);
+        let tally = &mut row.streams[self.stream];
+        tally.in_flight_area_ns += u128::from(mem::take(&mut self.in_flight_area_ns));
+        let mut live = LiveCounts::default();
+        for (slot, tally) in self.ops.iter_mut().zip(&mut tally.ops) {
+            slot.hand_over(tally, &mut live);
+        }
+        for failures in self
+            .ops
+            .iter_mut()
+            .filter_map(|slot| slot.failures.as_mut())
+        {
+            row.keep_failures(&mut failures.kept);
+        }
+        pending.live.add(live);
+    }
+
+    fn conclude(&mut self, at_ns: u64, facts: &WorkerFacts) {
+        self.finished = true;
+        self.advance(at_ns);
+        if let Some(columns) = &mut self.columns {
+            self.collector.accept_columns(columns);
+        }
+        if let Some(shared) = &self.shared_in_flight {
+            shared.fetch_sub(self.in_flight, Relaxed);
+        }
+        let collector = Arc::clone(&self.collector);
+        let mut pending = collector.pending();
+        self.hand_over(&mut pending);
+        let first_issue_ns = (self.first_issue_ns < u64::MAX).then_some(self.first_issue_ns);
+        let totals = WorkerTotals::of(facts, first_issue_ns, u64::from(self.in_flight));
+        pending.workers[self.stream].merge(&totals);
+        pending.batches.merge(&self.batches);
+        pending.finish(self.row, self.stream, self.in_flight_max, self.last_ns);
+    }
+}
+
+/// A worker that ends without [`Recorder::finish`], by a panic or an error, must not hold up the others' rows.
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.conclude(self.last_ns, &WorkerFacts::default());
+        }
+    }
+}
+
+impl OpSlot {
+    fn hand_over(&mut self, tally: &mut OpTally, live: &mut LiveCounts) {
+        let done = self.service.hand_over(&mut tally.service);
+        if let Some(response) = &mut tally.response {
+            self.response.hand_over(response);
+            self.lateness.hand_over(&mut tally.lateness);
+        }
+        tally.done += done;
+        live.ios += done;
+        live.bytes += self.bytes;
+        live.dropped += self.dropped;
+        tally.bytes += mem::take(&mut self.bytes);
+        tally.late += mem::take(&mut self.late);
+        tally.dropped += mem::take(&mut self.dropped);
+        if let Some(failures) = &mut self.failures {
+            live.failed += failures.latency.count();
+            failures.hand_over(tally);
+        }
+    }
+}
+
+impl FailureSlot {
+    fn hand_over(&mut self, tally: &mut OpTally) {
+        tally.failed += self.latency.count();
+        tally.failed_latency.merge(&mem::take(&mut self.latency));
+        for (errno, count) in mem::take(&mut self.errors) {
+            *tally.errors.entry(errno).or_default() += count;
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! A worker's private histogram for the interval it is in: recording costs a handful of instructions, handing over costs
+//! only the buckets between its smallest and its largest sample.
+
+use crate::histogram::{BUCKETS, Histogram, bucket_of};
+
+/// Counts are 32 bits wide to halve the cache lines touched; the recorder hands over at least once a second, long before
+/// any count can overflow.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// Empty until the first sample: an operation that a worker never does costs no memory.
+    counts: Vec<u32>,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Slot {
+    fn default() -> Self {
+        Self {
+            counts: Vec::new(),
+            sum_ns: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+}
+
+impl Slot {
+    /// Counts one sample. The bounds check of the bucket is also the test for the first sample.
+    #[inline]
+    pub(crate) fn record(&mut self, value_ns: u64) {
+        match self.counts.get_mut(bucket_of(value_ns)) {
+            Some(count) => *count += 1,
+            None => self.record_first(value_ns),
+        }
+        self.sum_ns += u128::from(value_ns);
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_first(&mut self, value_ns: u64) {
+        self.counts.resize(BUCKETS, 0);
+        self.counts[bucket_of(value_ns)] += 1;
+    }
+
+    /// Moves all samples into `target` and returns how many they were.
+    pub(crate) fn hand_over(&mut self, target: &mut Histogram) -> u64 {
+        if self.min_ns > self.max_ns {
+            return 0;
+        }
+        let first = bucket_of(self.min_ns);
+        let touched = &mut self.counts[first..=bucket_of(self.max_ns)];
+        let count = touched.iter().map(|&n| u64::from(n)).sum();
+        target.add_counts(first, touched);
+        target.add_moments(count, self.sum_ns, self.min_ns, self.max_ns);
+        touched.fill(0);
+        (self.sum_ns, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
+        count
+    }
+}

@@ -1,0 +1,138 @@
+//! Counts and histograms of one stream, per operation. A pending interval and the totals are the same type, so totals are
+//! nothing but merged intervals.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use workload::Op;
+
+use crate::histogram::Histogram;
+use crate::operation;
+use crate::summary::Summary;
+
+/// When an I/O of a stream is meant to start, as far as counting is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// Closed loop without think time: an I/O is meant to start when it is submitted. One histogram is both service and
+    /// response; lateness does not exist.
+    BackToBack,
+    /// Closed loop with think time: meant to start when the thinking ends, which the host may miss.
+    ThinkTime,
+    /// Open loop or bursts: meant to start when the schedule says, however slow the drive is.
+    Scheduled,
+}
+
+/// What was counted for one operation of a stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OpTally {
+    /// I/Os done.
+    pub done: u64,
+    /// I/Os that the drive or the kernel refused.
+    pub failed: u64,
+    /// I/Os that were due and never issued.
+    pub dropped: u64,
+    /// I/Os done that were submitted more than 1 ms after their intended start (scheduled streams only).
+    pub late: u64,
+    /// Bytes moved by the I/Os done.
+    pub bytes: u64,
+    /// Failed I/Os by error number.
+    pub errors: BTreeMap<i32, u64>,
+    /// Submit to complete, I/Os done.
+    pub service: Histogram,
+    /// Intended start to complete; `None` where that is the same as `service`. A dropped I/O counts with the time it had
+    /// been due for: its response would have been at least that.
+    pub response: Option<Histogram>,
+    /// Intended start to submit, I/Os done; empty where intended start is submit.
+    pub lateness: Histogram,
+    /// Submit to failure of the failed I/Os; they are in no other histogram.
+    pub failed_latency: Histogram,
+}
+
+impl OpTally {
+    pub(crate) fn new(pacing: Pacing) -> Self {
+        let response = (pacing != Pacing::BackToBack).then(Histogram::new);
+        Self {
+            response,
+            ..Self::default()
+        }
+    }
+
+    /// I/Os that were asked for: done, failed and dropped.
+    pub fn requested(&self) -> u64 {
+        self.done + self.failed + self.dropped
+    }
+
+    /// Intended start to complete.
+    pub fn response(&self) -> &Histogram {
+        self.response.as_ref().unwrap_or(&self.service)
+    }
+
+    /// Whether nothing at all was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.requested() == 0
+    }
+
+    /// Adds what another tally counted.
+    pub fn merge(&mut self, other: &Self) {
+        if self.response.is_some() || other.response.is_some() {
+            let own_service = &self.service;
+            self.response
+                .get_or_insert_with(|| own_service.clone())
+                .merge(other.response());
+        }
+        self.done += other.done;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.late += other.late;
+        self.bytes += other.bytes;
+        for (&errno, &count) in &other.errors {
+            *self.errors.entry(errno).or_default() += count;
+        }
+        self.service.merge(&other.service);
+        self.lateness.merge(&other.lateness);
+        self.failed_latency.merge(&other.failed_latency);
+    }
+
+    /// The figures that `measure --json` gives for a direction.
+    pub fn summary(&self) -> Summary {
+        Summary::of(self)
+    }
+}
+
+/// What was counted for one stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamTally {
+    /// Integral of I/Os in flight over time, in I/O nanoseconds.
+    pub in_flight_area_ns: u128,
+    /// Most I/Os in flight at once. In a closed loop the sum of the workers' own maxima of an interval, an upper bound
+    /// that is exact while all workers keep their depth; in a scheduled stream counted across the workers.
+    pub in_flight_max: u32,
+    /// Counts per operation, in the order of [`crate::OPS`].
+    pub ops: [OpTally; 3],
+}
+
+impl StreamTally {
+    pub(crate) fn new(pacing: Pacing) -> Self {
+        let ops = std::array::from_fn(|_| OpTally::new(pacing));
+        Self {
+            in_flight_area_ns: 0,
+            in_flight_max: 0,
+            ops,
+        }
+    }
+
+    /// What was counted for one operation.
+    pub fn op(&self, op: Op) -> &OpTally {
+        &self.ops[operation::index(op)]
+    }
+
+    /// Adds a later interval: areas and counts add, the maximum is the greater one.
+    pub fn merge(&mut self, other: &Self) {
+        self.in_flight_area_ns += other.in_flight_area_ns;
+        self.in_flight_max = self.in_flight_max.max(other.in_flight_max);
+        for (own, more) in self.ops.iter_mut().zip(&other.ops) {
+            own.merge(more);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Where in the span the I/Os go: one file per pattern.
+
+pub(crate) mod bands;
+pub(crate) mod scatter;
+pub(crate) mod sequential;
+pub(crate) mod zipf;

@@ -1,0 +1,87 @@
+//! One block behind the other, from an explicit cursor.
+//!
+//! Source i of n begins at i/n of the span, rounded down to a block, and goes round the whole span;
+//! the sources do not wait for each other. A source's *part* ends where the next source begins, so
+//! the parts together are the span exactly once. The cursor is where the next I/O begins, and the
+//! span's end until the I/O after the last block wraps: it is never ambiguous whether a part is done.
+
+use std::sync::Arc;
+
+use crate::blocks::{Blocks, Grid};
+use crate::spec::Span;
+
+/// Where source `source` of `sources` begins; `source == sources` is the span's end.
+pub(crate) fn part_start(span: Span, unit_bytes: u32, source: u32, sources: u32) -> u64 {
+    let unit = u64::from(unit_bytes);
+    let units = u128::from(span.length / unit);
+    span.start + (units * u128::from(source) / u128::from(sources)) as u64 * unit
+}
+
+/// A sequence of blocks of one size.
+#[derive(Debug, Clone)]
+pub(crate) struct Sequential {
+    pub(crate) cursor: u64,
+    first: u64,
+    end: u64,
+    bytes: u32,
+}
+
+impl Sequential {
+    pub(crate) fn new(grid: Grid, cursor: u64) -> Self {
+        Self {
+            cursor,
+            first: grid.first,
+            end: grid.offset(grid.slots),
+            bytes: grid.bytes,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> (u64, u32) {
+        let at = if self.cursor == self.end {
+            self.first
+        } else {
+            self.cursor
+        };
+        self.cursor = at + u64::from(self.bytes);
+        (at, self.bytes)
+    }
+}
+
+/// A sequence of blocks of drawn sizes, without gaps.
+///
+/// All sizes are multiples of the smallest one. Before the span's end, a size that does not fit is
+/// replaced by the largest one that does, so that the span is used to its last byte.
+#[derive(Debug, Clone)]
+pub(crate) struct SequentialSizes {
+    pub(crate) cursor: u64,
+    first: u64,
+    end: u64,
+    blocks: Arc<Blocks>,
+}
+
+impl SequentialSizes {
+    pub(crate) fn new(span: Span, blocks: Arc<Blocks>, cursor: u64) -> Self {
+        Self {
+            cursor,
+            first: span.start,
+            end: span.end(),
+            blocks,
+        }
+    }
+
+    pub(crate) fn next(&mut self, draw: u64) -> (u64, u32) {
+        let at = if self.cursor == self.end {
+            self.first
+        } else {
+            self.cursor
+        };
+        let room_bytes = self.end - at;
+        let mut bytes = self.blocks.pick(draw).bytes;
+        if u64::from(bytes) > room_bytes {
+            bytes = self.blocks.largest_within(room_bytes);
+        }
+        self.cursor = at + u64::from(bytes);
+        (at, bytes)
+    }
+}

@@ -1,0 +1,291 @@
+//! A workload made ready to run: checked, with its tables built once and shared by all workers.
+//!
+//! A *source* is one counted sequence of I/Os. In a closed loop each worker has its own. Even and
+//! Poisson arrivals and bursts are one source, which all workers of the stream draw on. With ACT 6
+//! each worker is a source with the same ticks; with ACT 2019 each queue is one.
+
+use std::sync::Arc;
+
+use crate::blocks::{Blocks, Grid};
+use crate::error::SpecError;
+use crate::generator::{Generator, Places, Skewed};
+use crate::mix::Mix;
+use crate::pattern::bands::Bands;
+use crate::pattern::sequential::{Sequential, SequentialSizes, part_start};
+use crate::pattern::zipf::Zipf;
+use crate::random::{Purpose, key};
+use crate::schedule::{Arrivals, Schedule};
+use crate::spec::{Pattern, Span, Stop, Stream, Workload};
+
+/// A workload made ready to run.
+#[derive(Debug)]
+pub struct Plan {
+    streams: Vec<StreamPlan>,
+}
+
+impl Plan {
+    /// Checks the workload and builds its tables.
+    ///
+    /// # Errors
+    /// The first field that is out of bounds, see [`Workload::validate`].
+    pub fn new(workload: &Workload) -> Result<Self, SpecError> {
+        workload.validate()?;
+        let streams = workload.streams.iter().zip(0..);
+        Ok(Self {
+            streams: streams
+                .map(|(stream, index)| StreamPlan::new(workload.seed, index, stream))
+                .collect(),
+        })
+    }
+
+    /// A stream, by its place in the workload.
+    ///
+    /// # Panics
+    /// If the workload has no such stream.
+    pub fn stream(&self, index: usize) -> &StreamPlan {
+        &self.streams[index]
+    }
+
+    /// The streams, in the workload's order.
+    pub fn streams(&self) -> &[StreamPlan] {
+        &self.streams
+    }
+}
+
+/// A stream made ready to run.
+#[derive(Debug)]
+pub struct StreamPlan {
+    seed: u64,
+    index: u32,
+    sources: u32,
+    workers_per_source: u32,
+    mix: Mix,
+    layout: Layout,
+    arrivals: Arrivals,
+    quotas: Quotas,
+}
+
+/// Where the I/Os go, for all sources.
+#[derive(Debug)]
+enum Layout {
+    Shared(Places),
+    Sequential {
+        grid: Grid,
+        cursors: Vec<u64>,
+    },
+    SequentialSizes {
+        span: Span,
+        blocks: Arc<Blocks>,
+        cursors: Vec<u64>,
+    },
+}
+
+/// What bounds the I/Os of the sources beside time.
+#[derive(Debug)]
+struct Quotas {
+    stop: Stop,
+    /// Block size if there is but one.
+    block_bytes: Option<u64>,
+    /// Bytes of each source's part that are left, if the span is covered once.
+    parts: Option<Vec<u64>>,
+}
+
+/// How much one source may issue at most; `u64::MAX` where there is no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// The source ends when it has issued so many I/Os.
+    pub ios: u64,
+    /// The source ends when it has issued at least so many bytes. With one block size, `ios` says
+    /// the same exactly.
+    pub bytes: u64,
+}
+
+impl StreamPlan {
+    fn new(seed: u64, index: u32, stream: &Stream) -> Self {
+        let sources = stream.sources();
+        let layout = Layout::new(seed, index, stream);
+        let parts = stream.stop.span_once.then(|| layout.parts_left(stream));
+        Self {
+            seed,
+            index,
+            sources,
+            workers_per_source: stream.workers / sources,
+            mix: Mix::new(stream.ops),
+            arrivals: Arrivals::new(stream),
+            quotas: Quotas {
+                stop: stream.stop,
+                block_bytes: single_size(stream).map(u64::from),
+                parts,
+            },
+            layout,
+        }
+    }
+
+    /// Number of sources.
+    pub fn sources(&self) -> u32 {
+        self.sources
+    }
+
+    /// The source that a worker draws on; workers count from 0.
+    pub fn source_of_worker(&self, worker: u32) -> u32 {
+        (worker / self.workers_per_source).min(self.sources - 1)
+    }
+
+    /// The I/Os of a source from its first one on.
+    ///
+    /// # Panics
+    /// If the stream has no such source.
+    pub fn generator(&self, source: u32) -> Generator {
+        self.check(source);
+        let key = key(self.seed, Purpose::Io, self.index, source);
+        Generator::new(key, self.mix, self.layout.places(source))
+    }
+
+    /// The intended start times of a source from the first one on; `None` in a closed loop.
+    ///
+    /// # Panics
+    /// If the stream has no such source.
+    pub fn schedule(&self, source: u32) -> Option<Schedule> {
+        self.check(source);
+        self.arrivals.schedule(self.seed, self.index, source)
+    }
+
+    /// I/Os of a source's part of the span, from its cursor on; `None` unless the stream stops when
+    /// the span is covered once.
+    ///
+    /// # Panics
+    /// If the stream has no such source.
+    pub fn ios_for_span_once(&self, source: u32) -> Option<u64> {
+        self.check(source);
+        let left_bytes = self.quotas.parts.as_ref()?[source as usize];
+        Some(left_bytes / self.quotas.block_bytes?)
+    }
+
+    /// How much a source may issue: its fair share of the stream's bytes and I/Os, and its part of
+    /// a span that is covered once. The shares of all sources sum to the stream's exactly, and do
+    /// not depend on which source is faster.
+    ///
+    /// # Panics
+    /// If the stream has no such source.
+    pub fn quota(&self, source: u32) -> Quota {
+        self.check(source);
+        let share = |total: u64| {
+            let sources = u64::from(self.sources);
+            total / sources + u64::from(u64::from(source) < total % sources)
+        };
+        let Stop { bytes, ios, .. } = self.quotas.stop;
+        let mut quota = Quota {
+            ios: ios.map_or(u64::MAX, share),
+            bytes: u64::MAX,
+        };
+        match (bytes, self.quotas.block_bytes) {
+            // Whole blocks: the last one may reach over the bytes that were asked for.
+            (Some(bytes), Some(block)) => quota.ios = quota.ios.min(share(bytes.div_ceil(block))),
+            (Some(bytes), None) => quota.bytes = share(bytes),
+            (None, _) => {}
+        }
+        if let Some(part) = self.ios_for_span_once(source) {
+            quota.ios = quota.ios.min(part);
+        }
+        quota
+    }
+
+    fn check(&self, source: u32) {
+        assert!(
+            source < self.sources,
+            "source {source} of a stream with {} sources",
+            self.sources
+        );
+    }
+}
+
+impl Layout {
+    fn new(seed: u64, index: u32, stream: &Stream) -> Self {
+        let unit = Grid::new(stream.span, stream.smallest_block_bytes());
+        let sizes = match single_size(stream) {
+            Some(_) => None,
+            None => Some(Arc::new(Blocks::new(stream.span, &stream.block))),
+        };
+        let skewed = || Skewed {
+            unit,
+            sizes: sizes.clone(),
+        };
+        match &stream.pattern {
+            Pattern::Sequential { cursors } => {
+                let cursors = cursors.clone().unwrap_or_else(|| starts(stream));
+                match sizes {
+                    None => Self::Sequential {
+                        grid: unit,
+                        cursors,
+                    },
+                    Some(blocks) => Self::SequentialSizes {
+                        span: stream.span,
+                        blocks,
+                        cursors,
+                    },
+                }
+            }
+            Pattern::Uniform => Self::Shared(match sizes {
+                None => Places::Uniform(unit),
+                Some(blocks) => Places::UniformSizes(blocks),
+            }),
+            Pattern::Zipf { theta_milli } => {
+                let key = key(seed, Purpose::Scatter, index, 0);
+                let zipf = Zipf::new(*theta_milli, unit.slots, key);
+                Self::Shared(Places::Zipf(Arc::new(zipf), skewed()))
+            }
+            Pattern::Bands(bands) => {
+                let bands = Arc::new(Bands::new(bands, &unit));
+                Self::Shared(Places::Bands(bands, skewed()))
+            }
+        }
+    }
+
+    fn places(&self, source: u32) -> Places {
+        match self {
+            Self::Shared(places) => places.clone(),
+            Self::Sequential { grid, cursors } => {
+                Places::Sequential(Sequential::new(*grid, cursors[source as usize]))
+            }
+            Self::SequentialSizes {
+                span,
+                blocks,
+                cursors,
+            } => Places::SequentialSizes(SequentialSizes::new(
+                *span,
+                Arc::clone(blocks),
+                cursors[source as usize],
+            )),
+        }
+    }
+
+    /// Bytes from each source's cursor to the end of its part.
+    fn parts_left(&self, stream: &Stream) -> Vec<u64> {
+        let (Self::Sequential { cursors, .. } | Self::SequentialSizes { cursors, .. }) = self
+        else {
+            return Vec::new();
+        };
+        let ends = starts(stream)
+            .into_iter()
+            .skip(1)
+            .chain([stream.span.end()]);
+        ends.zip(cursors)
+            .map(|(end, cursor)| end - cursor)
+            .collect()
+    }
+}
+
+/// Where each source of a sequential stream begins.
+fn starts(stream: &Stream) -> Vec<u64> {
+    let (unit, sources) = (stream.smallest_block_bytes(), stream.sources());
+    let start = |source| part_start(stream.span, unit, source, sources);
+    (0..sources).map(start).collect()
+}
+
+/// The block size of a stream that has but one.
+fn single_size(stream: &Stream) -> Option<u32> {
+    match stream.block.as_slice() {
+        [block] => Some(block.bytes),
+        _ => None,
+    }
+}

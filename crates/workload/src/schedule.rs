@@ -1,0 +1,103 @@
+//! When the I/Os of an open loop are due: one file per law.
+//!
+//! Times are nanoseconds since the start of the run. No law drifts: what is left over of a
+//! nanosecond is carried, and the rate stays the exact fraction that was asked for.
+
+mod act2019;
+mod act6;
+mod bursts;
+mod even;
+mod poisson;
+
+use std::sync::Arc;
+
+use crate::random::{Purpose, key};
+use crate::spec::{Arrival, Process, Rate, Stream};
+
+use bursts::Bursts;
+use even::Even;
+use poisson::{LogTable, Poisson};
+
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
+
+/// The intended start times of one source, in order; never ends.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    law: Law,
+}
+
+#[derive(Debug, Clone)]
+enum Law {
+    Even(Even),
+    Poisson(Poisson),
+    Bursts(Bursts),
+}
+
+impl Schedule {
+    /// When the source's next I/O is due: at or after the one before it.
+    ///
+    /// Saturates at the end of 64-bit time, 584 years after the start.
+    #[inline]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a schedule has no end, so there is no Option to unwrap"
+    )]
+    pub fn next(&mut self) -> u64 {
+        match &mut self.law {
+            Law::Even(even) => even.next(),
+            Law::Poisson(poisson) => poisson.next(),
+            Law::Bursts(bursts) => bursts.next(),
+        }
+    }
+}
+
+/// The arrivals of a stream: makes the schedule of each source.
+#[derive(Debug)]
+pub(crate) enum Arrivals {
+    Closed,
+    Even(Rate),
+    Poisson { rate: Rate, table: Arc<LogTable> },
+    Act6 { rate: Rate, workers: u32 },
+    Act2019 { rate: Rate, queues: u32 },
+    Bursts { ios: u64, every_ns: u64 },
+}
+
+impl Arrivals {
+    pub(crate) fn new(stream: &Stream) -> Self {
+        match stream.arrival {
+            Arrival::Closed { .. } => Self::Closed,
+            Arrival::Bursts { bytes, every_ns } => Self::Bursts {
+                ios: bytes / u64::from(stream.smallest_block_bytes()),
+                every_ns,
+            },
+            Arrival::Open { process, rate, .. } => match process {
+                Process::Even => Self::Even(rate),
+                Process::Poisson => Self::Poisson {
+                    rate,
+                    table: Arc::new(LogTable::new()),
+                },
+                Process::Act6 => Self::Act6 {
+                    rate,
+                    workers: stream.workers,
+                },
+                Process::Act2019 { queues } => Self::Act2019 { rate, queues },
+            },
+        }
+    }
+
+    pub(crate) fn schedule(&self, seed: u64, stream: u32, source: u32) -> Option<Schedule> {
+        let law = match self {
+            Self::Closed => return None,
+            Self::Even(rate) => Law::Even(Even::new(*rate, 0, 1)),
+            Self::Poisson { rate, table } => Law::Poisson(Poisson::new(
+                *rate,
+                key(seed, Purpose::Arrival, stream, source),
+                Arc::clone(table),
+            )),
+            Self::Act6 { rate, workers } => Law::Even(act6::ticks(*rate, *workers)),
+            Self::Act2019 { rate, queues } => Law::Even(act2019::queue(*rate, *queues, source)),
+            Self::Bursts { ios, every_ns } => Law::Bursts(Bursts::new(*ios, *every_ns)),
+        };
+        Some(Schedule { law })
+    }
+}

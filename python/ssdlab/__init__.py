@@ -1,0 +1,65 @@
+"""SSD review lab: published review methods on real drives and files, each number with its proof.
+
+    >>> import ssdlab
+    >>> result = ssdlab.measure("/tmp/scratch.bin", rw="randread", bs="4k", threads=4, seconds=2, size="1GiB")
+    >>> result.summary()["iops"]
+
+Names are loaded when they are first used, so that ``import ssdlab`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssdlab.drives import open_drive
+    from ssdlab.errors import (
+        DriveError,
+        HostError,
+        Interrupted,
+        LabError,
+        Refused,
+        UsageError,
+        VerdictFailed,
+    )
+    from ssdlab.measure import measure
+    from ssdlab.measurement import Measurement
+    from ssdlab.workload import Stream, Workload
+
+__all__ = [
+    "DriveError",
+    "HostError",
+    "Interrupted",
+    "LabError",
+    "Measurement",
+    "Refused",
+    "Stream",
+    "UsageError",
+    "VerdictFailed",
+    "Workload",
+    "measure",
+    "open_drive",
+]
+
+_HOME = {
+    "Measurement": "ssdlab.measurement",
+    "Stream": "ssdlab.workload",
+    "Workload": "ssdlab.workload",
+    "measure": "ssdlab.measure",
+    "open_drive": "ssdlab.drives",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name on first use."""
+    if name not in __all__:
+        raise AttributeError(f"module 'ssdlab' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME.get(name, "ssdlab.errors")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

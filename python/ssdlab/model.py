@@ -1,0 +1,52 @@
+"""The base of every model that users or files fill in: frozen, strict about names, errors that say what to do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from ssdlab.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from pydantic import ModelWrapValidatorHandler
+
+
+class Frozen(BaseModel):
+    """An immutable model; what does not fit it raises `UsageError` with the name, the value and the bound."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _typed(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - anything comes
+        try:
+            return handler(value)
+        except ValidationError as error:
+            raise usage_error(error, cls) from None
+
+
+def usage_error(error: ValidationError, model: type[BaseModel]) -> UsageError:
+    """Return the first fault that `error` found in a `model`, as one line what and one line what to do."""
+    fault = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])
+    noun = model.__name__.lower()
+    if fault["type"] == "extra_forbidden":
+        return unknown(f"field of a {noun}", str(fault["loc"][-1]), model.model_fields)
+    if fault["type"] == "missing":
+        return UsageError(f"{noun} needs {place}", f"give {place}{_meaning(model, fault)}", field=place)
+    if fault["type"] == "literal_error" and isinstance(fault["input"], str):
+        return unknown(place, fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
+    message = fault["msg"][0].lower() + fault["msg"][1:]
+    return UsageError(
+        f"{place or noun} is {fault['input']!r}: {message}",
+        f"{place or noun}{_meaning(model, fault)}",
+        field=place,
+        given=str(fault["input"]),
+    )
+
+
+def _meaning(model: type[BaseModel], fault: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
+    field = model.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
+    return f": {field.description}" if field is not None and field.description else ""

@@ -1,0 +1,1 @@
+"""What a run leaves behind: the run folder, its tables, and the library's catalogue."""

@@ -1,0 +1,378 @@
+"""The models of everything a run folder holds.
+
+One definition for writer and reader: `manifest.json` (`Manifest`), the lines of `journal.jsonl`
+(`JournalRecord`), the results of methods (`PeakResult`, `Qd1Result`, `MeasureResult`) and dated notes
+(`Note`). Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0
+to 1. A folder whose schema number is greater than ours was written by a newer ssdlab and is refused, so a
+field is never added without a new number.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+
+RUN_SCHEMA = "ssdlab.run/1"
+JOURNAL_SCHEMA = "ssdlab.journal/1"
+
+Status = Literal["running", "interrupted", "finished", "failed"]
+Policy = Literal["continue", "restart", "re-precondition"]
+Direction = Literal["read", "write", "trim"]
+Latencies = dict[str, float | None]
+"""`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
+
+
+class Stored(BaseModel):
+    """A frozen record; unknown fields are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+# --- manifest.json ----------------------------------------------------------------------------------------
+
+
+class ParameterInfo(Stored):
+    """One parameter of a method, as `ssdlab methods NAME` explains it."""
+
+    name: str
+    unit: str = Field(description="unit of the value; empty for a plain number or a name")
+    reason: str = Field(description="what it is and why the default is what it is")
+    default: JsonValue
+    quick: JsonValue = Field(description="its value under --quick")
+
+
+class MethodInfo(Stored):
+    """The method a run followed, told so fully that the folder explains itself."""
+
+    name: str
+    version: int
+    title: str
+    prose: str = Field(description="the method's docstring: question, procedure, source, what it cannot show")
+    destructive: bool
+    needs: tuple[str, ...] = Field(default=(), description="drive state it needs, e.g. 'span written'")
+    conditions: dict[str, str] = Field(default={}, description="conditions it requires, e.g. scheduler: none")
+    parameters: tuple[ParameterInfo, ...] = ()
+
+
+class DriveInfo(Stored):
+    """The drive as it was when the run began."""
+
+    text: str = Field(description="as the user named it")
+    kind: Literal["file", "block", "fake"]
+    id: str = Field(
+        description="serial, WWID, kernel name or path: what consent and resume are checked against"
+    )
+    name: str = Field(description="what a reader calls it: the model, else the id")
+    capacity_bytes: int
+    logical_block_bytes: int
+    identity: dict[str, JsonValue] = Field(default={}, description="all that the drive told about itself")
+
+
+class Warned(Stored):
+    """A warning of the catalogue, as raised."""
+
+    code: str
+    what: str
+    advice: str = ""
+    ordinal: int | None = Field(default=None, description="the step it belongs to; None: the whole run")
+
+
+class Departure(Stored):
+    """Where this run departs from its published method; printed with the result."""
+
+    code: str
+    what: str
+    why: str = ""
+
+
+class Failure(Stored):
+    """Why a run failed or stopped: the typed error, with its facts."""
+
+    kind: str
+    what: str
+    advice: str
+    facts: dict[str, JsonValue] = {}
+
+
+class Session(Stored):
+    """One stretch of work on the run: the first start, or a resume."""
+
+    started: str
+    ended: str | None = None
+    status: Status = "running"
+    boot_id: str = ""
+
+
+class TableInfo(Stored):
+    """One compacted table."""
+
+    name: str
+    rows: int
+    sha256: str
+
+
+class Manifest(Stored):
+    """`manifest.json`: what was run, on what, how it ended and what it showed. Times are ISO 8601, UTC."""
+
+    schema_version: str = Field(default=RUN_SCHEMA, alias="schema")
+    run_id: str
+    status: Status
+    method: MethodInfo
+    quick: bool
+    params: dict[str, JsonValue]
+    drive: DriveInfo
+    open_options: dict[str, JsonValue] = Field(default={}, description="how the drive was opened, for resume")
+    engine: str
+    seed: int
+    environment: dict[str, JsonValue]
+    tool: dict[str, JsonValue] = Field(description="version and build profile of ssdlab")
+    created: str
+    sessions: tuple[Session, ...]
+    warnings: tuple[Warned, ...] = ()
+    departures: tuple[Departure, ...] = ()
+    result: dict[str, JsonValue] | None = Field(
+        default=None, description="the method's Result; see `parse_result`"
+    )
+    failure: Failure | None = None
+    tables: tuple[TableInfo, ...] = Field(
+        default=(), description="after compaction; empty while step logs stand"
+    )
+
+
+# --- journal.jsonl ----------------------------------------------------------------------------------------
+
+
+class OpenRecord(Stored):
+    """Begins a session on the journal."""
+
+    t: Literal["open"] = "open"
+    schema_version: str = Field(default=JOURNAL_SCHEMA, alias="schema")
+    at: str
+    boot_id: str
+
+
+class BeginRecord(Stored):
+    """A step is about to start."""
+
+    t: Literal["begin"] = "begin"
+    ordinal: int
+    attempt: int
+    verb: str
+    label: str
+    args: dict[str, JsonValue]
+    hash: str
+    policy: Policy
+    at: str
+
+
+class HostLoad(Stored):
+    """The host around one step: what decides whether host or drive made the tail."""
+
+    cores: int
+    threads: int = Field(description="workers that the step asked for")
+    cpu_busy_share: float | None = Field(
+        description="busy share of all CPUs, this process and others, 0 to 1"
+    )
+    run_queue_delay_share: float | None = Field(
+        description="time our threads waited for a CPU, divided by the time they ran or waited for one"
+    )
+    own_cpu_s: float | None = None
+
+
+class Spread(Stored):
+    """How a figure varied over the full interval rows of one step."""
+
+    n: int
+    min: float
+    max: float
+    mean: float
+    sd: float
+
+
+class StepResult(Stored):
+    """What a finished step yielded: enough to conclude from without the rows."""
+
+    seconds: float = Field(description="wall time of the step")
+    measurement: dict[str, JsonValue] | None = Field(
+        default=None, description="the summary, `ssdlab.measurement/1`, of a step that did I/O"
+    )
+    spread_iops: Spread | None = None
+    host: HostLoad | None = None
+    facts: dict[str, JsonValue] = Field(default={}, description="what a verb without I/O found or set")
+    warnings: tuple[Warned, ...] = ()
+    segments: tuple[int, ...] = Field(
+        default=(), description="attempts that make up a continued step, in order"
+    )
+
+
+class EndRecord(Stored):
+    """A step finished; nothing takes this back but a `void`."""
+
+    t: Literal["end"] = "end"
+    ordinal: int
+    attempt: int
+    result: StepResult
+    at: str
+
+
+class VoidRecord(Stored):
+    """An attempt does not count; its rows stay in the folder, marked."""
+
+    t: Literal["void"] = "void"
+    ordinal: int
+    attempt: int
+    why: str
+    at: str
+
+
+class PartRecord(Stored):
+    """An attempt was cut short and a later one goes on where it stopped (policy `continue`)."""
+
+    t: Literal["part"] = "part"
+    ordinal: int
+    attempt: int
+    done: dict[str, JsonValue] = Field(description="how far it came: seconds, bytes")
+    at: str
+
+
+JournalRecord = Annotated[
+    OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord, Field(discriminator="t")
+]
+
+
+class Note(Stored):
+    """A line of `notes.jsonl`: stands beside a finished run, never changes it."""
+
+    at: str
+    text: str
+
+
+# --- results of methods -----------------------------------------------------------------------------------
+
+
+class Scalar(Stored):
+    """A headline figure: what the catalogue ranks by."""
+
+    name: str = Field(description="stable key, e.g. random_read_iops")
+    label: str
+    value: float | None
+    unit: str
+    better: Literal["higher", "lower"]
+
+
+class Attribution(Stored):
+    """Whether host or drive made the tail of a point."""
+
+    limit: Literal["drive", "host", "unknown"]
+    reasons: tuple[str, ...] = Field(default=(), description="each a sentence with its figures")
+
+
+class Point(Stored):
+    """One measured point: a row of a result's table, a dot of its chart."""
+
+    label: str = Field(description="e.g. 'depth 8' or 'random read'")
+    direction: Direction
+    pattern: Literal["random", "sequential"]
+    block_bytes: int
+    workers: int
+    depth: int = Field(description="per worker; I/Os in flight asked for = workers x depth")
+    engine: str
+    missing: str | None = Field(
+        default=None, description="why there is no measurement; all below is then None"
+    )
+    ordinal: int | None = None
+    seconds: float | None = None
+    ios: int | None = None
+    failed: int | None = None
+    iops: float | None = None
+    mb_s: float | None = None
+    spread_iops: Spread | None = Field(default=None, description="over the interval rows")
+    in_flight: float | None = Field(default=None, description="mean I/Os in flight that was reached")
+    little_ratio: float | None = Field(
+        default=None, description="IOPS x mean service time / I/Os in flight; 1 when the bookkeeping is right"
+    )
+    service_ns: Latencies | None = None
+    response_ns: Latencies | None = None
+    cpu_per_io_ns: float | None = None
+    host: HostLoad | None = None
+    attribution: Attribution | None = None
+
+    @property
+    def in_flight_asked(self) -> int:
+        """I/Os in flight that the point asked for."""
+        return self.workers * self.depth
+
+
+class ResultBase(Stored):
+    """What every Result has."""
+
+    kind: str
+    quick: bool
+    caveats: tuple[str, ...] = Field(default=(), description="limits of this very run, each a sentence")
+    scalars: tuple[Scalar, ...] = ()
+
+
+class PeakResult(ResultBase):
+    """A queue-depth sweep reported at the lowest depth that reaches `share` of the best."""
+
+    kind: Literal["peak"] = "peak"
+    direction: Direction
+    pattern: Literal["random", "sequential"]
+    block_bytes: int
+    engine: str
+    share: float = Field(description="share of the best that the reported depth must reach: 0.95")
+    points: tuple[Point, ...] = Field(description="the whole curve, by rising depth")
+    chosen: int = Field(description="index in points of the reported depth")
+    best: int = Field(description="index in points of the greatest throughput")
+    threshold_iops: float = Field(description="share x best: the 95 % line")
+    sweep_min_iops: float
+    sweep_max_iops: float
+
+    @property
+    def chosen_depth(self) -> int:
+        """The reported depth, in I/Os in flight."""
+        return self.points[self.chosen].in_flight_asked
+
+
+class Qd1Result(ResultBase):
+    """One I/O in flight: four workloads, and throughput over block size."""
+
+    kind: Literal["qd1"] = "qd1"
+    engine: str
+    corners: tuple[Point, ...] = Field(
+        description="random read, random write, sequential read, sequential write"
+    )
+    block_sizes: tuple[Point, ...] = Field(
+        description="by workload, then by rising block size; gaps have `missing`"
+    )
+
+
+class MeasureResult(ResultBase):
+    """One workload taken by `ssdlab measure --save`."""
+
+    kind: Literal["measure"] = "measure"
+    measurement: dict[str, Any]
+
+
+class JobResult(ResultBase):
+    """A user's own sequence of steps: one point for each stream direction of each `run` step."""
+
+    kind: Literal["job"] = "job"
+    points: tuple[Point, ...]
+
+
+Result = Annotated[PeakResult | Qd1Result | MeasureResult | JobResult, Field(discriminator="kind")]
+
+_RESULT: TypeAdapter[PeakResult | Qd1Result | MeasureResult | JobResult] = TypeAdapter(Result)
+
+
+def parse_result(stored: dict[str, JsonValue]) -> PeakResult | Qd1Result | MeasureResult | JobResult:
+    """Give back the typed Result of a manifest's `result`.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        When the stored object is none of the known kinds.
+    """
+    return _RESULT.validate_python(stored)

@@ -1,0 +1,124 @@
+"""The two tables of a finished run, `series.parquet` and `hist.parquet`: their columns, writing and reading.
+
+`series` has one line for each interval row, stream and direction; times are ns since the start of its step.
+`hist` has one line for each bucket that is not empty: of the whole step where `row` is -1, else of that
+interval row. `kind` is `service` (submit to complete) or `response` (intended start to complete). Only this
+module and the catalogue import duckdb, and only when called: the runner stays small.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Columns = dict[str, npt.NDArray[Any]]
+
+SERIES = "series.parquet"
+HIST = "hist.parquet"
+TOTAL_ROW = -1
+
+_KEY = {
+    "ordinal": "INTEGER",
+    "attempt": "INTEGER",
+    "row": "INTEGER",
+    "stream": "VARCHAR",
+    "direction": "VARCHAR",
+}
+SERIES_COLUMNS: Mapping[str, str] = {
+    **_KEY,
+    "start_ns": "BIGINT",
+    "end_ns": "BIGINT",
+    "ios": "BIGINT",
+    "bytes": "BIGINT",
+    "failed": "BIGINT",
+    "dropped": "BIGINT",
+    "late": "BIGINT",
+    "service_p50_ns": "DOUBLE",
+    "service_p99_ns": "DOUBLE",
+    "service_p999_ns": "DOUBLE",
+    "service_max_ns": "DOUBLE",
+    "response_p50_ns": "DOUBLE",
+    "response_p99_ns": "DOUBLE",
+    "response_p999_ns": "DOUBLE",
+    "response_max_ns": "DOUBLE",
+    "in_flight_mean": "DOUBLE",
+    "in_flight_max": "BIGINT",
+}
+HIST_COLUMNS: Mapping[str, str] = {
+    **_KEY,
+    "kind": "VARCHAR",
+    "low_ns": "BIGINT",
+    "high_ns": "BIGINT",
+    "count": "BIGINT",
+}
+
+
+def empty(columns: Mapping[str, str]) -> Columns:
+    """Columns of no lines."""
+    return {name: np.empty(0, dtype=_dtype(kind)) for name, kind in columns.items()}
+
+
+def concatenate(parts: list[Columns], columns: Mapping[str, str]) -> Columns:
+    """Put parts under one another; a column that a part lacks is an error."""
+    if not parts:
+        return empty(columns)
+    return {
+        name: np.concatenate([np.asarray(part[name], dtype=_dtype(kind)) for part in parts])
+        for name, kind in columns.items()
+    }
+
+
+def write(path: Path, data: Columns, columns: Mapping[str, str], order: str) -> int:
+    """Write a table durably (temporary name, fsync, rename) and return the lines that a reader then finds.
+
+    Raises
+    ------
+    OSError
+        When the file system is full or fails.
+    """
+    import duckdb
+
+    casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in columns.items())
+    temporary = path.with_suffix(".tmp")
+    with duckdb.connect(config={"threads": 1}) as con:
+        con.register("data", data)
+        try:
+            con.execute(
+                f"COPY (SELECT {casts} FROM data ORDER BY {order}) TO '{_quoted(temporary)}' "
+                "(FORMAT parquet, COMPRESSION zstd)"
+            )
+        except duckdb.IOException as error:
+            temporary.unlink(missing_ok=True)
+            raise OSError(str(error)) from error
+        counted = con.execute(f"SELECT count(*) FROM read_parquet('{_quoted(temporary)}')").fetchone()
+    with temporary.open("rb") as file:
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    return int(counted[0]) if counted else 0
+
+
+def read(path: Path, columns: Mapping[str, str], where: str = "true", order: str = "row") -> Columns:
+    """Read the lines of a table for which `where` (SQL) holds, as numpy columns."""
+    import duckdb
+
+    names = ", ".join(f'"{name}"' for name in columns)
+    with duckdb.connect(config={"threads": 1}) as con:
+        found = con.execute(
+            f"SELECT {names} FROM read_parquet('{_quoted(path)}') WHERE {where} ORDER BY {order}"
+        ).fetchnumpy()
+    return {name: np.asarray(column) for name, column in found.items()}
+
+
+def _dtype(kind: str) -> npt.DTypeLike:
+    return {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64}.get(kind, np.object_)
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

@@ -1,0 +1,551 @@
+"""What I/O is asked for: the one definition of a workload, for commands, methods, journal and report.
+
+A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and SNIA where they
+exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``, ``"zipf:1.1"``, ``"0..25%"``) is
+understood wherever a value is given, and turned into the exact number at once. `Workload.resolve` lays the workload on
+a drive of a given capacity and returns the JSON that the native runner takes, which refuses fields it does not know.
+
+What contradicts itself raises `UsageError` on construction, with what to use instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+
+from ssdlab import units
+from ssdlab.errors import UsageError
+from ssdlab.model import Frozen
+
+MAX_BLOCK_BYTES = 1 << 30
+MAX_WORKERS = 4096
+MAX_DEPTH = 32_768
+SECTOR_BYTES = 512
+
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes)]
+"""A size in bytes; text such as ``"4k"`` is understood."""
+Nanoseconds = Annotated[int, BeforeValidator(lambda value: _nanoseconds(value))]
+"""A time in nanoseconds; text such as ``"90s"`` is understood."""
+Rate = Annotated[
+    Fraction,
+    BeforeValidator(units.parse_rate),
+    PlainSerializer(units.rate_text),
+    WithJsonSchema(
+        {"type": "string", "description": "I/Os a second, an exact number such as 2000 or 400/17"}
+    ),
+]
+"""I/Os a second, exactly."""
+Position = Annotated[int | str, BeforeValidator(lambda value: _position(value))]
+"""A place or a length on a drive: bytes, or a percentage of its capacity such as ``"25%"``."""
+
+
+class Block(Frozen):
+    """One block size and its share among the I/Os (not among the bytes)."""
+
+    bytes: Bytes = Field(ge=SECTOR_BYTES, le=MAX_BLOCK_BYTES, description="size, a multiple of 512 bytes")
+    weight: int = Field(1, ge=1, lt=2**32, description="relative frequency")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.bytes % SECTOR_BYTES:
+            raise UsageError(
+                f"block of {self.bytes} bytes is not a multiple of {SECTOR_BYTES}",
+                "use multiples of 512 bytes; 4k is 4096 and 4kB is 4000",
+                block_bytes=self.bytes,
+            )
+        return self
+
+
+class Mix(Frozen):
+    """Reads and writes, drawn for each I/O."""
+
+    read_pct: int = Field(100, ge=0, le=100, description="share of reads among the I/Os, in percent")
+
+
+class Sequential(Frozen):
+    """One block behind the other; worker i of n begins at i/n of the span and wraps at its end."""
+
+    kind: Literal["sequential"] = "sequential"
+    cursors: tuple[int, ...] | None = Field(
+        None,
+        description="where each source goes on, in bytes from the start of the drive; null: from its beginning",
+    )
+
+
+class Uniform(Frozen):
+    """Every block of the span equally likely, without a map of those already visited."""
+
+    kind: Literal["uniform"] = "uniform"
+
+
+class Zipf(Frozen):
+    """Zipf's law over the blocks; the hot ones lie scattered over the span."""
+
+    kind: Literal["zipf"] = "zipf"
+    theta_milli: int = Field(ge=1, le=10_000, description="exponent in thousandths: 1100 is fio's zipf:1.1")
+
+
+class Band(Frozen):
+    """A part of the span: `access_weight` of the I/Os go to `span_weight` of the bytes."""
+
+    access_weight: int = Field(ge=0, lt=2**32, description="relative share of the I/Os")
+    span_weight: int = Field(ge=1, lt=2**32, description="relative share of the span")
+
+
+class Bands(Frozen):
+    """Neighbouring bands from the start of the span, each with its own share of the I/Os."""
+
+    kind: Literal["bands"] = "bands"
+    bands: tuple[Band, ...] = Field(min_length=1, max_length=64, description="the bands in order of offset")
+
+
+class Closed(Frozen):
+    """Closed loop: the next I/O starts when one has completed."""
+
+    kind: Literal["closed"] = "closed"
+    think_ns: Nanoseconds = Field(0, ge=0, description="pause between a completion and the next I/O, in ns")
+
+
+Process = Literal["even", "poisson", "act6", "act2019"]
+
+
+class Open(Frozen):
+    """Open loop: I/Os are due at times that do not depend on completions."""
+
+    kind: Literal["open"] = "open"
+    process: Process = Field(
+        "even",
+        description="even distances; poisson: independent arrivals; act6: all workers tick together (Aerospike ACT 6); "
+        "act2019: one even generator feeding queues in turn (ACT before 6)",
+    )
+    queues: int | None = Field(
+        None, ge=1, description="queues of act2019; the workers divide evenly among them"
+    )
+    rate: Rate = Field(description="arrivals a second, for the stream as a whole")
+    backlog_ns: Nanoseconds = Field(
+        10 * units.NS_PER_S, ge=1, description="how long an I/O may stay due before it is dropped, in ns"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.process == "act2019" and self.queues is None:
+            raise UsageError("arrival act2019 needs its number of queues", "give one, such as act2019:4")
+        if self.process != "act2019" and self.queues is not None:
+            raise UsageError(f"arrival {self.process} has no queues", "leave the number out, or use act2019")
+        return self
+
+
+class Bursts(Frozen):
+    """So many bytes, all due at once, again and again."""
+
+    kind: Literal["bursts"] = "bursts"
+    bytes: Bytes = Field(gt=0, description="bytes of a burst, a multiple of the block")
+    every_ns: Nanoseconds = Field(
+        gt=0, description="from the start of one burst to the start of the next, in ns"
+    )
+
+
+class Span(Frozen):
+    """The part of the drive a stream may touch."""
+
+    start: Position = Field(0, description="first byte, or a percentage of the capacity")
+    length: Position | None = Field(
+        None, description="bytes, or a percentage of the capacity; null: to the end"
+    )
+
+    def resolve(self, capacity_bytes: int, unit_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
+        """Return start and length in bytes on a drive of that capacity.
+
+        Percentages, and an end that is the end of the drive, are rounded down to whole units of `unit_bytes`;
+        sizes given in bytes are taken as they are and refused if the drive cannot address them.
+        """
+        start = _place(self.start, capacity_bytes, unit_bytes)
+        rest = max(0, capacity_bytes - start) // unit_bytes * unit_bytes
+        length = rest if self.length is None else _place(self.length, capacity_bytes, unit_bytes)
+        for noun, value in (("start", start), ("length", length)):
+            if value % logical_block_bytes:
+                raise UsageError(
+                    f"span {noun} of {value} bytes is not a multiple of the logical block, {logical_block_bytes}",
+                    f"use multiples of {units.block_text(logical_block_bytes)}",
+                    value=value,
+                    logical_block_bytes=logical_block_bytes,
+                )
+        if start + length > capacity_bytes:
+            raise UsageError(
+                f"the span ends at byte {start + length}, but the drive has {capacity_bytes}",
+                f"use a span within 0..{capacity_bytes}, or percentages such as 0..25%",
+                end=start + length,
+                capacity_bytes=capacity_bytes,
+            )
+        return start, length
+
+
+class Stop(Frozen):
+    """When a stream ends: at the first of those that are set."""
+
+    time_ns: Nanoseconds | None = Field(
+        None, gt=0, description="time since the start, the ramp included, in ns"
+    )
+    bytes: Bytes | None = Field(None, gt=0, description="bytes of the stream as a whole")
+    ios: int | None = Field(None, gt=0, description="I/Os of the stream as a whole")
+    span_once: bool = Field(False, description="when the span is covered exactly once (sequential only)")
+
+    @property
+    def ever(self) -> bool:
+        """Whether the stream ends by itself."""
+        return self.span_once or not (self.time_ns is None and self.bytes is None and self.ios is None)
+
+
+class Stream(Frozen):
+    """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
+
+    name: str = Field("main", min_length=1, description="name in results, unique within the workload")
+    ops: Annotated[Mix | Literal["trim"], BeforeValidator(lambda value: _ops(value))] = Field(
+        Mix(), description="read, write or trim, or the share of reads in percent"
+    )
+    block: Annotated[tuple[Block, ...], BeforeValidator(lambda value: _blocks(value))] = Field(
+        (Block(bytes=4096),),
+        min_length=1,
+        max_length=64,
+        description="block size (4k), or sizes with weights (4k:70,128k:30)",
+    )
+    pattern: Annotated[
+        Sequential | Uniform | Zipf | Bands,
+        Field(discriminator="kind"),
+        BeforeValidator(lambda value: parse_pattern(value)),
+    ] = Field(
+        Uniform(),
+        description="sequential, uniform, zipf:1.1, or hot:80/20 (80 % of the I/Os to 20 % of the span)",
+    )
+    span: Annotated[Span, BeforeValidator(lambda value: parse_span(value))] = Field(
+        Span(), description="part of the drive that is touched"
+    )
+    workers: int = Field(1, ge=1, le=MAX_WORKERS, description="threads")
+    depth: int = Field(1, ge=1, le=MAX_DEPTH, description="I/Os in flight per worker")
+    engine: Literal["sync", "uring"] = Field(
+        "sync", description="how I/O is issued: blocking calls, or io_uring"
+    )
+    batch: int | None = Field(
+        None, ge=1, description="I/Os gathered before a submission; null: submit what is ready"
+    )
+    polled: bool = Field(False, description="poll for completions instead of taking interrupts")
+    arrival: Annotated[
+        Closed | Open | Bursts, Field(discriminator="kind"), BeforeValidator(lambda value: _arrival(value))
+    ] = Field(Closed(), description="when I/Os are due: closed loop, open loop at a rate, or bursts")
+    compressible_pct: int = Field(
+        0, ge=0, le=100, description="share of the written data that compresses away, in percent"
+    )
+    direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
+    dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
+    flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
+    cpus: Annotated[tuple[int, ...], BeforeValidator(lambda value: parse_cpus(value))] = Field(
+        (), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned"
+    )
+    stop: Stop = Field(Stop(), description="when the stream ends")
+    log_ios: bool = Field(False, description="record every single I/O")
+
+    @property
+    def in_flight(self) -> int:
+        """I/Os in flight that the stream asks for (of an open loop: at most)."""
+        return self.workers * self.depth
+
+    @property
+    def reads(self) -> bool:
+        """Whether some I/O reads."""
+        return isinstance(self.ops, Mix) and self.ops.read_pct > 0
+
+    @property
+    def writes(self) -> bool:
+        """Whether some I/O writes data."""
+        return isinstance(self.ops, Mix) and self.ops.read_pct < 100
+
+    @property
+    def trims(self) -> bool:
+        """Whether the I/Os are trims."""
+        return self.ops == "trim"
+
+    @property
+    def requested_iops(self) -> Fraction | None:
+        """Arrivals a second of an open loop or of bursts; None for a closed loop."""
+        match self.arrival:
+            case Open(rate=rate):
+                return rate
+            case Bursts(bytes=size, every_ns=every):
+                return Fraction(size, self.block[0].bytes) * units.NS_PER_S / every
+        return None
+
+    def span_bytes(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
+        """Return start and length in bytes of the span on a drive of that capacity."""
+        unit = min(block.bytes for block in self.block)
+        return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._check_engine()
+        self._check_direction()
+        if self.stop.span_once and not isinstance(self.pattern, Sequential):
+            raise UsageError(
+                "only a sequential pattern covers the span once", "stop by time or bytes instead"
+            )
+        if isinstance(self.arrival, Bursts) and len(self.block) > 1:
+            raise UsageError("bursts need one block size", "give one block size, or another arrival")
+        if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:
+            raise UsageError(
+                f"a burst of {self.arrival.bytes} bytes is not a multiple of the block, {self.block[0].bytes}",
+                "use a multiple of the block",
+            )
+        if isinstance(self.arrival, Open) and self.workers % (self.arrival.queues or 1):
+            raise UsageError(
+                f"{self.workers} workers do not divide evenly among {self.arrival.queues} queues",
+                "use a multiple of the number of queues",
+            )
+        return self
+
+    def _check_engine(self) -> None:
+        if self.engine == "sync" and self.depth > 1:
+            raise UsageError(
+                f"engine sync has one I/O in flight per thread, not {self.depth}",
+                f"use --threads {self.workers * self.depth} --depth 1, or --engine uring",
+                engine="sync",
+                depth=self.depth,
+            )
+        if self.engine == "sync" and self.batch is not None:
+            raise UsageError(
+                "engine sync submits one by one and has no batch", "use --engine uring, or no --batch"
+            )
+        if self.engine == "sync" and self.polled:
+            raise UsageError("engine sync has no polled completions", "use --engine uring")
+        if self.batch is not None and self.batch > self.depth:
+            raise UsageError(
+                f"a batch of {self.batch} never fills at depth {self.depth}",
+                f"use --depth {self.batch} or more",
+            )
+
+    def _check_direction(self) -> None:
+        if self.writes:
+            return
+        if self.dsync:
+            raise UsageError("dsync is about writes, and there are none", "leave out --dsync, or write")
+        if self.flush_every is not None:
+            raise UsageError("flushes follow writes, and there are none", "leave out the flushes, or write")
+        if self.compressible_pct:
+            raise UsageError(
+                "nothing is written that could be compressible", "leave out --compressible, or write"
+            )
+
+    def _resolved(self, capacity_bytes: int, logical_block_bytes: int) -> dict[str, Any]:
+        for block in self.block:
+            if block.bytes % logical_block_bytes:
+                raise UsageError(
+                    f"block of {block.bytes} bytes is not a multiple of the drive's logical block, {logical_block_bytes}",
+                    f"use multiples of {units.block_text(logical_block_bytes)}",
+                    block_bytes=block.bytes,
+                    logical_block_bytes=logical_block_bytes,
+                )
+        start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
+        largest = max(block.bytes for block in self.block)
+        if length < largest:
+            raise UsageError(
+                f"the span of {length} bytes is too small for a block of {largest}",
+                "use a larger span, a larger drive or smaller blocks",
+                span_bytes=length,
+                block_bytes=largest,
+            )
+        fields = self.model_dump(mode="json", exclude={"ops", "pattern", "span", "arrival"})
+        return fields | {
+            "ops": "trim" if isinstance(self.ops, str) else {"mix": {"read_pct": self.ops.read_pct}},
+            "pattern": _native_pattern(self.pattern),
+            "span": {"start": start, "length": length},
+            "arrival": _native_arrival(self.arrival),
+        }
+
+
+class Workload(Frozen):
+    """One or more streams that run at the same time, with one seed and one clock."""
+
+    seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw: the same seed gives the same I/Os")
+    interval_ns: Nanoseconds = Field(
+        units.NS_PER_S, ge=1_000_000, le=10**15, description="length of an interval row, in ns"
+    )
+    ramp_ns: Nanoseconds = Field(
+        0, ge=0, le=10**15, description="time at the start that is not counted, in ns"
+    )
+    streams: tuple[Stream, ...] = Field(
+        min_length=1, max_length=256, description="what runs at the same time"
+    )
+
+    @classmethod
+    def of(cls, *streams: Stream, **fields: Any) -> Self:  # noqa: ANN401 - the model checks them
+        """Return a workload of these streams."""
+        return cls(streams=streams, **fields)
+
+    @property
+    def reads(self) -> bool:
+        """Whether some stream reads."""
+        return any(stream.reads for stream in self.streams)
+
+    @property
+    def changes_data(self) -> bool:
+        """Whether some stream writes or trims."""
+        return any(stream.writes or stream.trims for stream in self.streams)
+
+    def resolve(self, capacity_bytes: int, logical_block_bytes: int) -> str:
+        """Return the JSON that the native runner takes, for a drive of that capacity and logical block.
+
+        Raises
+        ------
+        UsageError
+            A block or span that the drive cannot address, or that lies beyond its end.
+        """
+        streams = [stream._resolved(capacity_bytes, logical_block_bytes) for stream in self.streams]
+        return json.dumps({**self.model_dump(mode="json", exclude={"streams"}), "streams": streams})
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [stream.name for stream in self.streams]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"two streams are called {twice!r}", "give each stream its own name")
+        for stream in self.streams:
+            if stream.stop.time_ns is not None and stream.stop.time_ns <= self.ramp_ns:
+                raise UsageError(
+                    f"the ramp of {units.duration_text(self.ramp_ns)} leaves nothing of the "
+                    f"{units.duration_text(stream.stop.time_ns)} of stream {stream.name!r}",
+                    "measure for longer than the ramp",
+                )
+        return self
+
+
+# --- text with units ---
+
+
+def parse_pattern(value: object) -> object:
+    """Return the pattern that text such as ``zipf:1.1`` or ``hot:80/20`` means; other values pass."""
+    if not isinstance(value, str):
+        return value
+    name, _, rest = value.partition(":")
+    if name == "zipf" and (match := re.fullmatch(r"\d{1,2}(\.\d{1,3})?", rest)):
+        return Zipf(theta_milli=int(Fraction(match[0]) * 1000))
+    if name == "hot" and (match := re.fullmatch(r"(\d{1,2})/(\d{1,2})", rest)):
+        access, span = int(match[1]), int(match[2])
+        if access and span:
+            hot = Band(access_weight=access, span_weight=span)
+            return Bands(bands=(hot, Band(access_weight=100 - access, span_weight=100 - span)))
+    if name in ("uniform", "sequential") and not rest:
+        return {"kind": name}
+    raise UsageError(
+        f"pattern {value!r} is not known",
+        "use uniform, zipf:1.1 (exponent) or hot:80/20 (80 % of the I/Os to 20 % of the span)",
+        given=value,
+    )
+
+
+def parse_span(value: object) -> object:
+    """Return the span of ``0..25%``, ``10GiB..20GiB``, ``25%`` (the first quarter); other values pass."""
+    if not isinstance(value, str):
+        return value
+    first, dots, second = (part.strip() for part in value.partition(".."))
+    start, end = _position(first if dots else 0), _position(second if dots else first)
+    if isinstance(start, int) and isinstance(end, int):
+        length: int | str = end - start
+        empty = end <= start
+    elif start == 0:
+        length, empty = end, end == "0%"
+    elif isinstance(start, str) and isinstance(end, str):
+        share = units.parse_percent(end) - units.parse_percent(start)
+        empty = share <= 0
+        length = "0%" if empty else units.percent_text(share)
+    else:
+        raise UsageError(
+            f"span {value!r} mixes bytes and percent", "give both ends in bytes, or both in percent"
+        )
+    if empty:
+        raise UsageError(
+            f"span {value!r} is empty", "give the start, then the end, such as 0..25%", given=value
+        )
+    return Span(start=start, length=length)
+
+
+def parse_cpus(value: object) -> object:
+    """Return the CPUs of a kernel-style list such as ``0-3,8``; other values pass."""
+    if not isinstance(value, str):
+        return value
+    cpus: list[int] = []
+    for part in value.split(","):
+        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise UsageError(f"CPU list {value!r} is not understood", "give one such as 0-3,8", given=value)
+        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(cpus)
+
+
+def _nanoseconds(value: object) -> object:
+    return units.parse_duration(value) if isinstance(value, str) else value
+
+
+def _position(value: object) -> int | str:
+    if isinstance(value, str) and value.strip().endswith("%"):
+        return units.percent_text(units.parse_percent(value, noun="place"))
+    return units.parse_bytes(value, noun="place")  # type: ignore[arg-type]
+
+
+def _place(position: int | str, capacity_bytes: int, unit_bytes: int) -> int:
+    if isinstance(position, int):
+        return position
+    return int(units.parse_percent(position) * capacity_bytes) // unit_bytes * unit_bytes
+
+
+def _ops(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Mix(read_pct=value)
+    return (
+        {"read": Mix(read_pct=100), "write": Mix(read_pct=0)}.get(value, value)
+        if isinstance(value, str)
+        else value
+    )
+
+
+def _blocks(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (Block(bytes=value),)
+    if not isinstance(value, str):
+        return value
+    blocks = []
+    for part in value.split(","):
+        size, _, weight = part.partition(":")
+        if weight and not weight.strip().isdecimal():
+            raise UsageError(
+                f"weight {weight!r} in block sizes {value!r} is not a whole number",
+                "give sizes with weights such as 4k:70,128k:30",
+                given=value,
+            )
+        blocks.append(Block(bytes=units.parse_bytes(size, noun="block size"), weight=int(weight or 1)))
+    if len({block.bytes for block in blocks}) < len(blocks):
+        raise UsageError(f"block sizes {value!r} name one size twice", "name each size once", given=value)
+    return tuple(blocks)
+
+
+def _arrival(value: object) -> object:
+    return {"kind": "closed"} if value == "closed" else value
+
+
+def _native_pattern(pattern: Sequential | Uniform | Zipf | Bands) -> object:
+    match pattern:
+        case Uniform():
+            return "uniform"
+        case Bands(bands=bands):
+            return {"bands": [band.model_dump() for band in bands]}
+    return {pattern.kind: pattern.model_dump(mode="json", exclude={"kind"})}
+
+
+def _native_arrival(arrival: Closed | Open | Bursts) -> dict[str, Any]:
+    fields = arrival.model_dump(mode="json", exclude={"kind"})
+    if isinstance(arrival, Open):
+        del fields["queues"]
+        act2019 = {"act2019": {"queues": arrival.queues}}
+        fields["process"] = act2019 if arrival.process == "act2019" else arrival.process
+        fields["rate"] = {"num": arrival.rate.numerator, "den": arrival.rate.denominator}
+    return {arrival.kind: fields}

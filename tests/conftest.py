@@ -1,0 +1,151 @@
+"""Fixtures for everybody: scratch folders, devices of our own, throttles, tracers. What this machine lacks is skipped, with the reason.
+
+With ``SSDLAB_NO_SKIP=1`` a skip is a failure; that is how CI makes sure that nothing was left out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from machine import blkio, memory_disk, mounts, tracing
+
+MIB = 1 << 20
+GIB = 1 << 30
+
+# A test that asks for one of these fixtures gets the marker of the same meaning, so that `-m "not zram"` works.
+MARKER_OF_FIXTURE = {
+    "zram": "zram",
+    "make_zram": "zram",
+    "throttled": "throttle",
+    "bpf": "bpf",
+    "block_trace": "bpf",
+    "fio": "fio",
+    "chromium": "browser",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in MARKER_OF_FIXTURE:
+                item.add_marker(MARKER_OF_FIXTURE[fixture])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report: pytest.TestReport = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("SSDLAB_NO_SKIP") == "1":
+        reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid}: skipped although no skip is allowed: {reason}"
+    return report
+
+
+def tool(name: str, package: str) -> str:
+    """Path of a program, or a skip that says which package has it."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed (apt install {package})")
+    return path
+
+
+def need_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Iterator[Path]:
+    """An empty folder on a file system that has real extents and direct I/O (ext4, xfs, btrfs); removed afterwards."""
+    candidates = [os.environ.get("SSDLAB_SCRATCH"), str(tmp_path), "/var/tmp", str(Path.home())]
+    for folder in filter(None, candidates):
+        if mounts.file_system_type(Path(folder)) in {"ext4", "xfs", "btrfs"}:
+            with tempfile.TemporaryDirectory(prefix="ssdlab-test-", dir=folder) as made:
+                yield Path(made)
+            return
+    pytest.skip("no folder on ext4, xfs or btrfs (name one in SSDLAB_SCRATCH)")
+
+
+@pytest.fixture
+def make_zram() -> Iterator[Callable[..., Path]]:
+    """Makes block devices in memory: ``make_zram(size_bytes=1 << 30) -> /dev/zramN``; each is ours alone and removed afterwards."""
+    need_root()
+    if not memory_disk.available():
+        pytest.skip("no zram in this kernel (/sys/class/zram-control)")
+    made: list[Path] = []
+
+    def make(size_bytes: int = GIB) -> Path:
+        made.append(memory_disk.add(size_bytes))
+        return made[-1]
+
+    yield make
+    for device in made:
+        memory_disk.remove(device)
+
+
+@pytest.fixture
+def zram(make_zram: Callable[..., Path]) -> Path:
+    """A block device in memory of 1 GiB."""
+    return make_zram(GIB)
+
+
+@pytest.fixture
+def throttled() -> Iterator[Callable[..., blkio.Throttle]]:
+    """Limits a device to a known speed: ``throttled(device, read_iops=2000, write_bps=...)`` gives a `blkio.Throttle`."""
+    need_root()
+    if not blkio.available():
+        pytest.skip("no blkio cgroup (version 1) with throttling is mounted")
+    made: list[blkio.Throttle] = []
+
+    def make(device: Path, **limits: int) -> blkio.Throttle:
+        made.append(blkio.Throttle(device, **limits))
+        return made[-1]
+
+    yield make
+    for throttle in made:
+        throttle.remove()
+
+
+@pytest.fixture
+def bpf() -> Callable[[str], AbstractContextManager[tracing.Trace]]:
+    """Runs a bpftrace program beside the test: ``with bpf(program) as trace: ...``, then ``trace.maps``."""
+    need_root()
+    tool("bpftrace", "bpftrace")
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel has no BTF")
+    tracing.mount_tracefs()
+    return tracing.Trace
+
+
+@pytest.fixture
+def block_trace(
+    bpf: Callable[[str], AbstractContextManager[tracing.Trace]],
+) -> Callable[[Path], tracing.BlockTrace]:
+    """Counts what really reaches a device: ``with block_trace(device) as trace: ...``, then ``trace.requests``."""
+    return tracing.BlockTrace
+
+
+@pytest.fixture
+def fio() -> str:
+    return tool("fio", "fio")
+
+
+@pytest.fixture
+def chromium() -> str:
+    return shutil.which("chromium") or shutil.which("chromium-browser") or tool("google-chrome", "chromium")
+
+
+@pytest.fixture
+def command() -> str:
+    """The installed ``ssdlab`` command, as a user runs it."""
+    path = Path(sys.executable).with_name("ssdlab")
+    assert path.exists(), "the command is not installed: make setup"
+    return str(path)

@@ -1,0 +1,120 @@
+"""What the kernel saw: bpftrace programs beside a test, and the block tracepoints counted per device."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+SECTOR_BYTES = 512
+TRACEFS = Path("/sys/kernel/tracing")
+READY_S = 30
+
+
+def mount_tracefs() -> None:
+    """Mount the kernel's tracing files where they belong, if they are not."""
+    if not (TRACEFS / "events").exists():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACEFS)], check=True)
+
+
+class Trace:
+    """A bpftrace program that runs from the start of the ``with`` block to its end; afterwards `maps` holds its maps by name."""
+
+    def __init__(self, program: str) -> None:
+        self._program = 'BEGIN { printf("ready\\n"); } ' + program
+        self.maps: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            ["bpftrace", "-f", "json", "-e", self._program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "BPFTRACE_MAP_KEYS_MAX": "1000000", "BPFTRACE_BTF": "/sys/kernel/btf/vmlinux"},
+        )
+        deadline = time.monotonic() + READY_S
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if "ready" in line:
+                return self
+            assert time.monotonic() < deadline, "bpftrace does not get ready"
+        _, errors = self._process.communicate()
+        raise RuntimeError(f"bpftrace ended: {errors}")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.send_signal(signal.SIGINT)
+        output, _ = self._process.communicate(timeout=READY_S)
+        for line in filter(None, output.splitlines()):
+            message = json.loads(line)
+            if message.get("type") == "map":
+                self.maps.update(message["data"])
+            elif message.get("type") == "lost_events":
+                raise RuntimeError(f"bpftrace lost events: {message}")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One kind of request that reached a device, and how often."""
+
+    flags: str
+    """As in ``rwbs``: R read, W write, D discard, F flush, S sync, and so on."""
+    length_bytes: int
+    count: int
+
+
+class BlockTrace:
+    """Counts the requests that one device was given (``block_bio_queue``), by flags and length, with the outermost offsets.
+
+    Parameters
+    ----------
+    device
+        Block device; a partition counts as its disk.
+    """
+
+    def __init__(self, device: Path) -> None:
+        number = device.stat().st_rdev
+        dev = (os.major(number) << 20) + os.minor(number)
+        self._trace = Trace(
+            f"tracepoint:block:block_bio_queue /args->dev == {dev}/ {{"
+            " @count[args->rwbs, args->nr_sector] = count();"
+            " @first[args->rwbs] = min(args->sector);"
+            " @end[args->rwbs] = max(args->sector + args->nr_sector); }"
+        )
+
+    def __enter__(self) -> Self:
+        self._trace.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._trace.__exit__(kind, error, trace)
+
+    @property
+    def requests(self) -> list[Request]:
+        """What arrived, by flags and length."""
+        counts = self._trace.maps.get("@count", {})
+        split = ((key.split(","), count) for key, count in counts.items())
+        return [Request(flags, int(sectors) * SECTOR_BYTES, count) for (flags, sectors), count in split]
+
+    def count(self, letter: str) -> int:
+        """How many requests have `letter` (R, W, D) among their flags."""
+        return sum(request.count for request in self.requests if letter in request.flags)
+
+    def bytes(self, letter: str) -> int:
+        """How many bytes the requests with `letter` among their flags cover."""
+        return sum(r.count * r.length_bytes for r in self.requests if letter in r.flags)
+
+    def extent_bytes(self, letter: str) -> tuple[int, int] | None:
+        """First byte, and first byte behind, of all requests with `letter` among their flags; None without any."""
+        firsts = [first for flags, first in self._trace.maps.get("@first", {}).items() if letter in flags]
+        ends = [end for flags, end in self._trace.maps.get("@end", {}).items() if letter in flags]
+        return (min(firsts) * SECTOR_BYTES, max(ends) * SECTOR_BYTES) if firsts else None
