@@ -26,7 +26,11 @@ struct OpenBlock {
 }
 
 impl OpenBlock {
-    const CLOSED: Self = Self { block: NONE, next: 0, end: 0 };
+    const CLOSED: Self = Self {
+        block: NONE,
+        next: 0,
+        end: 0,
+    };
 
     fn is_full(self) -> bool {
         self.next == self.end
@@ -60,7 +64,8 @@ pub struct FtlCounts {
 impl FtlCounts {
     /// Units programmed for each unit the host wrote; `None` before the first.
     pub fn write_amplification(&self) -> Option<f64> {
-        (self.host_units > 0).then(|| (self.host_units + self.moved_units) as f64 / self.host_units as f64)
+        (self.host_units > 0)
+            .then(|| (self.host_units + self.moved_units) as f64 / self.host_units as f64)
     }
 }
 
@@ -84,7 +89,13 @@ const URGENT: usize = 2;
 
 impl<R: VictimRule> Ftl<R> {
     /// An erased drive. `reserve` superblocks (more than two) are kept free by collection.
-    pub fn new(logical_units: u32, superblocks: u32, units_per_block: u32, reserve: u32, rule: R) -> Self {
+    pub fn new(
+        logical_units: u32,
+        superblocks: u32,
+        units_per_block: u32,
+        reserve: u32,
+        rule: R,
+    ) -> Self {
         Self {
             map: Map::new(logical_units, superblocks, units_per_block),
             rule,
@@ -119,7 +130,8 @@ impl<R: VictimRule> Ftl<R> {
         let blocks = &self.map.blocks;
         let per_block = f64::from(blocks.units_per_block());
         let unwritten = |open: OpenBlock| f64::from(open.end - open.next);
-        let idle = self.free.len() as f64 * per_block + unwritten(self.host) + unwritten(self.moved);
+        let idle =
+            self.free.len() as f64 * per_block + unwritten(self.host) + unwritten(self.moved);
         self.map.mapped() as f64 / (blocks.count() as f64 * per_block - idle)
     }
 
@@ -161,9 +173,16 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     fn take_free(&mut self) -> OpenBlock {
-        let block = self.free.pop_front().expect("the reserve holds a superblock for each stream");
+        let block = self
+            .free
+            .pop_front()
+            .expect("the reserve holds a superblock for each stream");
         let per_block = self.map.blocks.units_per_block();
-        OpenBlock { block, next: block * per_block, end: (block + 1) * per_block }
+        OpenBlock {
+            block,
+            next: block * per_block,
+            end: (block + 1) * per_block,
+        }
     }
 
     /// Moves so many units that the victim is empty when the host has used up the space that it wins.
@@ -185,7 +204,9 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     fn choose_victim(&mut self) -> bool {
-        let Some(block) = self.rule.choose(&self.map.blocks, self.closed_clock) else { return false };
+        let Some(block) = self.rule.choose(&self.map.blocks, self.closed_clock) else {
+            return false;
+        };
         let valid = self.map.blocks.valid(block);
         let per_block = self.map.blocks.units_per_block();
         self.map.blocks.withdraw(block);
@@ -205,7 +226,9 @@ impl<R: VictimRule> Ftl<R> {
         if self.victim.is_none() && !self.choose_victim() {
             return false;
         }
-        let Some(victim) = self.victim.as_mut() else { return false };
+        let Some(victim) = self.victim.as_mut() else {
+            return false;
+        };
         if let Some(from) = self.map.next_valid(victim.cursor, victim.end) {
             victim.cursor = from + 1;
             self.move_unit(from, flash);

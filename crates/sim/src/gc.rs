@@ -40,7 +40,11 @@ pub struct DChoices {
 impl DChoices {
     /// Draws `d` candidates a time (at least one), by `seed`.
     pub fn new(d: u32, seed: u64) -> Self {
-        Self { d: d.max(1), key: seed, draws: 0 }
+        Self {
+            d: d.max(1),
+            key: seed,
+            draws: 0,
+        }
     }
 
     fn draw(&mut self, blocks: &Blocks) -> u32 {
@@ -62,7 +66,9 @@ impl VictimRule for DChoices {
         if blocks.closed_count() == 0 {
             return None;
         }
-        (0..self.d).map(|_| self.draw(blocks)).min_by_key(|&b| blocks.valid(b))
+        (0..self.d)
+            .map(|_| self.draw(blocks))
+            .min_by_key(|&b| blocks.valid(b))
     }
 }
 
@@ -91,7 +97,9 @@ pub struct CostBenefit {
 impl CostBenefit {
     /// For a drive of so many superblocks.
     pub fn new(superblocks: usize) -> Self {
-        Self { closed_at: vec![0; superblocks] }
+        Self {
+            closed_at: vec![0; superblocks],
+        }
     }
 }
 
@@ -105,7 +113,10 @@ impl VictimRule for CostBenefit {
         // Fractions are compared by cross-multiplication: no floats decide what the drive does.
         let score = |b: u32| {
             let valid = u128::from(blocks.valid(b));
-            (u128::from(clock - self.closed_at[b as usize]) * (units - valid), units + valid)
+            (
+                u128::from(clock - self.closed_at[b as usize]) * (units - valid),
+                units + valid,
+            )
         };
         let mut best: Option<(u32, (u128, u128))> = None;
         for block in (0..blocks.count() as u32).filter(|&b| blocks.is_closed(b)) {

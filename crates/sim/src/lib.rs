@@ -2,7 +2,14 @@
 //!
 //! The files mirror the machine. State is integer throughout: same profile, seed and workload, same result on any machine.
 
+pub mod die;
 pub mod draw;
+pub mod drive;
 pub mod ftl;
 pub mod gc;
+pub mod host;
+pub mod machine;
 pub mod mapping;
+pub mod nand;
+pub mod timeline;
+pub mod write_buffer;

@@ -68,8 +68,12 @@ impl Blocks {
 
     /// The closed superblock with the fewest valid units; the lowest number wins a tie. `None` if none is closed.
     pub fn least_valid(&self) -> Option<u32> {
-        let (group, least) =
-            self.group_least.iter().enumerate().min_by_key(|&(i, &least)| (least, i)).map(|(i, &least)| (i, least))?;
+        let (group, least) = self
+            .group_least
+            .iter()
+            .enumerate()
+            .min_by_key(|&(i, &least)| (least, i))
+            .map(|(i, &least)| (i, least))?;
         if least == u32::MAX {
             return None;
         }
@@ -83,7 +87,11 @@ impl Blocks {
         let group = block as usize / GROUP;
         let start = group * GROUP;
         let end = (start + GROUP).min(self.closed.len());
-        self.group_least[group] = self.closed[start..end].iter().copied().min().unwrap_or(u32::MAX);
+        self.group_least[group] = self.closed[start..end]
+            .iter()
+            .copied()
+            .min()
+            .unwrap_or(u32::MAX);
     }
 
     pub(crate) fn close(&mut self, block: u32) {
@@ -101,7 +109,10 @@ impl Blocks {
     }
 
     pub(crate) fn erase(&mut self, block: u32) {
-        debug_assert_eq!(self.valid[block as usize], 0, "erasing a superblock that holds data");
+        debug_assert_eq!(
+            self.valid[block as usize], 0,
+            "erasing a superblock that holds data"
+        );
         self.erases[block as usize] += 1;
     }
 
@@ -139,7 +150,9 @@ impl Map {
             physical_to_logical: vec![NONE; physical],
             valid_bits: vec![0; physical.div_ceil(64)],
             blocks: Blocks::new(superblocks as usize, units_per_block),
-            block_shift: units_per_block.is_power_of_two().then(|| units_per_block.trailing_zeros()),
+            block_shift: units_per_block
+                .is_power_of_two()
+                .then(|| units_per_block.trailing_zeros()),
             mapped: 0,
         }
     }

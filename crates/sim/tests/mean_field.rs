@@ -15,7 +15,11 @@ impl Flash for NoFlash {
 fn bisect(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..200 {
         let middle = f64::midpoint(low, high);
-        if below(middle) { low = middle } else { high = middle }
+        if below(middle) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     f64::midpoint(low, high)
 }
@@ -67,23 +71,37 @@ fn simulate(spare: f64, rule: impl VictimRule) -> (f64, f64) {
     overwrite(&mut ftl, 4);
     ftl.reset_counts();
     overwrite(&mut ftl, 2);
-    (ftl.counts().write_amplification().unwrap(), ftl.effective_utilisation())
+    (
+        ftl.counts().write_amplification().unwrap(),
+        ftl.effective_utilisation(),
+    )
 }
 
 fn assert_near(what: &str, (got, rho): (f64, f64), theory: f64) {
     let ratio = got / theory;
     println!("{what}: simulated {got:.3}, theory {theory:.3} at rho {rho:.5}, ratio {ratio:.4}");
-    assert!((ratio - 1.0).abs() <= 0.02, "{what}: simulated {got:.3}, theory {theory:.3} at rho {rho:.5}");
+    assert!(
+        (ratio - 1.0).abs() <= 0.02,
+        "{what}: simulated {got:.3}, theory {theory:.3} at rho {rho:.5}"
+    );
 }
 
 fn check_all(spare: f64) {
     for d in [1, 2, 4, 8] {
         let got = simulate(spare, DChoices::new(d, 1));
-        let theory = if d == 1 { 1.0 / (1.0 - got.1) } else { mean_field(got.1, UNITS, f64::from(d)) };
+        let theory = if d == 1 {
+            1.0 / (1.0 - got.1)
+        } else {
+            mean_field(got.1, UNITS, f64::from(d))
+        };
         assert_near(&format!("spare {spare}, d = {d}"), got, theory);
     }
     let got = simulate(spare, Greedy);
-    assert_near(&format!("spare {spare}, greedy"), got, mean_field(got.1, UNITS, 3000.0));
+    assert_near(
+        &format!("spare {spare}, greedy"),
+        got,
+        mean_field(got.1, UNITS, 3000.0),
+    );
     let got = simulate(spare, Fifo::default());
     assert_near(&format!("spare {spare}, FIFO"), got, fifo(got.1));
 }

@@ -1,0 +1,115 @@
+//! The host side: the queue that the device takes commands from, the link, and the controller's cores.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::timeline::Timeline;
+
+/// How commands and data reach the drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostSpec {
+    /// Commands that the device holds at once (SATA and AHCI: 32); more wait in the host. `None`: no bound that matters.
+    pub queue_limit: Option<u32>,
+    /// Time of the host's software and the command's way to the device and back, in ns.
+    pub command_ns: u64,
+    /// Link time of one unit of 4 KiB, in ns times 1024.
+    pub unit_link_ns_x1024: u64,
+    /// Whether data goes one way at a time, as on SATA.
+    pub half_duplex: bool,
+    /// Controller cores.
+    pub cores: u32,
+    /// Core time of a read command, in ns.
+    pub read_core_ns: u64,
+    /// Core time of a write command, in ns.
+    pub write_core_ns: u64,
+}
+
+/// The state of the host side.
+#[derive(Debug, Clone)]
+pub struct Host {
+    spec: HostSpec,
+    in_device: BinaryHeap<Reverse<u64>>,
+    cores: Vec<u64>,
+    to_device: Timeline,
+    to_host: Timeline,
+}
+
+impl Host {
+    /// Idle at time zero.
+    pub fn new(spec: HostSpec) -> Self {
+        Self {
+            spec,
+            in_device: BinaryHeap::new(),
+            cores: vec![0; spec.cores as usize],
+            to_device: Timeline::default(),
+            to_host: Timeline::default(),
+        }
+    }
+
+    /// When the device takes a command that the host submits at `now`.
+    #[inline]
+    pub fn accept(&mut self, now: u64) -> u64 {
+        let Some(limit) = self.spec.queue_limit else {
+            return now;
+        };
+        if (self.in_device.len() as u32) < limit {
+            return now;
+        }
+        self.in_device
+            .pop()
+            .map_or(now, |Reverse(end)| now.max(end))
+    }
+
+    /// The command that was accepted ends at `end`.
+    #[inline]
+    pub fn completes(&mut self, end: u64) {
+        if self.spec.queue_limit.is_some() {
+            self.in_device.push(Reverse(end));
+        }
+    }
+
+    /// Half of the command's way: to the device, or back.
+    pub fn command_half_ns(&self) -> u64 {
+        self.spec.command_ns / 2
+    }
+
+    /// Takes a core for a command that is there at `ready`. Returns when the core has done its part.
+    #[inline]
+    pub fn process(&mut self, ready: u64, write: bool) -> u64 {
+        let duration = if write {
+            self.spec.write_core_ns
+        } else {
+            self.spec.read_core_ns
+        };
+        let core = self
+            .cores
+            .iter_mut()
+            .min()
+            .expect("a controller has a core");
+        *core = ready.max(*core) + duration;
+        *core
+    }
+
+    fn link_ns(&self, bytes: u64) -> u64 {
+        bytes * self.spec.unit_link_ns_x1024 / (4096 * 1024)
+    }
+
+    /// Data from the host: there at the returned time.
+    #[inline]
+    pub fn send(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
+        let duration = self.link_ns(bytes);
+        let link = if self.spec.half_duplex {
+            &mut self.to_host
+        } else {
+            &mut self.to_device
+        };
+        link.reserve(now, ready, duration)
+    }
+
+    /// Data to the host: there at the returned time.
+    #[inline]
+    pub fn receive(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
+        let duration = self.link_ns(bytes);
+        self.to_host.reserve(now, ready, duration)
+    }
+}
