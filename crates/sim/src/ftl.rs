@@ -230,6 +230,9 @@ impl<R: VictimRule> Ftl<R> {
             return false;
         };
         if let Some(from) = self.map.next_valid(victim.cursor, victim.end) {
+            if (from ^ victim.cursor) & !63 != 0 || from & 63 == 0 {
+                self.map.expect_moves(from + 64);
+            }
             victim.cursor = from + 1;
             self.move_unit(from, flash);
         }

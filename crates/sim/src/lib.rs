@@ -10,6 +10,7 @@ pub mod gc;
 pub mod host;
 pub mod machine;
 pub mod mapping;
+pub mod memory;
 pub mod nand;
 pub mod timeline;
 pub mod write_buffer;

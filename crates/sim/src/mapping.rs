@@ -3,6 +3,8 @@
 //! A *unit* is 4 KiB. A *superblock* is one block of every plane of every die; its units are written in order and erased
 //! together. The map holds no user data: 8 bytes a unit (both directions) and one validity bit.
 
+use crate::memory::{prefer_huge_pages, prefetch};
+
 /// Marks a logical unit that holds nothing, and a physical unit that belongs to nobody.
 pub const NONE: u32 = u32::MAX;
 
@@ -146,14 +148,43 @@ impl Map {
     pub fn new(logical_units: u32, superblocks: u32, units_per_block: u32) -> Self {
         let physical = superblocks as usize * units_per_block as usize;
         Self {
-            logical_to_physical: vec![NONE; logical_units as usize],
-            physical_to_logical: vec![NONE; physical],
+            logical_to_physical: table(logical_units as usize),
+            physical_to_logical: table(physical),
             valid_bits: vec![0; physical.div_ceil(64)],
             blocks: Blocks::new(superblocks as usize, units_per_block),
             block_shift: units_per_block
                 .is_power_of_two()
                 .then(|| units_per_block.trailing_zeros()),
             mapped: 0,
+        }
+    }
+
+    /// Asks for what a write or read of `logical` will look up first.
+    #[inline]
+    pub fn expect_logical(&self, logical: u32) {
+        prefetch(&self.logical_to_physical, logical as usize);
+    }
+
+    /// Asks for what a write of `logical` will change: call it when [`expect_logical`](Self::expect_logical) has had time to work.
+    #[inline]
+    pub fn expect_overwrite(&self, logical: u32) {
+        if let Some(&physical) = self.logical_to_physical.get(logical as usize) {
+            prefetch(&self.valid_bits, physical as usize / 64);
+        }
+    }
+
+    /// Asks for what moving the valid units of the 64 that `physical` lies in will look up.
+    #[inline]
+    pub fn expect_moves(&self, physical: u32) {
+        let word = physical as usize / 64;
+        let mut bits = self.valid_bits.get(word).copied().unwrap_or(0);
+        while bits != 0 {
+            let unit = word * 64 + bits.trailing_zeros() as usize;
+            prefetch(
+                &self.logical_to_physical,
+                self.physical_to_logical[unit] as usize,
+            );
+            bits &= bits - 1;
         }
     }
 
@@ -239,4 +270,12 @@ impl Map {
             bits = self.valid_bits[word];
         }
     }
+}
+
+/// A table of so many empty entries, on huge pages where they help.
+fn table(entries: usize) -> Vec<u32> {
+    let mut table: Vec<u32> = Vec::with_capacity(entries);
+    prefer_huge_pages(table.spare_capacity_mut());
+    table.resize(entries, NONE);
+    table
 }
