@@ -20,6 +20,24 @@ pub struct FlashCounts {
     pub transfers: u64,
 }
 
+/// An array read for moves, whose units are taken over the channel together.
+#[derive(Debug, Clone, Copy)]
+struct MoveRead {
+    array_read: u32,
+    die: u32,
+    ready: u64,
+    units: u32,
+}
+
+impl MoveRead {
+    const NONE: Self = Self {
+        array_read: NONE,
+        die: 0,
+        ready: 0,
+        units: 0,
+    };
+}
+
 /// Dies, channels and the write buffer.
 #[derive(Debug, Clone)]
 pub struct Machine {
@@ -33,7 +51,7 @@ pub struct Machine {
     pub now: u64,
     /// When the unit being written is in the buffer; programs and moves start from it.
     pub at: u64,
-    last_move_read: u32,
+    moving: MoveRead,
     counts: FlashCounts,
     /// An erase is charged in full on every so many-th (a scaled drive has so many times smaller blocks).
     erase_every: u32,
@@ -51,7 +69,7 @@ impl Machine {
             buffer: WriteBuffer::new(buffer_units),
             now: 0,
             at: 0,
-            last_move_read: NONE,
+            moving: MoveRead::NONE,
             counts: FlashCounts::default(),
             erase_every: scale,
             erase_phase: 0,
@@ -97,6 +115,14 @@ impl Machine {
         programmed.max(here + self.timing.program_ns)
     }
 
+    /// Takes the units of the last array read for moves over the channel.
+    fn take_moved(&mut self) {
+        let moving = std::mem::replace(&mut self.moving, MoveRead::NONE);
+        if moving.units > 0 {
+            self.transfer(moving.die, moving.ready, moving.units);
+        }
+    }
+
     #[inline]
     fn ends_word_line(&self, physical: u32) -> bool {
         (physical + 1).is_multiple_of(self.geometry.units_per_program())
@@ -120,17 +146,21 @@ impl Flash for Machine {
 
     #[inline]
     fn read_for_move(&mut self, physical: u32) {
-        let place = self.geometry.place(physical);
-        let mut ready = self.at;
-        if place.array_read != self.last_move_read {
-            self.last_move_read = place.array_read;
+        let array_read = self.geometry.array_read(physical);
+        if array_read != self.moving.array_read {
+            self.take_moved();
+            let place = self.geometry.place(physical);
             self.counts.reads += 1;
-            ready = self.dies[place.die as usize].work(
-                self.at,
-                self.timing.read_ns[place.page_type.min(3) as usize],
-            );
+            let read_ns = self.timing.read_ns[place.page_type.min(3) as usize];
+            let ready = self.dies[place.die as usize].work(self.at, read_ns);
+            self.moving = MoveRead {
+                array_read,
+                die: place.die,
+                ready,
+                units: 0,
+            };
         }
-        self.transfer(place.die, ready, 1);
+        self.moving.units += 1;
     }
 
     #[inline]
@@ -141,7 +171,7 @@ impl Flash for Machine {
     }
 
     fn erase(&mut self, _block: u32) {
-        self.last_move_read = NONE;
+        self.take_moved();
         self.erase_phase += 1;
         if self.erase_phase < self.erase_every {
             return;

@@ -59,6 +59,12 @@ impl Geometry {
         u64::from(self.superblocks) * u64::from(self.units_per_superblock()) * u64::from(UNIT_BYTES)
     }
 
+    /// The array read that brings a physical unit.
+    #[inline]
+    pub fn array_read(&self, physical: u32) -> u32 {
+        physical / self.units_per_read()
+    }
+
     /// The die, page type and array read of a physical unit. Word lines follow each other over the dies.
     #[inline]
     pub fn place(&self, physical: u32) -> Place {
@@ -67,7 +73,7 @@ impl Geometry {
         Place {
             die: word_line % self.dies(),
             page_type: within / self.units_per_read(),
-            array_read: physical / self.units_per_read(),
+            array_read: self.array_read(physical),
         }
     }
 
