@@ -36,13 +36,13 @@ class BlockDrive(RealDrive):
     """
 
     def __init__(self, path: Path, node: Path, intent: Intent, files: HostFiles) -> None:
-        from ssdlab import _core
-
         identity = block_identity(files, node)
         facts = device_facts(files, str(path), node)
         refusal = judge_device(facts, intent)
         if refusal is not None:
             raise refusal.error(str(path))
+        from ssdlab import _core
+
         self._node = node
         self._files = files
         self._device = text(node / "dev")

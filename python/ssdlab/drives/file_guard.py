@@ -169,7 +169,7 @@ def _no_plain_file(facts: FileFacts) -> Refusal | None:
     advice = {
         "symbolic link": f"Name what it leads to: {facts.leads_to}",
         "directory": f"Name a file in it: {facts.path}/scratch.bin --size 4GiB",
-        "character device": "Name the block device: the namespace /dev/nvme0n1, not its controller /dev/nvme0",
+        "character device": "Name the block device: the namespace /dev/nvme0n1, not /dev/nvme0",
     }.get(facts.kind, "Name a file or a block device")
     return Refusal("no-file", f"{facts.path} is a {facts.kind}, neither a file nor a block device", advice)
 
