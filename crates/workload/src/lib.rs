@@ -70,8 +70,9 @@
 //!   ends inside the span.
 //! * **Exact rates.** Rates are fractions, and what is left over of a nanosecond is carried:
 //!   arrival n of an even stream is due at `floor(n * den * 10^9 / num)` ns for every n.
-//! * **Lean.** No division, no lock and no allocation per I/O; the tables of skewed patterns are one
-//!   lookup, whatever the size of the drive. `examples/cost.rs` counts the instructions.
+//! * **Lean.** No lock and no allocation per I/O, and no division but in a skewed pattern of several
+//!   sizes; the tables of skewed patterns are one lookup, whatever the size of the drive.
+//!   `examples/cost.rs` counts the instructions.
 //!
 //! # Limits
 //!

@@ -2,15 +2,15 @@
 //!
 //! A draw is a pure function of a key and a counter: `fold(key + n * STEP)`. With the odd constant
 //! [`STEP`] the argument runs through all 2^64 values before it repeats. [`fold`] multiplies the
-//! argument with a masked copy of itself and folds the 128-bit product: one multiplication in which
-//! each bit of the argument reaches each bit of the result. This is Wang Yi's generator `wyrand`,
-//! entered at any point; it takes half the instructions of `SplitMix64`'s finaliser, which makes the
-//! keys. No state is carried, so that any thread may compute any draw.
+//! argument with a masked copy of itself and folds the 128-bit product, so that high and low bits
+//! meet. This is Wang Yi's generator `wyrand`, entered at any point; it takes half the instructions of
+//! `SplitMix64`'s finaliser, which makes the keys. No state is carried, so that any thread may compute
+//! any draw.
 //!
 //! One I/O needs up to four numbers: the draw itself, and the draw times one of the odd constants
 //! below, read from the top. All bits below the top ones of the draw, which the place used up, move
 //! into the top of the product; a span of 2^40 blocks still leaves 24 such bits. In a uniform pattern
-//! the product of draw and number of blocks already gives two independent numbers, see [`split`].
+//! the product of draw and number of blocks already gives two independent numbers, see `split`.
 
 /// Distance of two neighbouring counters.
 pub const STEP: u64 = 0xa076_1d64_78bd_642f;

@@ -54,6 +54,10 @@ fn the_workload_itself_is_bounded() {
     };
     refused("interval_ns", &|w| w.interval_ns = 0);
     refused("ramp_ns", &|w| w.ramp_ns = MAX_TIME_NS + 1);
+    refused("ramp_ns", &|w| {
+        w.ramp_ns = 5;
+        w.streams[0].stop.time_ns = Some(5);
+    });
     refused("streams (count)", &|w| w.streams.clear());
     refused("streams[1].name", &|w| w.streams.push(stream()));
     refused("streams[0].name", &|w| w.streams[0].name.clear());
