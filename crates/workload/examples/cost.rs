@@ -83,7 +83,8 @@ fn workload(changes: Value) -> Result<Workload, serde_json::Error> {
 
 #[inline]
 fn add(sum: u64, io: Io) -> u64 {
-    sum + io.offset + u64::from(io.length) + io.op as u64
+    let io = io.offset + u64::from(io.length) + io.op as u64;
+    sum.wrapping_add(io)
 }
 
 fn nothing(count: u64) -> u64 {
