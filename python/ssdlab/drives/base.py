@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from ssdlab.drives.conditions import Conditions
+from ssdlab.drives.counters import IoCounters
 from ssdlab.drives.identity import Identity
 from ssdlab.errors import Refused
 
@@ -43,7 +44,6 @@ class Drive(Protocol):
         workload: Workload,
         *,
         log_path: Path | None = None,
-        io_log_path: Path | None = None,
         on_tick: OnTick | None = None,
         until: Until | None = None,
         header: str | None = None,
@@ -54,7 +54,6 @@ class Drive(Protocol):
         ----------
         workload
             What to do.
-        log_path, io_log_path
             Where the append log and the log of single I/Os go.
         on_tick
             Called with a snapshot about every 50 ms.
@@ -84,6 +83,9 @@ class Drive(Protocol):
 
     def conditions(self) -> Conditions | None:
         """Read the settings that numbers depend on; None where no block device stands behind the drive."""
+
+    def counters(self) -> IoCounters | None:
+        """Read the kernel's account of the block device; None where it keeps none."""
 
     def written(self, start: int, length: int) -> bool | None:
         """Say whether every byte of a range was written; None where that cannot be known."""
@@ -125,13 +127,13 @@ class RealDrive:
         workload: Workload,
         *,
         log_path: Path | None = None,
-        io_log_path: Path | None = None,
         on_tick: OnTick | None = None,
         until: Until | None = None,
         header: str | None = None,
     ) -> Measurement:
         """Run a workload; see `Drive.run`."""
         from ssdlab import _core
+        from ssdlab.measurement import Measurement
 
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         if workload.changes_data:
@@ -139,15 +141,15 @@ class RealDrive:
         for stream in workload.streams:
             if stream.reads:
                 self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
-        return _core.run(
+        native = _core.run(
             self._target,
             resolved,
             log_path=log_path,
-            io_log_path=io_log_path,
             on_tick=on_tick,
             until=until,
             header=header,
         )
+        return Measurement.of(native, self._identity)
 
     def trim(self, start: int, length: int) -> None:
         """Discard a range of bytes of a device, or punch it out of a file.

@@ -7,6 +7,7 @@ from pathlib import Path
 from ssdlab.drives.attributes import disk_of
 from ssdlab.drives.base import RealDrive
 from ssdlab.drives.conditions import Conditions, read_conditions
+from ssdlab.drives.counters import IoCounters, read_counters
 from ssdlab.drives.guard import Intent, device_facts, judge_device
 from ssdlab.drives.identity import block_identity
 from ssdlab.drives.sysfs import HostFiles, number, text
@@ -56,6 +57,10 @@ class BlockDrive(RealDrive):
     def conditions(self) -> Conditions:
         """Read its queue and cache settings."""
         return read_conditions(self._node)
+
+    def counters(self) -> IoCounters | None:
+        """Read the kernel's account of the disk (all of it, also for a partition)."""
+        return read_counters(self._node)
 
     def written(self, start: int, length: int) -> bool | None:
         """Return None: a device does not tell which of its blocks were written."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import RealDrive
 from ssdlab.drives.conditions import Conditions, read_conditions
+from ssdlab.drives.counters import IoCounters, read_counters
 from ssdlab.drives.extents import gaps
 from ssdlab.drives.file_guard import file_facts, free_bytes, judge_file
 from ssdlab.drives.guard import Intent, Refusal
@@ -72,6 +73,7 @@ class FileDrive(RealDrive):
         if refusal is not None:
             raise _error(refusal, facts.path)
         self._path = path
+        self._files = files
         self._allow_unwritten = allow_unwritten
         if facts.kind == "missing":
             assert size_bytes is not None  # judged above
@@ -81,15 +83,20 @@ class FileDrive(RealDrive):
             completable = facts.ownership == "ours" and facts.writable
             self._descriptor = _open_existing(path, writing=intent.writing or completable)
         try:
-            self._hold(intent, files, on_tick)
+            self._hold(intent, on_tick)
         except BaseException:
             os.close(self._descriptor)
             raise
 
     def conditions(self) -> Conditions | None:
         """Read the settings of the block device beneath its file system; None if there is none."""
-        node = HostFiles().node(device_number(os.fstat(self._descriptor).st_dev))
+        node = self._beneath()
         return None if node is None else read_conditions(node)
+
+    def counters(self) -> IoCounters | None:
+        """Read the kernel's account of the disk beneath, which others use as well."""
+        node = self._beneath()
+        return None if node is None else read_counters(node)
 
     def written(self, start: int, length: int) -> bool:
         """Say whether every byte of a range was written."""
@@ -104,7 +111,10 @@ class FileDrive(RealDrive):
             self._note(writing=False)
         os.close(self._descriptor)
 
-    def _hold(self, intent: Intent, files: HostFiles, on_tick: OnTick | None) -> None:
+    def _beneath(self) -> Path | None:
+        return self._files.node(device_number(os.fstat(self._descriptor).st_dev))
+
+    def _hold(self, intent: Intent, on_tick: OnTick | None) -> None:
         from ssdlab import _core
 
         self._lock()
@@ -116,7 +126,7 @@ class FileDrive(RealDrive):
         if not self._complete and (self._ours or (intent.writing and intent.destroy is not None)):
             self._lay_out(on_tick)
         target = _core.Target(self._path, write=intent.writing)
-        super().__init__(_identity(self._path, self._descriptor, target, files), target)
+        super().__init__(_identity(self._path, self._beneath(), target, self._files), target)
         try:
             self._check_same()
         except Refused:
@@ -222,8 +232,7 @@ def _open_existing(path: Path, *, writing: bool) -> int:
         raise _host_error(path, error) from error
 
 
-def _identity(path: Path, descriptor: int, target: _core.Target, files: HostFiles) -> Identity:
-    node = files.node(device_number(os.fstat(descriptor).st_dev))
+def _identity(path: Path, node: Path | None, target: _core.Target, files: HostFiles) -> Identity:
     beneath = block_identity(files, node) if node is not None else None
     return Identity(
         path=str(path),
