@@ -1,8 +1,8 @@
 """A measurement as Python sees it: totals, interval rows, histograms and what to think of them.
 
-The figures stay where they were counted, in native memory or in a step's append log; this file only gives them their
-documented shape. `summary()` is what ``ssdlab measure --json`` prints: schema ``ssdlab.measurement/1``, latencies in
-ns, null for a percentile with fewer than 10 samples beyond it.
+The figures stay where they were counted, in native memory or in a step's append log; this file only gives
+them their documented shape. `summary()` is what ``ssdlab measure --json`` prints: schema
+``ssdlab.measurement/1``, latencies in ns, null for a percentile with fewer than 10 samples beyond it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 from ssdlab.errors import LabError, unknown
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from ssdlab import _core
@@ -30,12 +29,26 @@ PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
 Direction = Literal["read", "write", "trim"]
 DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 Clock = Literal["service", "response"]
-"""Where a latency begins: *service* at submission, *response* at the intended start. Both end at completion."""
+"""Where a latency begins: *service* at submission, *response* at the intended start."""
 
 _KEYS = (
-    "schema iops mb_s elapsed_s read write trim intervals requested_iops in_flight cpu power seed engine "
-    "warnings drive"
-).split()
+    "schema",
+    "iops",
+    "mb_s",
+    "elapsed_s",
+    "read",
+    "write",
+    "trim",
+    "intervals",
+    "requested_iops",
+    "in_flight",
+    "cpu",
+    "power",
+    "seed",
+    "engine",
+    "warnings",
+    "drive",
+)
 """The contract's keys, in the order they are printed; others follow."""
 
 
@@ -141,10 +154,10 @@ class Measurement:
         Returns
         -------
         dict
-            ``start_ns end_ns ios failed dropped late bytes in_flight_mean in_flight_max``, and for each clock
-            ``{service|response}_{p50|p99|p999|max}_ns`` (0 where an interval has no sample). Percentiles cannot be
-            added up: with several streams or directions only ``max`` is there. ``in_flight_max`` is then the sum of
-            the streams' own, an upper bound.
+            ``start_ns end_ns ios failed dropped late bytes in_flight_mean in_flight_max``, and for each
+            clock ``{service|response}_{p50|p99|p999|max}_ns`` (0 where an interval has no sample).
+            Percentiles cannot be added up: with several streams or directions only ``max`` is there.
+            ``in_flight_max`` is then the sum of the streams' own, an upper bound.
         """
         streams = self.streams if stream is None else [self._known_stream(stream)]
         directions = DIRECTIONS if direction is None else (direction,)
@@ -210,10 +223,10 @@ def _combined(per_stream: list[list[Columns]]) -> Columns:
     cells = [cell for cells in per_stream for cell in cells]
     once = [cells[0] for cells in per_stream]
     columns: Columns = {name: cells[0][name] for name in ("start_ns", "end_ns")}
-    columns |= {name: np.sum([cell[name] for cell in cells], axis=0, dtype=np.uint64) for name in _SUMS}
-    columns["in_flight_mean"] = np.sum([cell["in_flight_mean"] for cell in once], axis=0)
-    columns["in_flight_max"] = np.sum([cell["in_flight_max"] for cell in once], axis=0, dtype=np.uint64)
+    columns |= {name: np.stack([cell[name] for cell in cells]).sum(axis=0) for name in _SUMS}
+    columns["in_flight_mean"] = np.stack([cell["in_flight_mean"] for cell in once]).sum(axis=0)
+    columns["in_flight_max"] = np.stack([cell["in_flight_max"] for cell in once]).sum(axis=0)
     for clock in ("service", "response"):
         name = f"{clock}_max_ns"
-        columns[name] = np.max([cell[name] for cell in cells], axis=0)
+        columns[name] = np.stack([cell[name] for cell in cells]).max(axis=0)
     return columns

@@ -41,7 +41,7 @@ class Span(Frozen):
         for noun, value in (("start", start), ("length", length)):
             if value % logical_block_bytes:
                 raise UsageError(
-                    f"span {noun} {value} is not a multiple of the logical block, {logical_block_bytes} bytes",
+                    f"span {noun} {value} is not a multiple of {logical_block_bytes}, the logical block",
                     f"use multiples of {units.block_text(logical_block_bytes)}",
                     value=value,
                     logical_block_bytes=logical_block_bytes,

@@ -1,7 +1,8 @@
-"""Every warning the tool can utter about a measurement: when, why, and what to do. They are saved with the result.
+"""Every warning the tool can utter about a measurement: when, why, what to do. Saved with the result.
 
-`judge` is pure: the summary of a measurement, what was asked, and the facts around it go in, warnings come out. A fact
-that is not known raises nothing, except where not knowing is itself the point (`write-cache-unknown`).
+`judge` is pure: the summary of a measurement, what was asked, and the facts around it go in, warnings come
+out. A fact that is not known raises nothing, except where not knowing is itself the point
+(`write-cache-unknown`).
 
 The thresholds are named below with their reasons.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.errors import nearest
@@ -17,13 +19,13 @@ from ssdlab.units import block_text, count_text, latency_text, rate_text, signif
 from ssdlab.workload import Closed, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.drives.conditions import Conditions
+    from ssdlab.surroundings import Surroundings
 
 RATE_REACHED = 0.995
 """Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""
 
 DEPTH_REACHED = 0.95
-"""Share of the I/Os in flight that must have been in flight on average; starting and draining cost the rest."""
+"""Share of the I/Os in flight asked for that must be there on average; start and end cost the rest."""
 
 CPU_BUSY = 0.9
 """Share of all CPUs' time beyond which threads queue for a CPU: at 90 % load an M/M/1 queue is nine deep."""
@@ -39,43 +41,6 @@ P99_SAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What stood around a measurement; None is "not known".
-
-    Attributes
-    ----------
-    conditions
-        Settings of the drive, or of the device beneath a file.
-    is_file
-        Whether the target is a file on a file system.
-    file_system
-        Its type.
-    allow_unwritten
-        Whether reads of never-written parts were allowed.
-    cores
-        CPUs that this process may use.
-    cpu_busy_share
-        Busy share of all CPUs during the run, others' work included, 0 to 1.
-    governors
-        CPU frequency governors in force.
-    device_in_flight
-        Mean I/Os in flight at the block device, by the kernel's own accounting.
-    build_profile
-        How the native part was built: ``release`` or ``debug``.
-    """
-
-    conditions: Conditions | None = None
-    is_file: bool = False
-    file_system: str | None = None
-    allow_unwritten: bool = False
-    cores: int | None = None
-    cpu_busy_share: float | None = None
-    governors: tuple[str, ...] = ()
-    device_in_flight: float | None = None
-    build_profile: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts."""
 
@@ -86,12 +51,12 @@ class Entry:
 
 CATALOGUE: dict[str, Entry] = {
     "host-limited": Entry(
-        "the CPUs were {busy} busy with {threads} threads on {cores} cores: the host, not the drive, may be the limit",
+        "the CPUs were {busy} busy with {threads} threads on {cores} cores: the host may be the limit",
         "threads that wait for a CPU submit late and stamp completions late",
-        "use fewer threads with --engine uring and more depth, stop other work, or take a host with more cores",
+        "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
     ),
     "run-queue-delay": Entry(
-        "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: part of the tail is the host's",
+        "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: the host is in the tail",
         "the kernel's schedstat counts the time in which a thread could run and had no CPU",
         "use fewer threads, pin them with --cpus, or stop other work on this host",
     ),
@@ -102,7 +67,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "depth-not-reached": Entry(
         "{reached} I/Os were in flight on average, not the {asked} asked for",
-        "each I/O returned before the next was submitted, so that the drive never saw the depth asked for",
+        "I/Os returned before the next were submitted, so that the drive never saw the depth asked for",
         "read the figures as those of the lower depth; use more threads, or larger blocks",
     ),
     "device-depth": Entry(
@@ -112,7 +77,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "late": Entry(
         "{late} of {done} I/Os were submitted over 1 ms after they were due",
-        "all threads were waiting for the drive, or had no CPU; response time holds the delay, service time does not",
+        "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
         "judge by response time; more --threads or --depth makes submission independent of completions",
     ),
     "dropped": Entry(
@@ -126,8 +91,8 @@ CATALOGUE: dict[str, Entry] = {
         "look at the kernel log and at the drive's health before trusting any figure",
     ),
     "few-samples": Entry(
-        "only {samples} {direction} I/Os were done: percentiles with fewer than 10 samples beyond them are left out",
-        "p99 needs 1000 samples, p99.9 needs 10,000",
+        "only {samples} {direction} I/Os were done, so the higher percentiles are left out",
+        "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
         "measure for longer with --seconds",
     ),
     "scheduler": Entry(
@@ -146,7 +111,7 @@ CATALOGUE: dict[str, Entry] = {
         "cpupower frequency-set -g performance",
     ),
     "file-system": Entry(
-        "the target is a file{on}: its file system is part of the figures",
+        "the target is a file: its file system is part of the figures",
         "a file system maps, splits, journals and locks; it may also share the drive with other files",
         "for figures of the drive alone, test the block device",
     ),
@@ -156,7 +121,7 @@ CATALOGUE: dict[str, Entry] = {
         "leave direct on",
     ),
     "unwritten-allowed": Entry(
-        "reads of parts that were never written were allowed: this measures the tool and the host, not the drive",
+        "reads of never-written parts were allowed: this measures the tool and the host, not the drive",
         "a read of what was never written is answered without touching the medium",
         "write the span first: --precondition fill",
     ),
@@ -267,7 +232,7 @@ def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surround
 
 def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     rates = [stream.requested_iops for stream in workload.streams]
-    requested = sum(rate for rate in rates if rate is not None)
+    requested = sum((rate for rate in rates if rate is not None), Fraction())
     if requested and None not in rates and summary["iops"] < RATE_REACHED * float(requested):
         share = f"{100 * summary['iops'] / float(requested):.1f} %"
         asked = rate_text(requested) if requested.denominator == 1 else significant(float(requested), 6)
@@ -300,7 +265,7 @@ def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surrou
 
 def _judge_target(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     if around.is_file:
-        yield Warning.of("file-system", on=f" on {around.file_system}" if around.file_system else "")
+        yield Warning.of("file-system")
     if around.allow_unwritten and workload.reads:
         yield Warning.of("unwritten-allowed")
     if not all(stream.direct for stream in workload.streams):

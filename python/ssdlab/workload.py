@@ -1,10 +1,10 @@
 """What I/O is asked for: the one definition of a workload, for commands, methods, journal and report.
 
-A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and SNIA
-where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``, ``"zipf:1.1"``,
-``"0..25%"``) is understood wherever a value is given and becomes the exact number at once.
-`Workload.resolve` lays the workload on a drive of a given capacity and returns the JSON that the native runner
-takes, which refuses fields it does not know.
+A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and
+SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
+``"zipf:1.1"``, ``"0..25%"``) is understood wherever a value is given and becomes the exact number at once.
+`Workload.resolve` lays the workload on a drive of a given capacity and returns the JSON that the native
+runner takes, which refuses fields it does not know.
 
 What contradicts itself raises `UsageError` on construction, with what to use instead.
 """
@@ -219,7 +219,7 @@ class Stream(Frozen):
             raise UsageError("bursts need one block size", "give one block size, or another arrival")
         if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:
             raise UsageError(
-                f"a burst of {self.arrival.bytes} bytes is not a multiple of {self.block[0].bytes}, the block",
+                f"a burst of {self.arrival.bytes} is not a multiple of the block, {self.block[0].bytes} bytes",
                 "use a multiple of the block",
             )
         if isinstance(self.arrival, Open) and self.workers % (self.arrival.queues or 1):
@@ -265,7 +265,7 @@ class Stream(Frozen):
         for block in self.block:
             if block.bytes % logical_block_bytes:
                 raise UsageError(
-                    f"block of {block.bytes} is not a multiple of the logical block, {logical_block_bytes} bytes",
+                    f"block of {block.bytes} is not a multiple of {logical_block_bytes}, the logical block",
                     f"use multiples of {units.block_text(logical_block_bytes)}",
                     block_bytes=block.bytes,
                     logical_block_bytes=logical_block_bytes,

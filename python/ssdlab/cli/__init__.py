@@ -2,8 +2,8 @@
 
 To add a command: write ``cli/NAME.py`` with one function whose parameters are typed and documented, whose
 docstring begins with what it does, and which raises `LabError` for what goes wrong; name it in `COMMANDS`. It
-prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and returns None or an exit
-status.
+prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and returns None or an
+exit status.
 
 Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 drive or host failed,
 70 internal error, 130 stopped by a signal. An error is one line what and one line what to do, on stderr; with

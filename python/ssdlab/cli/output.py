@@ -21,7 +21,7 @@ def on_terminal(stream: TextIO | None = None) -> bool:
 
 
 def paint(text: str, style: str, stream: TextIO | None = None) -> str:
-    """Return text in a style (`bold dim good bad warn accent`) where it goes to a terminal without NO_COLOR."""
+    """Return text in a style (`bold dim good bad warn accent`) where it goes to a terminal."""
     if not on_terminal(stream) or os.environ.get("NO_COLOR"):
         return text
     return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
