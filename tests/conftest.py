@@ -1,6 +1,7 @@
-"""Fixtures for everybody: scratch folders, devices of our own, throttles, tracers. What this machine lacks is skipped, with the reason.
+"""Fixtures for everybody: scratch folders, devices of our own, throttles, tracers.
 
-With ``SSDLAB_NO_SKIP=1`` a skip is a failure; that is how CI makes sure that nothing was left out.
+What this machine lacks is skipped, with the reason. With ``SSDLAB_NO_SKIP=1`` a skip is a failure: that is
+how CI makes sure that nothing was left out.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from machine import blkio, memory_disk, mounts, tracing
 MIB = 1 << 20
 GIB = 1 << 30
 
-# A test that asks for one of these fixtures gets the marker of the same meaning, so that `-m "not zram"` works.
+# A test that asks for one of these fixtures gets its marker, so that `-m "not zram"` works.
 MARKER_OF_FIXTURE = {
     "zram": "zram",
     "make_zram": "zram",
@@ -64,7 +65,7 @@ def need_root() -> None:
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Iterator[Path]:
-    """An empty folder on a file system that has real extents and direct I/O (ext4, xfs, btrfs); removed afterwards."""
+    """An empty folder on a file system with real extents and direct I/O; removed afterwards."""
     candidates = [os.environ.get("SSDLAB_SCRATCH"), str(tmp_path), "/var/tmp", str(Path.home())]
     for folder in filter(None, candidates):
         if mounts.file_system_type(Path(folder)) in {"ext4", "xfs", "btrfs"}:
@@ -76,7 +77,7 @@ def scratch(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def make_zram() -> Iterator[Callable[..., Path]]:
-    """Makes block devices in memory: ``make_zram(size_bytes=1 << 30) -> /dev/zramN``; each is ours alone and removed afterwards."""
+    """Makes block devices in memory: ``make_zram(size_bytes) -> /dev/zramN``; removed afterwards."""
     need_root()
     if not memory_disk.available():
         pytest.skip("no zram in this kernel (/sys/class/zram-control)")
@@ -99,7 +100,7 @@ def zram(make_zram: Callable[..., Path]) -> Path:
 
 @pytest.fixture
 def throttled() -> Iterator[Callable[..., blkio.Throttle]]:
-    """Limits a device to a known speed: ``throttled(device, read_iops=2000, write_bps=...)`` gives a `blkio.Throttle`."""
+    """Limits a device to a known speed: ``throttled(device, read_iops=2000)`` gives a `blkio.Throttle`."""
     need_root()
     if not blkio.available():
         pytest.skip("no blkio cgroup (version 1) with throttling is mounted")
@@ -129,7 +130,7 @@ def bpf() -> Callable[[str], AbstractContextManager[tracing.Trace]]:
 def block_trace(
     bpf: Callable[[str], AbstractContextManager[tracing.Trace]],
 ) -> Callable[[Path], tracing.BlockTrace]:
-    """Counts what really reaches a device: ``with block_trace(device) as trace: ...``, then ``trace.requests``."""
+    """Counts what really reaches a device: ``with block_trace(device) as trace``, then ``trace.requests``."""
     return tracing.BlockTrace
 
 

@@ -28,7 +28,9 @@ class Target:
     Usable as a context manager.
     """
 
-    def __new__(cls, path: str | PathLike[str], *, write: bool = False, exclusive: bool = False) -> Target: ...
+    def __new__(
+        cls, path: str | PathLike[str], *, write: bool = False, exclusive: bool = False
+    ) -> Target: ...
     @property
     def path(self) -> str: ...
     @property
@@ -61,13 +63,18 @@ class Histogram:
     @property
     def count(self) -> int: ...
     @property
+    def sum_ns(self) -> int: ...
+    @property
     def min_ns(self) -> int | None: ...
     @property
     def max_ns(self) -> int | None: ...
     @property
     def mean_ns(self) -> float | None: ...
-    def quantile(self, q: float) -> int | None:
-        """Latency in ns that a share `q` (0 to 1) of the samples does not exceed; None when empty."""
+    def quantile(self, q: float, *, beyond: int = 0) -> int | None:
+        """Latency in ns that a share `q` (0 to 1) of the samples does not exceed.
+
+        None when empty, or with fewer than `beyond` samples above it.
+        """
 
     def buckets(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """``(bucket_low_ns, count)`` of the buckets that are not empty, in rising order."""
@@ -80,6 +87,17 @@ class Histogram:
 
     @staticmethod
     def from_bytes(data: bytes) -> Histogram: ...
+    @staticmethod
+    def from_buckets(
+        bucket_low_ns: NDArray[np.uint64],
+        count: NDArray[np.uint64],
+        *,
+        sum_ns: int | None = None,
+        min_ns: int | None = None,
+        max_ns: int | None = None,
+    ) -> Histogram:
+        """A histogram from what `buckets` gave; without the exact sum and extremes, those of the buckets' midpoints."""
+
 
 @final
 class Cell:
@@ -175,17 +193,20 @@ class Measurement:
     @property
     def streams(self) -> list[str]: ...
     def summary(self) -> dict[str, Any]:
-        """The totals under the keys of ``measure --json`` that are known here: all but ``drive``; ``warnings`` is empty, ``power`` None.
+        """The totals under the keys of ``measure --json``: all but ``drive``; ``warnings`` is empty and ``power`` None.
 
-        Beside the contract's keys: ``streams`` (the same keys for each stream, by name), ``overshoot`` {ios, bytes, ns} or None, ``workers`` (CPU
-        and run-queue time, start skew), ``batch_spans``, ``lateness_ns``, ``build``.
+        A direction that the workload does not ask for is None. ``elapsed_s`` is the span that rates divide by: without ramp and overshoot.
+        ``in_flight`` is the mean. Beside the contract's keys: ``streams`` (a list, the same keys for each stream), ``in_flight_max``, ``total_s``,
+        ``started`` {monotonic_ns, unix_ns}, ``lateness_ns``, ``failed_ns``, ``overshoot`` {ios, bytes, ns} or None, ``workers`` (CPU and run-queue
+        time, switches, start skew), ``batch_spans``, ``complete``, ``build``. Each call gives a new dict.
         """
 
     def rows(self, stream: str, direction: _Direction) -> _Columns:
         """Read-only columns with one entry per interval, the intervals without I/O included.
 
         ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns in_flight_mean in_flight_max`` and, for each kind,
-        ``{kind}_p50_ns {kind}_p99_ns {kind}_p99_9_ns {kind}_max_ns`` (0 where the interval has no sample). In flight counts all directions.
+        ``{kind}_p50_ns {kind}_p99_ns {kind}_p99_9_ns {kind}_max_ns`` (0 where the interval has no sample).
+        In flight counts all directions of the stream.
         """
 
     def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
@@ -208,13 +229,22 @@ class Measurement:
         """Where each source of the sequential streams stands, to go on from in a later run."""
 
     @property
+    def decided_row(self) -> int | None:
+        """Number of the row that `until` accepted."""
+
+    @property
+    def log_error(self) -> str | None:
+        """Why the log is incomplete, if it is."""
+
+    @property
     def complete(self) -> bool:
         """Whether the run was recorded to its end; False for what a torn log holds."""
 
     def interval_histograms(self) -> _Columns:
         """``row stream direction kind bucket_low_ns count``: one entry per bucket that is not empty, if they were kept or logged.
 
-        ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in (service, response).
+        ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in (service, response). A response that is
+        the service, as in a closed loop without think time, is not repeated.
         """
 
 @final
@@ -223,7 +253,7 @@ class LogContents:
 
     @property
     def header(self) -> dict[str, Any]:
-        """The JSON it began with."""
+        """What it says before the first row: ``workload``, ``build``, ``owner`` (the header that `run` was given)."""
 
     @property
     def torn(self) -> bool:
@@ -241,7 +271,6 @@ def run(
     workload_json: str,
     *,
     log_path: str | PathLike[str] | None = None,
-    io_log_path: str | PathLike[str] | None = None,
     keep_interval_histograms: bool = False,
     on_tick: Callable[[Snapshot], object] | None = None,
     until: Callable[[Sequence[Row]], bool] | None = None,
@@ -253,10 +282,13 @@ def run(
     the newest last. The row at which it says True is the last of the result; what was done after it is counted as overshoot.
     An exception from either, or from a signal handler, stops the run, drains what is in flight and is raised then. ``KeyboardInterrupt`` becomes
     `Interrupted` with ``measurement``; SIGTERM and SIGHUP do the same where the program has no handler of its own for them.
-    `header` is JSON that the log begins with.
+    `log_path` must not exist yet; the log holds rows and their histograms, and single I/Os of streams with ``log_ios``. Its header is
+    ``{"workload": ..., "build": ..., "owner": header}``, where `header` is JSON.
     """
 
-def read_log(path: str | PathLike[str]) -> LogContents: ...
+def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = False) -> LogContents:
+    """Read an append log, whole or torn. Raises `HostError` for what is no log, or a newer one."""
+
 def digest(workload_json: str, n: int) -> str:
     """Digest of the first `n` I/Os and intended starts of every source, in hex: same seed, same digest."""
 
@@ -267,10 +299,17 @@ def workload_schema() -> dict[str, Any]:
     """Names that Rust accepts: ``{"structs": {name: [field]}, "enums": {name: {variant: [field]}}}``."""
 
 def capabilities() -> dict[str, Any]:
-    """What kernel and process limits allow: io_uring and its features, locked memory, CPUs."""
+    """What kernel and process limits allow.
+
+    ``io_uring`` {available, errno, single_issuer, fixed_buffers, commands}, ``locked_memory_bytes``, ``open_files``, ``threads`` (None: no limit), ``cpus``
+    (those the process may use), ``schedstat``.
+    """
 
 def calibrate(seconds: float) -> dict[str, Any]:
-    """What the tool itself costs on this host: clock read, generator, recording, an empty io_uring round trip, wake-up lateness; in ns."""
+    """What the tool itself costs on this host when no drive is in the way, measured for so long in all.
+
+    ``clock_ns``, ``system_call_ns``, ``generate_ns``, ``record_ns`` (per I/O), ``wake_up_ns`` {min, mean, max, p50, ...} (lateness of a sleeper).
+    """
 
 def build_info() -> dict[str, str]:
-    """``version``, ``profile`` (``release`` or ``debug``), ``rustc``, ``features``."""
+    """``version``, ``profile`` (``release`` or ``debug``), ``rustc``, ``target``."""

@@ -32,7 +32,10 @@ class LabError(Exception):
     advice
         What to do about it, in one line.
     facts
-        The values behind the words (``errno``, ``device``, ``offset``, ``length`` ...), for programs.
+        The values behind the words, for programs; also attributes: ``errno``, ``device``, ``operation``,
+        ``offset`` and ``length`` of a failed I/O.
+    measurement
+        What was measured until then, where a run had begun.
     """
 
     kind: ClassVar[str] = "internal"
@@ -40,11 +43,21 @@ class LabError(Exception):
     exit_status: ClassVar[int] = 70
     """What the command line exits with."""
 
-    def __init__(self, what: str, advice: str, **facts: object) -> None:
+    def __init__(
+        self, what: str, advice: str, *, measurement: Measurement | None = None, **facts: object
+    ) -> None:
         super().__init__(what)
         self.what = _one_line(what)
         self.advice = _one_line(advice)
         self.facts: dict[str, Any] = dict(facts)
+        self.measurement = measurement
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a fact may be anything
+        """Return a fact by its name."""
+        facts = self.__dict__.get("facts", {})
+        if name in facts:
+            return facts[name]
+        raise AttributeError(f"{type(self).__name__} has no fact {name!r}")
 
     def __str__(self) -> str:
         return f"{self.what}\n{self.advice}" if self.advice else self.what
@@ -90,24 +103,10 @@ class HostError(LabError):
 
 
 class Interrupted(LabError):
-    """A signal stopped the work; I/O in flight was drained first.
-
-    Parameters
-    ----------
-    what, advice, facts
-        As for `LabError`.
-    measurement
-        What was measured until then, or None.
-    """
+    """A signal stopped the work; I/O in flight was drained first, and `measurement` is what was measured."""
 
     kind = "interrupted"
     exit_status = 130
-
-    def __init__(
-        self, what: str, advice: str, *, measurement: Measurement | None = None, **facts: object
-    ) -> None:
-        super().__init__(what, advice, **facts)
-        self.measurement = measurement
 
 
 class VerdictFailed(LabError):

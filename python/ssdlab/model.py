@@ -1,16 +1,27 @@
-"""The base of every model that users or files fill in: frozen, strict about names, errors that say what to do."""
+"""The base of the models that users and files fill in: frozen, strict, with errors that say what to do."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
+from ssdlab import units
 from ssdlab.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from pydantic import ModelWrapValidatorHandler
+
+
+def _nanoseconds(value: object) -> object:
+    return units.parse_duration(value) if isinstance(value, str) else value
+
+
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes)]
+"""A size in bytes; text such as ``"4k"`` is understood."""
+Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds)]
+"""A time in nanoseconds; text such as ``"90s"`` is understood."""
 
 
 class Frozen(BaseModel):

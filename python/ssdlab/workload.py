@@ -1,9 +1,10 @@
 """What I/O is asked for: the one definition of a workload, for commands, methods, journal and report.
 
-A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and SNIA where they
-exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``, ``"zipf:1.1"``, ``"0..25%"``) is
-understood wherever a value is given, and turned into the exact number at once. `Workload.resolve` lays the workload on
-a drive of a given capacity and returns the JSON that the native runner takes, which refuses fields it does not know.
+A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and
+SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
+``"zipf:1.1"``, ``"0..25%"``) is understood wherever a value is given and becomes the exact number at once.
+`Workload.resolve` lays the workload on a drive of a given capacity and returns the JSON that the native
+runner takes, which refuses fields it does not know.
 
 What contradicts itself raises `UsageError` on construction, with what to use instead.
 """
@@ -15,32 +16,36 @@ import re
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from ssdlab import units
-from ssdlab.errors import UsageError
-from ssdlab.model import Frozen
+from ssdlab.arrival import AnyArrival, Bursts, Closed, Open
+from ssdlab.errors import UsageError, unknown
+from ssdlab.model import Bytes, Frozen, Nanoseconds
+from ssdlab.pattern import AnyPattern, Band, Bands, Sequential, Uniform, Zipf
+from ssdlab.span import AnySpan, Span
+
+__all__ = [
+    "Band",
+    "Bands",
+    "Block",
+    "Bursts",
+    "Closed",
+    "Mix",
+    "Open",
+    "Sequential",
+    "Span",
+    "Stop",
+    "Stream",
+    "Uniform",
+    "Workload",
+    "Zipf",
+]
 
 MAX_BLOCK_BYTES = 1 << 30
 MAX_WORKERS = 4096
 MAX_DEPTH = 32_768
 SECTOR_BYTES = 512
-
-Bytes = Annotated[int, BeforeValidator(units.parse_bytes)]
-"""A size in bytes; text such as ``"4k"`` is understood."""
-Nanoseconds = Annotated[int, BeforeValidator(lambda value: _nanoseconds(value))]
-"""A time in nanoseconds; text such as ``"90s"`` is understood."""
-Rate = Annotated[
-    Fraction,
-    BeforeValidator(units.parse_rate),
-    PlainSerializer(units.rate_text),
-    WithJsonSchema(
-        {"type": "string", "description": "I/Os a second, an exact number such as 2000 or 400/17"}
-    ),
-]
-"""I/Os a second, exactly."""
-Position = Annotated[int | str, BeforeValidator(lambda value: _position(value))]
-"""A place or a length on a drive: bytes, or a percentage of its capacity such as ``"25%"``."""
 
 
 class Block(Frozen):
@@ -66,124 +71,6 @@ class Mix(Frozen):
     read_pct: int = Field(100, ge=0, le=100, description="share of reads among the I/Os, in percent")
 
 
-class Sequential(Frozen):
-    """One block behind the other; worker i of n begins at i/n of the span and wraps at its end."""
-
-    kind: Literal["sequential"] = "sequential"
-    cursors: tuple[int, ...] | None = Field(
-        None,
-        description="where each source goes on, in bytes from the start of the drive; null: from its beginning",
-    )
-
-
-class Uniform(Frozen):
-    """Every block of the span equally likely, without a map of those already visited."""
-
-    kind: Literal["uniform"] = "uniform"
-
-
-class Zipf(Frozen):
-    """Zipf's law over the blocks; the hot ones lie scattered over the span."""
-
-    kind: Literal["zipf"] = "zipf"
-    theta_milli: int = Field(ge=1, le=10_000, description="exponent in thousandths: 1100 is fio's zipf:1.1")
-
-
-class Band(Frozen):
-    """A part of the span: `access_weight` of the I/Os go to `span_weight` of the bytes."""
-
-    access_weight: int = Field(ge=0, lt=2**32, description="relative share of the I/Os")
-    span_weight: int = Field(ge=1, lt=2**32, description="relative share of the span")
-
-
-class Bands(Frozen):
-    """Neighbouring bands from the start of the span, each with its own share of the I/Os."""
-
-    kind: Literal["bands"] = "bands"
-    bands: tuple[Band, ...] = Field(min_length=1, max_length=64, description="the bands in order of offset")
-
-
-class Closed(Frozen):
-    """Closed loop: the next I/O starts when one has completed."""
-
-    kind: Literal["closed"] = "closed"
-    think_ns: Nanoseconds = Field(0, ge=0, description="pause between a completion and the next I/O, in ns")
-
-
-Process = Literal["even", "poisson", "act6", "act2019"]
-
-
-class Open(Frozen):
-    """Open loop: I/Os are due at times that do not depend on completions."""
-
-    kind: Literal["open"] = "open"
-    process: Process = Field(
-        "even",
-        description="even distances; poisson: independent arrivals; act6: all workers tick together (Aerospike ACT 6); "
-        "act2019: one even generator feeding queues in turn (ACT before 6)",
-    )
-    queues: int | None = Field(
-        None, ge=1, description="queues of act2019; the workers divide evenly among them"
-    )
-    rate: Rate = Field(description="arrivals a second, for the stream as a whole")
-    backlog_ns: Nanoseconds = Field(
-        10 * units.NS_PER_S, ge=1, description="how long an I/O may stay due before it is dropped, in ns"
-    )
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.process == "act2019" and self.queues is None:
-            raise UsageError("arrival act2019 needs its number of queues", "give one, such as act2019:4")
-        if self.process != "act2019" and self.queues is not None:
-            raise UsageError(f"arrival {self.process} has no queues", "leave the number out, or use act2019")
-        return self
-
-
-class Bursts(Frozen):
-    """So many bytes, all due at once, again and again."""
-
-    kind: Literal["bursts"] = "bursts"
-    bytes: Bytes = Field(gt=0, description="bytes of a burst, a multiple of the block")
-    every_ns: Nanoseconds = Field(
-        gt=0, description="from the start of one burst to the start of the next, in ns"
-    )
-
-
-class Span(Frozen):
-    """The part of the drive a stream may touch."""
-
-    start: Position = Field(0, description="first byte, or a percentage of the capacity")
-    length: Position | None = Field(
-        None, description="bytes, or a percentage of the capacity; null: to the end"
-    )
-
-    def resolve(self, capacity_bytes: int, unit_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
-        """Return start and length in bytes on a drive of that capacity.
-
-        Percentages, and an end that is the end of the drive, are rounded down to whole units of `unit_bytes`;
-        sizes given in bytes are taken as they are and refused if the drive cannot address them.
-        """
-        start = _place(self.start, capacity_bytes, unit_bytes)
-        rest = max(0, capacity_bytes - start) // unit_bytes * unit_bytes
-        length = rest if self.length is None else _place(self.length, capacity_bytes, unit_bytes)
-        for noun, value in (("start", start), ("length", length)):
-            if value % logical_block_bytes:
-                raise UsageError(
-                    f"span {noun} of {value} bytes is not a multiple of the logical block, {logical_block_bytes}",
-                    f"use multiples of {units.block_text(logical_block_bytes)}",
-                    value=value,
-                    logical_block_bytes=logical_block_bytes,
-                )
-        if start + length > capacity_bytes:
-            raise UsageError(
-                f"the span ends at byte {start + length}, but the drive has {capacity_bytes}",
-                f"use a span within 0..{capacity_bytes}, or percentages such as 0..25%",
-                end=start + length,
-                capacity_bytes=capacity_bytes,
-            )
-        return start, length
-
-
 class Stop(Frozen):
     """When a stream ends: at the first of those that are set."""
 
@@ -200,30 +87,67 @@ class Stop(Frozen):
         return self.span_once or not (self.time_ns is None and self.bytes is None and self.ios is None)
 
 
+def _ops(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Mix(read_pct=value)
+    if isinstance(value, str) and value != "trim":
+        if value not in ("read", "write"):
+            raise unknown("operation", value, ("read", "write", "trim"))
+        return Mix(read_pct=100 if value == "read" else 0)
+    return value
+
+
+def _blocks(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (Block(bytes=value),)
+    if not isinstance(value, str):
+        return value
+    blocks = []
+    for part in value.split(","):
+        size, _, weight = part.partition(":")
+        if weight and not weight.strip().isdecimal():
+            raise UsageError(
+                f"weight {weight!r} in block sizes {value!r} is not a whole number",
+                "give sizes with weights such as 4k:70,128k:30",
+                given=value,
+            )
+        blocks.append(Block(bytes=units.parse_bytes(size, noun="block size"), weight=int(weight or 1)))
+    if len({block.bytes for block in blocks}) < len(blocks):
+        raise UsageError(f"block sizes {value!r} name one size twice", "name each size once", given=value)
+    return tuple(blocks)
+
+
+def parse_cpus(value: object) -> object:
+    """Return the CPUs of a kernel-style list such as ``0-3,8``; other values pass."""
+    if not isinstance(value, str):
+        return value
+    cpus: list[int] = []
+    for part in value.split(","):
+        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise UsageError(f"CPU list {value!r} is not understood", "give one such as 0-3,8", given=value)
+        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(cpus)
+
+
 class Stream(Frozen):
     """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
 
     name: str = Field("main", min_length=1, description="name in results, unique within the workload")
-    ops: Annotated[Mix | Literal["trim"], BeforeValidator(lambda value: _ops(value))] = Field(
+    ops: Annotated[Mix | Literal["trim"], BeforeValidator(_ops)] = Field(
         Mix(), description="read, write or trim, or the share of reads in percent"
     )
-    block: Annotated[tuple[Block, ...], BeforeValidator(lambda value: _blocks(value))] = Field(
+    block: Annotated[tuple[Block, ...], BeforeValidator(_blocks)] = Field(
         (Block(bytes=4096),),
         min_length=1,
         max_length=64,
         description="block size (4k), or sizes with weights (4k:70,128k:30)",
     )
-    pattern: Annotated[
-        Sequential | Uniform | Zipf | Bands,
-        Field(discriminator="kind"),
-        BeforeValidator(lambda value: parse_pattern(value)),
-    ] = Field(
+    pattern: AnyPattern = Field(
         Uniform(),
-        description="sequential, uniform, zipf:1.1, or hot:80/20 (80 % of the I/Os to 20 % of the span)",
+        description="sequential, uniform, zipf:1.1, or hot:80/20 (80 % of the I/Os, 20 % of the span)",
     )
-    span: Annotated[Span, BeforeValidator(lambda value: parse_span(value))] = Field(
-        Span(), description="part of the drive that is touched"
-    )
+    span: AnySpan = Field(Span(), description="part of the drive that is touched")
     workers: int = Field(1, ge=1, le=MAX_WORKERS, description="threads")
     depth: int = Field(1, ge=1, le=MAX_DEPTH, description="I/Os in flight per worker")
     engine: Literal["sync", "uring"] = Field(
@@ -233,16 +157,16 @@ class Stream(Frozen):
         None, ge=1, description="I/Os gathered before a submission; null: submit what is ready"
     )
     polled: bool = Field(False, description="poll for completions instead of taking interrupts")
-    arrival: Annotated[
-        Closed | Open | Bursts, Field(discriminator="kind"), BeforeValidator(lambda value: _arrival(value))
-    ] = Field(Closed(), description="when I/Os are due: closed loop, open loop at a rate, or bursts")
+    arrival: AnyArrival = Field(
+        Closed(), description="when I/Os are due: closed loop, open loop at a rate, or bursts"
+    )
     compressible_pct: int = Field(
         0, ge=0, le=100, description="share of the written data that compresses away, in percent"
     )
     direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
-    cpus: Annotated[tuple[int, ...], BeforeValidator(lambda value: parse_cpus(value))] = Field(
+    cpus: Annotated[tuple[int, ...], BeforeValidator(parse_cpus)] = Field(
         (), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned"
     )
     stop: Stop = Field(Stop(), description="when the stream ends")
@@ -295,7 +219,7 @@ class Stream(Frozen):
             raise UsageError("bursts need one block size", "give one block size, or another arrival")
         if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:
             raise UsageError(
-                f"a burst of {self.arrival.bytes} bytes is not a multiple of the block, {self.block[0].bytes}",
+                f"a burst of {self.arrival.bytes} is not a multiple of the block, {self.block[0].bytes} bytes",
                 "use a multiple of the block",
             )
         if isinstance(self.arrival, Open) and self.workers % (self.arrival.queues or 1):
@@ -341,7 +265,7 @@ class Stream(Frozen):
         for block in self.block:
             if block.bytes % logical_block_bytes:
                 raise UsageError(
-                    f"block of {block.bytes} bytes is not a multiple of the drive's logical block, {logical_block_bytes}",
+                    f"block of {block.bytes} is not a multiple of {logical_block_bytes}, the logical block",
                     f"use multiples of {units.block_text(logical_block_bytes)}",
                     block_bytes=block.bytes,
                     logical_block_bytes=logical_block_bytes,
@@ -358,9 +282,9 @@ class Stream(Frozen):
         fields = self.model_dump(mode="json", exclude={"ops", "pattern", "span", "arrival"})
         return fields | {
             "ops": "trim" if isinstance(self.ops, str) else {"mix": {"read_pct": self.ops.read_pct}},
-            "pattern": _native_pattern(self.pattern),
+            "pattern": self.pattern.native(),
             "span": {"start": start, "length": length},
-            "arrival": _native_arrival(self.arrival),
+            "arrival": self.arrival.native(),
         }
 
 
@@ -417,135 +341,3 @@ class Workload(Frozen):
                     "measure for longer than the ramp",
                 )
         return self
-
-
-# --- text with units ---
-
-
-def parse_pattern(value: object) -> object:
-    """Return the pattern that text such as ``zipf:1.1`` or ``hot:80/20`` means; other values pass."""
-    if not isinstance(value, str):
-        return value
-    name, _, rest = value.partition(":")
-    if name == "zipf" and (match := re.fullmatch(r"\d{1,2}(\.\d{1,3})?", rest)):
-        return Zipf(theta_milli=int(Fraction(match[0]) * 1000))
-    if name == "hot" and (match := re.fullmatch(r"(\d{1,2})/(\d{1,2})", rest)):
-        access, span = int(match[1]), int(match[2])
-        if access and span:
-            hot = Band(access_weight=access, span_weight=span)
-            return Bands(bands=(hot, Band(access_weight=100 - access, span_weight=100 - span)))
-    if name in ("uniform", "sequential") and not rest:
-        return {"kind": name}
-    raise UsageError(
-        f"pattern {value!r} is not known",
-        "use uniform, zipf:1.1 (exponent) or hot:80/20 (80 % of the I/Os to 20 % of the span)",
-        given=value,
-    )
-
-
-def parse_span(value: object) -> object:
-    """Return the span of ``0..25%``, ``10GiB..20GiB``, ``25%`` (the first quarter); other values pass."""
-    if not isinstance(value, str):
-        return value
-    first, dots, second = (part.strip() for part in value.partition(".."))
-    start, end = _position(first if dots else 0), _position(second if dots else first)
-    if isinstance(start, int) and isinstance(end, int):
-        length: int | str = end - start
-        empty = end <= start
-    elif start == 0:
-        length, empty = end, end == "0%"
-    elif isinstance(start, str) and isinstance(end, str):
-        share = units.parse_percent(end) - units.parse_percent(start)
-        empty = share <= 0
-        length = "0%" if empty else units.percent_text(share)
-    else:
-        raise UsageError(
-            f"span {value!r} mixes bytes and percent", "give both ends in bytes, or both in percent"
-        )
-    if empty:
-        raise UsageError(
-            f"span {value!r} is empty", "give the start, then the end, such as 0..25%", given=value
-        )
-    return Span(start=start, length=length)
-
-
-def parse_cpus(value: object) -> object:
-    """Return the CPUs of a kernel-style list such as ``0-3,8``; other values pass."""
-    if not isinstance(value, str):
-        return value
-    cpus: list[int] = []
-    for part in value.split(","):
-        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part)
-        if match is None or int(match[2] or match[1]) < int(match[1]):
-            raise UsageError(f"CPU list {value!r} is not understood", "give one such as 0-3,8", given=value)
-        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return tuple(cpus)
-
-
-def _nanoseconds(value: object) -> object:
-    return units.parse_duration(value) if isinstance(value, str) else value
-
-
-def _position(value: object) -> int | str:
-    if isinstance(value, str) and value.strip().endswith("%"):
-        return units.percent_text(units.parse_percent(value, noun="place"))
-    return units.parse_bytes(value, noun="place")  # type: ignore[arg-type]
-
-
-def _place(position: int | str, capacity_bytes: int, unit_bytes: int) -> int:
-    if isinstance(position, int):
-        return position
-    return int(units.parse_percent(position) * capacity_bytes) // unit_bytes * unit_bytes
-
-
-def _ops(value: object) -> object:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Mix(read_pct=value)
-    return (
-        {"read": Mix(read_pct=100), "write": Mix(read_pct=0)}.get(value, value)
-        if isinstance(value, str)
-        else value
-    )
-
-
-def _blocks(value: object) -> object:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return (Block(bytes=value),)
-    if not isinstance(value, str):
-        return value
-    blocks = []
-    for part in value.split(","):
-        size, _, weight = part.partition(":")
-        if weight and not weight.strip().isdecimal():
-            raise UsageError(
-                f"weight {weight!r} in block sizes {value!r} is not a whole number",
-                "give sizes with weights such as 4k:70,128k:30",
-                given=value,
-            )
-        blocks.append(Block(bytes=units.parse_bytes(size, noun="block size"), weight=int(weight or 1)))
-    if len({block.bytes for block in blocks}) < len(blocks):
-        raise UsageError(f"block sizes {value!r} name one size twice", "name each size once", given=value)
-    return tuple(blocks)
-
-
-def _arrival(value: object) -> object:
-    return {"kind": "closed"} if value == "closed" else value
-
-
-def _native_pattern(pattern: Sequential | Uniform | Zipf | Bands) -> object:
-    match pattern:
-        case Uniform():
-            return "uniform"
-        case Bands(bands=bands):
-            return {"bands": [band.model_dump() for band in bands]}
-    return {pattern.kind: pattern.model_dump(mode="json", exclude={"kind"})}
-
-
-def _native_arrival(arrival: Closed | Open | Bursts) -> dict[str, Any]:
-    fields = arrival.model_dump(mode="json", exclude={"kind"})
-    if isinstance(arrival, Open):
-        del fields["queues"]
-        act2019 = {"act2019": {"queues": arrival.queues}}
-        fields["process"] = act2019 if arrival.process == "act2019" else arrival.process
-        fields["rate"] = {"num": arrival.rate.numerator, "den": arrival.rate.denominator}
-    return {arrival.kind: fields}

@@ -1,7 +1,8 @@
-"""The fixtures themselves: a tracer that counts nothing and a throttle that limits nothing would prove anything."""
+"""The fixtures themselves: a tracer that counts nothing, or a throttle that limits nothing, proves anything."""
 
 from __future__ import annotations
 
+import mmap
 import os
 import time
 from collections.abc import Callable
@@ -13,8 +14,6 @@ BLOCK_BYTES = 4096
 
 
 def read_blocks(device: Path, count: int) -> None:
-    import mmap
-
     buffer = mmap.mmap(-1, BLOCK_BYTES)
     descriptor = os.open(device, os.O_RDONLY | os.O_DIRECT)
     try:

@@ -195,7 +195,7 @@ class Run:
                 {
                     **{k: np.full(len(edges), v, dtype=object) for k, v in key.items()},
                     "row": np.full(len(edges), -1),
-                    "kind": np.full(len(edges), kind, dtype=object),
+                    "clock": np.full(len(edges), kind, dtype=object),
                     "low_ns": edges,
                     "high_ns": high[first],
                     "count": count,

@@ -1,1 +1,1 @@
-"""What tests do to this machine: make and remove devices, limit them, and watch them from the kernel's side."""
+"""What tests do to this machine: make devices, limit them, and watch them from the kernel's side."""

@@ -24,7 +24,7 @@ def mount_tracefs() -> None:
 
 
 class Trace:
-    """A bpftrace program that runs from the start of the ``with`` block to its end; afterwards `maps` holds its maps by name."""
+    """A bpftrace program that runs as long as the ``with`` block; afterwards `maps` has its maps by name."""
 
     def __init__(self, program: str) -> None:
         self._program = 'BEGIN { printf("ready\\n"); } ' + program
@@ -71,7 +71,7 @@ class Request:
 
 
 class BlockTrace:
-    """Counts the requests that one device was given (``block_bio_queue``), by flags and length, with the outermost offsets.
+    """Counts the requests that one device was given (``block_bio_queue``), by flags and length.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class BlockTrace:
         return sum(r.count * r.length_bytes for r in self.requests if letter in r.flags)
 
     def extent_bytes(self, letter: str) -> tuple[int, int] | None:
-        """First byte, and first byte behind, of all requests with `letter` among their flags; None without any."""
+        """First byte, and first byte behind, of the requests with `letter` among their flags."""
         firsts = [first for flags, first in self._trace.maps.get("@first", {}).items() if letter in flags]
         ends = [end for flags, end in self._trace.maps.get("@end", {}).items() if letter in flags]
         return (min(firsts) * SECTOR_BYTES, max(ends) * SECTOR_BYTES) if firsts else None

@@ -29,6 +29,11 @@ export class Figure {
       if (button.getAttribute("aria-pressed") === "true") this.pressed[group] = Number(button.dataset["index"]);
       button.addEventListener("click", () => this.press(group, Number(button.dataset["index"])));
     }
+    for (const list of element.querySelectorAll<HTMLSelectElement>("select[data-group]")) {
+      const group = list.dataset["group"] ?? "";
+      this.pressed[group] = list.selectedIndex;
+      list.addEventListener("change", () => this.press(group, list.selectedIndex));
+    }
     this.on("reset", () => this.chart?.dispatchAction({ type: "dataZoom", start: 0, end: 100 }));
     this.on("csv", () => void this.saveCsv());
     this.on("png", () => this.savePng());

@@ -27,18 +27,20 @@ export async function series(chart: SeriesChart, choice: number, measure: number
   return option(wanted.axis, shown, canvas);
 }
 
-/** The column of a track by its key; intervals end at whole multiples of the interval. */
+/** A column of a track by its key, beside the end of each row in seconds. */
 export async function column(track: Track, key: string): Promise<Shown> {
-  const packed = track.columns.find((one) => one.key === key)?.packed;
-  const raw = packed === undefined ? [] : [...(await unpack(packed))];
-  // Rates are stored in thousandths, so that a partial last interval keeps its precision.
-  const values = key === "iops" ? raw.map((value) => value / 1000) : raw;
-  return { track, times_s: values.map((_, row) => (row + 1) * track.interval_s), values };
+  const [times_s, values] = await Promise.all([unpacked(track, "end_s"), unpacked(track, key)]);
+  return { track, times_s, values };
+}
+
+async function unpacked(track: Track, key: string): Promise<number[]> {
+  const found = track.columns.find((one) => one.key === key);
+  return found === undefined ? [] : Array.from(await unpack(found.packed), (value) => value * found.unit);
 }
 
 function option(axis: Axis, shown: Shown[], canvas: Canvas): Option {
   const { theme, width, height } = canvas;
-  const time: Axis = { title: "seconds since the first I/O", quantity: "s", scale: "linear" };
+  const time: Axis = { title: "seconds since the start of the measurement", quantity: "s", scale: "linear" };
   const values = shown.flatMap(({ values: inside }) => inside);
   const common = base(theme);
   return {
@@ -65,7 +67,7 @@ function trace(axis: Axis, { track, times_s, values }: Shown, canvas: Canvas): O
     symbol: run.shape,
     symbolSize: many ? (values.length > 20_000 ? 2 : 3) : 5,
     itemStyle: { color: colourOf(run, canvas.theme), opacity: values.length > 20_000 ? 0.35 : 1 },
-    lineStyle: stroke({ dashed: false }, run, canvas.theme),
+    lineStyle: stroke(track, run, canvas.theme),
     emphasis: { disabled: true },
     large: many,
     z: 2,

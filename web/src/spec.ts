@@ -29,6 +29,10 @@ export interface Point {
   label?: string;
   /** Ringed: the point that the method reports. */
   chosen?: boolean;
+  /** Crossed: the host, not the drive, was the limit here. */
+  host?: boolean;
+  /** On the line, but without a marker. */
+  quiet?: boolean;
 }
 
 export interface Line {
@@ -86,21 +90,19 @@ export interface MarksChart {
   rows: { run: number; name: string; note: string; marks: { name: string; value: number }[] }[];
 }
 
-/** Columns of a time series, packed by `ssdlab/report/packing.py`. */
+/** The interval rows of one step, stream and direction; columns are packed by `ssdlab/report/packing.py`. */
 export interface Track {
   run: number;
   name: string;
-  rows: number;
-  interval_s: number;
-  columns: { key: string; packed: string }[];
+  dashed: boolean;
+  /** `end_s` (of each row) and one column for each measure; `unit` is what a stored whole number stands for. */
+  columns: { key: string; packed: string; unit: number }[];
 }
 
 export interface SeriesChart {
   kind: "series";
   measures: { key: string; label: string; axis: Axis }[];
   choices: { label: string; tracks: Track[] }[];
-  /** The choice shown first. */
-  first: number;
 }
 
 export type Chart = XyChart | BarsChart | MarksChart | SeriesChart;

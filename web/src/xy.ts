@@ -5,11 +5,13 @@ import { type Canvas, type Option, runStyle } from "./draw";
 import type { Line, Point, Rule, XyView } from "./spec";
 import { base, colourOf, escaped, marker, stroke } from "./theme";
 
-interface Datum {
+interface Datum extends Option {
   value: [number, number];
   point: Point;
   line: Line;
 }
+
+const CROSS = "path://M-1,-1L1,1M1,-1L-1,1";
 
 export function xy(view: XyView, canvas: Canvas): Option {
   const { theme, width, height } = canvas;
@@ -31,8 +33,16 @@ export function xy(view: XyView, canvas: Canvas): Option {
   };
 }
 
-function data(view: XyView, line: Line): Datum[] {
-  return line.points.map((point) => ({ value: [place(view.x, point.x), place(view.y, point.y)], point, line }));
+function data(view: XyView, line: Line, canvas: Canvas): Datum[] {
+  const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
+  const crossed = { symbol: CROSS, symbolSize: 9, itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 } };
+  return line.points.map((point) => ({
+    value: [place(view.x, point.x), place(view.y, point.y)],
+    point,
+    line,
+    ...(point.host ? crossed : {}),
+    ...(point.quiet ? { symbol: "none" } : {}),
+  }));
 }
 
 function curve(view: XyView, line: Line, canvas: Canvas): Option {
@@ -40,11 +50,10 @@ function curve(view: XyView, line: Line, canvas: Canvas): Option {
   const { text, paper } = canvas.theme;
   return {
     type: "line",
-    data: data(view, line),
+    data: data(view, line, canvas),
     ...marker(run, canvas.theme),
     symbolSize: 7,
     showAllSymbol: true,
-    showSymbol: line.points.length <= 60,
     lineStyle: stroke(line, run, canvas.theme),
     emphasis: { disabled: true },
     label: {
@@ -64,12 +73,12 @@ function curve(view: XyView, line: Line, canvas: Canvas): Option {
 
 /** The ring around the point that the method reports, with its label. */
 function ring(view: XyView, line: Line, canvas: Canvas): Option | undefined {
-  const chosen = data(view, line).filter(({ point }) => point.chosen);
+  const chosen = data(view, line, canvas).filter(({ point }) => point.chosen);
   if (chosen.length === 0) return undefined;
   const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
   return {
     type: "scatter",
-    data: chosen,
+    data: chosen.map(({ value, point }) => ({ value, point, line })),
     symbol: "circle",
     symbolSize: 18,
     itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 },

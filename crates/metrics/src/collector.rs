@@ -1,18 +1,23 @@
 //! Brings the workers' counts together: pending intervals, rows that close in order, totals, the append log.
 //!
-//! Three locks, always taken in this order: `results` (only the owner's thread), `pending` (workers at interval edges, for
-//! the time of a merge), `log` (the owner; a worker only when its per-I/O columns find the queue full). No lock is held over
-//! a flush to disk that a worker could wait for at an edge.
+//! Locks, taken in this order where more than one is held: `results` (the owner), `pending` (workers at interval edges, for
+//! the time of a merge), `log` (the owner; a worker only when its per-I/O columns find the queue full). A worker at an edge
+//! never waits for the disk.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workload::Workload;
+use workload::spec::Arrival;
 
 use crate::facts::StartStamp;
-use crate::io_columns::IoColumns;
+use crate::io_columns::{IoColumns, IoQueue};
+use crate::log::contents::Ending;
+use crate::log::sink::Sink;
 use crate::log::{LogError, LogWriter};
-use crate::measurement::{Measurement, StreamTotals};
+use crate::measurement::Measurement;
 use crate::pending::{LiveCounts, Pending};
 use crate::results::Results;
 use crate::row::Row;
@@ -29,12 +34,15 @@ pub struct CollectorSpec {
     pub streams: Vec<StreamSpec>,
     /// Workers of all streams together: as many recorders must be made and finished.
     pub participants: u32,
-    /// Keep the histogram of every interval in memory and in the measurement, not only in the log.
+    /// Keep the histogram of every interval in memory and in the measurement, not only in the log. About 1 KB per interval,
+    /// stream, operation and kind of latency.
     pub keep_interval_histograms: bool,
-    /// Where rows and histograms go as they close, if anywhere.
+    /// Where rows and histograms go as they become final, if anywhere.
     pub log: Option<LogWriter>,
+    /// Where per-I/O columns go; without it they go to `log`.
+    pub io_log: Option<LogWriter>,
     /// What the owner wants to find in the log's header.
-    pub header: serde_json::Value,
+    pub header: Value,
 }
 
 impl CollectorSpec {
@@ -47,7 +55,27 @@ impl CollectorSpec {
             participants,
             keep_interval_histograms: false,
             log: None,
-            header: serde_json::Value::Null,
+            io_log: None,
+            header: Value::Null,
+        }
+    }
+
+    /// The spec that a workload needs: one participant per worker, those of the first stream first.
+    pub fn of_workload(workload: &Workload) -> Self {
+        let streams = workload.streams.iter().map(|stream| StreamSpec {
+            name: stream.name.clone(),
+            pacing: match stream.arrival {
+                Arrival::Closed { think_ns: 0 } => Pacing::BackToBack,
+                Arrival::Closed { .. } => Pacing::ThinkTime,
+                Arrival::Open { .. } | Arrival::Bursts { .. } => Pacing::Scheduled,
+            },
+            log_ios: stream.log_ios,
+        });
+        let participants = workload.streams.iter().map(|stream| stream.workers).sum();
+        let spec = Self::new(workload.interval_ns, streams.collect(), participants);
+        Self {
+            ramp_ns: workload.ramp_ns,
+            ..spec
         }
     }
 }
@@ -60,36 +88,30 @@ pub struct StreamSpec {
     pub name: String,
     /// What an I/O's intended start is.
     pub pacing: Pacing,
-    /// Whether per-I/O columns are kept (in the log).
+    /// Whether per-I/O columns are kept. They hold every I/O, those of the ramp and of the overshoot too.
     pub log_ios: bool,
 }
 
-/// Which latency a histogram holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Kind {
-    /// Submit to complete.
-    Service = 0,
-    /// Intended start to complete.
-    Response = 1,
-    /// Intended start to submit.
-    Lateness = 2,
-    /// Submit to failure.
-    Failed = 3,
-}
-
-/// A misuse of the collector.
+/// A misuse of the collector, or a log that cannot be begun.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CollectorError {
-    /// The spec cannot be recorded.
+    /// The interval is too short.
     #[error("an interval of 0 ns cannot be recorded: give at least 1 ns")]
     NoInterval,
+    /// Per-I/O columns are asked for and would go nowhere.
+    #[error(
+        "stream {stream} is to record every I/O, but there is no log to keep them in: give one"
+    )]
+    NoLogForIos {
+        /// The stream's name.
+        stream: String,
+    },
     /// The log's header could not be written.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A row was named as the deciding one that is already in the totals.
+    /// A row was named as the deciding one that is before the end of the totals.
     #[error(
-        "row {row} is already in the totals, which reach to row {settled}: decide on rows in the order they close"
+        "row {row} cannot end the result, the totals reach to row {settled}: decide on rows as they close"
     )]
     RowSettled {
         /// The row that was named.
@@ -118,13 +140,9 @@ pub struct Collector {
     joined: Mutex<Vec<bool>>,
     results: Mutex<Results>,
     pending: Mutex<Pending>,
-    log: Mutex<LogState>,
-}
-
-#[derive(Debug, Default)]
-struct LogState {
-    writer: Option<LogWriter>,
-    error: Option<LogError>,
+    log: Mutex<Sink>,
+    io_queue: Mutex<IoQueue>,
+    footer: Mutex<Value>,
 }
 
 /// A lock whose holder panicked still guards counts that are right as far as they go.
@@ -133,7 +151,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Collector {
-    /// A collector for one run.
+    /// A collector for one run. Writes the log's header.
     ///
     /// # Errors
     /// If the spec cannot be recorded or the log cannot be written.
@@ -141,27 +159,41 @@ impl Collector {
         if spec.interval_ns == 0 {
             return Err(CollectorError::NoInterval);
         }
-        let writer = spec.log.take();
+        let log = Sink::open(&mut spec)?;
+        if let Some(stream) = spec
+            .streams
+            .iter()
+            .find(|stream| stream.log_ios && !log.takes_columns())
+        {
+            return Err(CollectorError::NoLogForIos {
+                stream: stream.name.clone(),
+            });
+        }
         let pending = Pending::new(
             spec.interval_ns,
             spec.ramp_ns,
             &spec.streams,
             spec.participants,
         );
+        let results = Results::new(
+            spec.interval_ns,
+            spec.ramp_ns,
+            &spec.streams,
+            spec.keep_interval_histograms,
+        );
         Ok(Arc::new(Self {
             in_flight: spec.streams.iter().map(|_| Arc::default()).collect(),
             joined: Mutex::new(vec![false; spec.participants as usize]),
-            results: Mutex::new(Results::new(&spec)),
+            results: Mutex::new(results),
             pending: Mutex::new(pending),
-            log: Mutex::new(LogState {
-                writer,
-                error: None,
-            }),
+            log: Mutex::new(log),
+            io_queue: Mutex::new(IoQueue::new(spec.participants)),
+            footer: Mutex::default(),
             spec,
         }))
     }
 
-    /// The spec; its log has been taken out.
+    /// The spec; its logs have been taken out.
     pub fn spec(&self) -> &CollectorSpec {
         &self.spec
     }
@@ -182,34 +214,65 @@ impl Collector {
     }
 
     pub(crate) fn empty_columns(&self, stream: usize, participant: u32) -> IoColumns {
-        let each = IO_COLUMNS_BUDGET / self.spec.participants.max(1) as usize;
-        IoColumns::with_capacity(stream, participant, each.clamp(64, 8192))
+        lock(&self.io_queue).empty(stream, participant)
     }
 
+    /// Takes a worker's columns and gives it empty ones. With a full queue the worker writes it out itself: its own
+    /// lateness then shows that the log was too slow, and no I/O is lost.
     pub(crate) fn accept_columns(&self, columns: &mut IoColumns) {
-        columns.clear();
+        let full = {
+            let mut queue = lock(&self.io_queue);
+            queue.exchange(columns);
+            queue.is_full()
+        };
+        if full {
+            self.write_columns();
+        }
+    }
+
+    fn write_columns(&self) {
+        let mut log = lock(&self.log);
+        let chunks = lock(&self.io_queue).take();
+        for columns in &chunks {
+            log.columns(columns);
+        }
+        lock(&self.io_queue).give_back(chunks);
     }
 
     /// Gives the absolute stamp of the run's zero.
     pub fn started(&self, start: StartStamp) {
         lock(&self.results).start = Some(start);
+        lock(&self.log).start(start);
     }
 
-    /// Rows that have closed since the last call, in order. Those of the call before become final with this call: they enter
-    /// the totals and the log.
+    /// Gives what the owner wants to find beside the measurement, here and in the log: facts known only at the end.
+    pub fn set_footer(&self, footer: Value) {
+        *lock(&self.footer) = footer;
+    }
+
+    /// Rows that have closed since the last call, in order; to be called several times per interval. The rows of the call
+    /// before become final with this call: they enter the totals and the log.
     ///
     /// # Errors
-    /// If the log cannot be written. Nothing measured is lost: the run can go on without a log, and the next call gives the
-    /// rows.
+    /// If the log could not be written, once. Nothing measured is lost: the run can go on without a log, and the next call
+    /// gives the rows.
     pub fn close_rows(&self) -> Result<Vec<Row>, LogError> {
+        self.settle();
+        lock(&self.log).untold_error()?;
         let mut results = lock(&self.results);
-        results.settle();
         let closed = self.pending().take_closed();
         Ok(results.announce(closed))
     }
 
+    fn settle(&self) {
+        self.write_columns();
+        let mut results = lock(&self.results);
+        let mut log = lock(&self.log);
+        results.settle(|row, pending| log.row(row, &pending.streams, &pending.failures));
+    }
+
     /// The run ends with row `row`: what completes later is overshoot. `row` is one of those that the last
-    /// [`Self::close_rows`] gave, or later.
+    /// [`Self::close_rows`] gave, or a later one.
     ///
     /// # Errors
     /// If a later row is in the totals already.
@@ -220,17 +283,16 @@ impl Collector {
     /// Flushes the log to disk; to be called every ten seconds.
     ///
     /// # Errors
-    /// If the log cannot be flushed.
+    /// If the log could not be written or flushed, once.
     pub fn sync_log(&self) -> Result<(), LogError> {
-        lock(&self.log)
-            .writer
-            .as_mut()
-            .map_or(Ok(()), LogWriter::sync)
+        let mut log = lock(&self.log);
+        log.sync();
+        log.untold_error()
     }
 
     /// Progress; takes two locks for a moment.
     pub fn snapshot(&self) -> Snapshot {
-        let last_row = lock(&self.results).last_row.clone();
+        let last_row = lock(&self.results).last_row().cloned();
         let pending = self.pending();
         Snapshot {
             counts: pending.live,
@@ -239,50 +301,34 @@ impl Collector {
         }
     }
 
-    /// Closes what is left and gives the result. Every recorder must have finished; rows of workers that have not are
-    /// missing, and the measurement is not `complete`.
+    /// Closes what is left and gives the result; finishes and flushes the log. Every recorder should have finished: rows that
+    /// others still work on are missing, and the measurement is not `complete`. A log that failed is told of in the
+    /// measurement.
     pub fn into_measurement(self: Arc<Self>) -> Measurement {
-        // Once to announce what is left, once to make it final; a log that fails is told of in the measurement.
-        for _ in 0..2 {
-            if let Err(error) = self.close_rows() {
-                lock(&self.log).error.get_or_insert(error);
-            }
-        }
+        self.settle();
         let mut results = lock(&self.results);
-        let pending = self.pending();
-        let elapsed_ns = pending.end_ns();
-        let streams = results
-            .take_totals()
-            .into_iter()
-            .zip(&self.spec.streams)
-            .enumerate();
-        let streams = streams.map(|(i, (tally, spec))| StreamTotals {
-            spec: spec.clone(),
-            measured_ns: results.measured_ns(pending.ends_ns[i]),
-            tally,
-            workers: pending.workers[i],
-        });
-        let streams = streams.collect();
-        let mut workers = crate::facts::WorkerTotals::default();
-        pending.workers.iter().for_each(|more| workers.merge(more));
+        let (closed, mut ending) = {
+            let mut pending = self.pending();
+            (pending.take_closed(), pending.ending())
+        };
+        results.announce(closed);
+        let mut log = lock(&self.log);
+        results.settle(|row, pending| log.row(row, &pending.streams, &pending.failures));
+        self.complete_ending(&results, &mut ending);
+        if ending.complete {
+            log.finish(results.totals(), &ending);
+        }
+        let measurement = results.conclude(&self.spec.streams, ending);
         Measurement {
-            interval_ns: self.spec.interval_ns,
-            ramp_ns: self.spec.ramp_ns,
-            start: results.start,
-            elapsed_ns,
-            measured_ns: results.measured_ns(elapsed_ns),
-            streams,
-            rows: std::mem::take(&mut results.rows),
-            overshoot: results.overshoot(elapsed_ns),
-            workers,
-            batches: pending.batches,
-            failures: std::mem::take(&mut results.failures),
-            interval_histograms: std::mem::take(&mut results.interval_histograms),
-            log_error: lock(&self.log).error.take(),
-            complete: pending.working == 0,
+            log_error: log.error(),
+            ..measurement
         }
     }
-}
 
-/// I/Os that all workers' column buffers hold together.
-const IO_COLUMNS_BUDGET: usize = 1 << 18;
+    fn complete_ending(&self, results: &Results, ending: &mut Ending) {
+        let end_ns = ending.ends_ns.iter().copied().max().unwrap_or(0);
+        ending.overshoot = results.overshoot(end_ns);
+        ending.decided_row = results.decided_row();
+        ending.owner = lock(&self.footer).clone();
+    }
+}

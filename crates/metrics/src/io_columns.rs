@@ -93,3 +93,67 @@ impl IoColumns {
         self.intended_ns.clear();
     }
 }
+
+/// I/Os that all workers' own columns hold together, and as many again wait in the queue: 10 MB each.
+const IOS_BUFFERED: usize = 1 << 18;
+
+/// Columns on their way from the workers to the log, in chunks of a bounded number.
+#[derive(Debug)]
+pub(crate) struct IoQueue {
+    chunk: usize,
+    ios: usize,
+    full: Vec<IoColumns>,
+    spare: Vec<IoColumns>,
+}
+
+impl IoQueue {
+    pub(crate) fn new(participants: u32) -> Self {
+        let chunk = (IOS_BUFFERED / participants.max(1) as usize).clamp(64, 8192);
+        Self {
+            chunk,
+            ios: 0,
+            full: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Empty columns for a worker.
+    pub(crate) fn empty(&mut self, stream: usize, participant: u32) -> IoColumns {
+        let spare = self.spare.pop();
+        spare.map_or_else(
+            || IoColumns::with_capacity(stream, participant, self.chunk),
+            |columns| IoColumns {
+                stream,
+                participant,
+                ..columns
+            },
+        )
+    }
+
+    /// Queues a worker's columns and leaves empty ones in their place.
+    pub(crate) fn exchange(&mut self, columns: &mut IoColumns) {
+        if !columns.is_empty() {
+            let empty = self.empty(columns.stream, columns.participant);
+            self.ios += columns.len();
+            self.full.push(std::mem::replace(columns, empty));
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.ios >= IOS_BUFFERED
+    }
+
+    /// Takes all that is queued.
+    pub(crate) fn take(&mut self) -> Vec<IoColumns> {
+        self.ios = 0;
+        std::mem::take(&mut self.full)
+    }
+
+    /// Gives chunks back for use.
+    pub(crate) fn give_back(&mut self, chunks: Vec<IoColumns>) {
+        self.spare.extend(chunks.into_iter().map(|mut columns| {
+            columns.clear();
+            columns
+        }));
+    }
+}

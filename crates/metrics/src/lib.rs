@@ -40,13 +40,13 @@ mod slot;
 mod summary;
 mod tally;
 
-pub use collector::{Collector, CollectorError, CollectorSpec, Kind, Snapshot, StreamSpec};
+pub use collector::{Collector, CollectorError, CollectorSpec, Snapshot, StreamSpec};
 pub use facts::{BatchSpans, Failure, Overshoot, StartStamp, WorkerFacts, WorkerTotals};
 pub use histogram::{
     BUCKETS, Histogram, OVERFLOW_NS, Quantile, SUB_BUCKETS, bucket_bounds_ns, bucket_of,
 };
 pub use io_columns::{IoColumns, IoRecord};
-pub use log::{LogError, LogWriter};
+pub use log::{LogContents, LogError, LogReader, LogWriter, read_log};
 pub use measurement::{IntervalHistogram, Measurement, StreamTotals};
 pub use operation::OPS;
 pub use pending::LiveCounts;
@@ -56,4 +56,4 @@ pub use row::{
     StreamRows,
 };
 pub use summary::{LatencySummary, SAMPLES_BEYOND, Summary};
-pub use tally::{OpTally, Pacing, StreamTally};
+pub use tally::{Kind, OpTally, Pacing, StreamTally};

@@ -2,12 +2,14 @@
 
 use workload::Op;
 
-use crate::collector::{Kind, StreamSpec};
+use crate::collector::StreamSpec;
 use crate::facts::{BatchSpans, Failure, Overshoot, StartStamp, WorkerTotals};
 use crate::histogram::Histogram;
 use crate::log::LogError;
+use crate::log::payload::Place;
+use crate::operation::OPS;
 use crate::row::Rows;
-use crate::tally::{OpTally, StreamTally};
+use crate::tally::{Kind, OpTally, StreamTally};
 
 /// Everything that was recorded of a run. Totals are the merge of all rows that are not ramp.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +28,8 @@ pub struct Measurement {
     pub streams: Vec<StreamTotals>,
     /// All closed intervals.
     pub rows: Rows,
+    /// The row that ended the result, if the owner decided on one.
+    pub decided_row: Option<u64>,
     /// I/O after the deciding row; zero where no row decided.
     pub overshoot: Overshoot,
     /// Facts of all workers, added up.
@@ -36,6 +40,8 @@ pub struct Measurement {
     pub failures: Vec<Failure>,
     /// Histograms per interval, if they were asked for.
     pub interval_histograms: Vec<IntervalHistogram>,
+    /// What the owner gave to be kept beside the measurement.
+    pub footer: serde_json::Value,
     /// Why the append log is incomplete, if it is.
     pub log_error: Option<LogError>,
     /// Whether the run was recorded to its end; a measurement read from a torn log is not.
@@ -83,7 +89,7 @@ impl Measurement {
     }
 }
 
-/// The histogram of one interval.
+/// The histogram of one interval, in its sparse encoding: one to two bytes a bucket that holds samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntervalHistogram {
     /// Number of the interval.
@@ -92,8 +98,25 @@ pub struct IntervalHistogram {
     pub stream: usize,
     /// The operation.
     pub op: Op,
-    /// Which latency.
+    /// Which latency. A response that is the service is not repeated.
     pub kind: Kind,
+    sparse: Box<[u8]>,
+}
+
+impl IntervalHistogram {
+    pub(crate) fn new(row: u64, place: Place, histogram: &Histogram) -> Self {
+        let sparse = histogram.to_bytes().into_boxed_slice();
+        Self {
+            row,
+            stream: place.stream,
+            op: OPS[place.op],
+            kind: place.kind,
+            sparse,
+        }
+    }
+
     /// The samples.
-    pub histogram: Histogram,
+    pub fn histogram(&self) -> Histogram {
+        Histogram::from_bytes(&self.sparse).unwrap_or_default()
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::collector::StreamSpec;
 use crate::facts::{BatchSpans, Failure, WorkerTotals};
+use crate::log::contents::Ending;
 use crate::row::{Row, StreamRow};
 use crate::tally::{Pacing, StreamTally};
 
@@ -21,6 +22,8 @@ pub struct LiveCounts {
     pub failed: u64,
     /// I/Os dropped.
     pub dropped: u64,
+    /// I/Os in flight when the workers last handed over.
+    pub in_flight: u64,
 }
 
 impl LiveCounts {
@@ -29,6 +32,7 @@ impl LiveCounts {
         self.bytes += more.bytes;
         self.failed += more.failed;
         self.dropped += more.dropped;
+        self.in_flight += more.in_flight;
     }
 }
 
@@ -65,7 +69,7 @@ pub(crate) struct Pending {
     /// Workers that have not finished.
     pub(crate) working: u32,
     /// Latest finish so far, ns, per stream.
-    pub(crate) ends_ns: Vec<u64>,
+    ends_ns: Vec<u64>,
     pub(crate) workers: Vec<WorkerTotals>,
     pub(crate) batches: BatchSpans,
     pub(crate) live: LiveCounts,
@@ -134,8 +138,19 @@ impl Pending {
         self.ends_ns[stream] = self.ends_ns[stream].max(at_ns);
     }
 
+    /// What the finished workers say.
+    pub(crate) fn ending(&self) -> Ending {
+        Ending {
+            ends_ns: self.ends_ns.clone(),
+            workers: self.workers.clone(),
+            batches: self.batches,
+            complete: self.working == 0,
+            ..Ending::default()
+        }
+    }
+
     /// Latest finish so far, ns.
-    pub(crate) fn end_ns(&self) -> u64 {
+    fn end_ns(&self) -> u64 {
         self.ends_ns.iter().copied().max().unwrap_or(0)
     }
 

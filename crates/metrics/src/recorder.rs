@@ -34,6 +34,8 @@ pub struct Recorder {
     in_flight_area_ns: u64,
     in_flight: u32,
     in_flight_max: u32,
+    /// What the collector counts for this worker in its live figure.
+    in_flight_told: u32,
     first_issue_ns: u64,
     pacing: Pacing,
     /// I/Os in flight of all workers of a scheduled stream.
@@ -85,6 +87,7 @@ impl Recorder {
             in_flight_area_ns: 0,
             in_flight: 0,
             in_flight_max: 0,
+            in_flight_told: 0,
             first_issue_ns: u64::MAX,
             pacing: spec.pacing,
             shared_in_flight: collector.shared_in_flight(stream),
@@ -253,10 +256,14 @@ impl Recorder {
 
     /// Moves what was counted since the last time into the interval this worker is in.
     fn hand_over(&mut self, pending: &mut Pending) {
+        pending.live.in_flight -= u64::from(mem::replace(&mut self.in_flight_told, self.in_flight));
         let row = pending.row(self.row);
         let tally = &mut row.streams[self.stream];
         tally.in_flight_area_ns += u128::from(mem::take(&mut self.in_flight_area_ns));
-        let mut live = LiveCounts::default();
+        let mut live = LiveCounts {
+            in_flight: u64::from(self.in_flight),
+            ..LiveCounts::default()
+        };
         for (slot, tally) in self.ops.iter_mut().zip(&mut tally.ops) {
             slot.hand_over(tally, &mut live);
         }
@@ -280,10 +287,11 @@ impl Recorder {
             shared.fetch_sub(self.in_flight, Relaxed);
         }
         let collector = Arc::clone(&self.collector);
+        let unfinished = u64::from(mem::take(&mut self.in_flight));
         let mut pending = collector.pending();
         self.hand_over(&mut pending);
         let first_issue_ns = (self.first_issue_ns < u64::MAX).then_some(self.first_issue_ns);
-        let totals = WorkerTotals::of(facts, first_issue_ns, u64::from(self.in_flight));
+        let totals = WorkerTotals::of(facts, first_issue_ns, unfinished);
         pending.workers[self.stream].merge(&totals);
         pending.batches.merge(&self.batches);
         pending.finish(self.row, self.stream, self.in_flight_max, self.last_ns);

@@ -1,13 +1,14 @@
 //! Closed intervals: rows that were announced and may still be cut off, and what is final.
 
-use crate::collector::{CollectorError, CollectorSpec, Kind};
-use crate::facts::{Failure, Overshoot, StartStamp};
-use crate::histogram::Histogram;
-use crate::measurement::IntervalHistogram;
-use crate::operation::OPS;
+use std::mem;
+
+use crate::collector::{CollectorError, StreamSpec};
+use crate::facts::{Failure, Overshoot, StartStamp, WorkerTotals};
+use crate::log::contents::Ending;
+use crate::measurement::{IntervalHistogram, Measurement, StreamTotals};
 use crate::pending::{FAILURES_KEPT, PendingRow};
 use crate::row::{Row, Rows};
-use crate::tally::{OpTally, Pacing, StreamTally};
+use crate::tally::{Pacing, StreamTally, histograms};
 
 /// The owner's side of a collector.
 #[derive(Debug)]
@@ -19,34 +20,37 @@ pub(crate) struct Results {
     /// Announced by the last call of `close_rows`; the owner may still decide on one of them.
     announced: Vec<(Row, PendingRow)>,
     /// The deciding row.
-    last_wanted: Option<u64>,
+    decided_row: Option<u64>,
     pub(crate) start: Option<StartStamp>,
-    pub(crate) rows: Rows,
-    pub(crate) last_row: Option<Row>,
+    rows: Rows,
+    last_row: Option<Row>,
     totals: Vec<StreamTally>,
     overshoot: Overshoot,
-    pub(crate) failures: Vec<Failure>,
-    pub(crate) interval_histograms: Vec<IntervalHistogram>,
+    failures: Vec<Failure>,
+    interval_histograms: Vec<IntervalHistogram>,
 }
 
 impl Results {
-    pub(crate) fn new(spec: &CollectorSpec) -> Self {
+    pub(crate) fn new(
+        interval_ns: u64,
+        ramp_ns: u64,
+        streams: &[StreamSpec],
+        keep_histograms: bool,
+    ) -> Self {
         Self {
-            paced: spec
-                .streams
+            paced: streams
                 .iter()
                 .map(|stream| stream.pacing != Pacing::BackToBack)
                 .collect(),
-            interval_ns: spec.interval_ns,
-            ramp_ns: spec.ramp_ns,
-            keep_histograms: spec.keep_interval_histograms,
+            interval_ns,
+            ramp_ns,
+            keep_histograms,
             announced: Vec::new(),
-            last_wanted: None,
+            decided_row: None,
             start: None,
-            rows: Rows::default(),
+            rows: Rows::new(streams.len()),
             last_row: None,
-            totals: spec
-                .streams
+            totals: streams
                 .iter()
                 .map(|stream| StreamTally::new(stream.pacing))
                 .collect(),
@@ -70,27 +74,35 @@ impl Results {
     }
 
     fn wants(&self, row: u64) -> bool {
-        self.last_wanted.is_none_or(|last| row <= last)
+        self.decided_row.is_none_or(|last| row <= last)
+    }
+
+    pub(crate) fn last_row(&self) -> Option<&Row> {
+        self.last_row.as_ref()
+    }
+
+    pub(crate) fn decided_row(&self) -> Option<u64> {
+        self.decided_row
     }
 
     pub(crate) fn truncate_after(&mut self, row: u64) -> Result<(), CollectorError> {
         match self.rows.index.last() {
             Some(&settled) if row < settled => Err(CollectorError::RowSettled { row, settled }),
             _ => {
-                self.last_wanted = Some(self.last_wanted.map_or(row, |earlier| earlier.min(row)));
+                self.decided_row = Some(self.decided_row.map_or(row, |earlier| earlier.min(row)));
                 Ok(())
             }
         }
     }
 
-    /// Makes the announced rows final.
-    pub(crate) fn settle(&mut self) {
-        for (row, pending) in std::mem::take(&mut self.announced) {
+    /// Makes the announced rows final; each that counts is also given to `log`.
+    pub(crate) fn settle(&mut self, mut log: impl FnMut(&Row, &PendingRow)) {
+        for (row, pending) in mem::take(&mut self.announced) {
             if self.wants(row.index) {
-                self.settle_row(&row, pending);
+                log(&row, &pending);
+                self.settle_row(&row, &pending.streams, pending.failures);
             } else {
-                let ops = pending.streams.iter().flat_map(|stream| &stream.ops);
-                for tally in ops {
+                for tally in pending.streams.iter().flat_map(|stream| &stream.ops) {
                     self.overshoot.ios += tally.done;
                     self.overshoot.bytes += tally.bytes;
                 }
@@ -98,91 +110,87 @@ impl Results {
         }
     }
 
-    fn settle_row(&mut self, row: &Row, mut pending: PendingRow) {
+    /// Adds an interval to the rows and, after the ramp, to the totals.
+    pub(crate) fn settle_row(
+        &mut self,
+        row: &Row,
+        streams: &[StreamTally],
+        failures: Vec<Failure>,
+    ) {
         let room = FAILURES_KEPT - self.failures.len();
-        pending.failures.truncate(room);
-        self.failures.append(&mut pending.failures);
+        self.failures.extend(failures.into_iter().take(room));
         if !row.ramp {
-            for (total, stream) in self.totals.iter_mut().zip(&pending.streams) {
+            for (total, stream) in self.totals.iter_mut().zip(streams) {
                 total.merge(stream);
             }
         }
         if self.keep_histograms {
-            let kept = histograms(&pending.streams);
-            let kept = kept.map(|(stream, op, kind, histogram)| IntervalHistogram {
-                row: row.index,
-                stream,
-                op: OPS[op],
-                kind,
-                histogram: histogram.clone(),
-            });
+            let kept = histograms(streams)
+                .map(|(place, histogram)| IntervalHistogram::new(row.index, place, histogram));
             self.interval_histograms.extend(kept);
         }
-        self.rows.push(row, self.paced.iter().copied());
+        self.rows.push(row, &self.paced);
     }
 
-    pub(crate) fn take_totals(&mut self) -> Vec<StreamTally> {
-        std::mem::take(&mut self.totals)
+    pub(crate) fn totals(&self) -> &[StreamTally] {
+        &self.totals
     }
 
-    /// End of the deciding row, if one decided before `end_ns`.
-    fn decided_end_ns(&self) -> Option<u64> {
-        let last = self.last_wanted?;
-        Some(last.saturating_add(1).saturating_mul(self.interval_ns))
-    }
-
-    /// Span of the totals of something that ended at `end_ns`.
-    pub(crate) fn measured_ns(&self, end_ns: u64) -> u64 {
-        let end_ns = self
-            .decided_end_ns()
-            .map_or(end_ns, |decided| decided.min(end_ns));
-        let ramp_end_ns = if end_ns <= self.ramp_ns {
-            end_ns
-        } else {
-            self.ramp_ns / self.interval_ns * self.interval_ns
-        };
-        end_ns - ramp_end_ns
-    }
-
+    /// Overshoot of a run that ended at `end_ns`.
     pub(crate) fn overshoot(&self, end_ns: u64) -> Overshoot {
         let ns = self
-            .decided_end_ns()
+            .decided_end_ns(self.decided_row)
             .map_or(0, |decided| end_ns.saturating_sub(decided));
         Overshoot {
             ns,
             ..self.overshoot
         }
     }
-}
 
-/// All histograms with samples: stream, operation index, kind, histogram. A response that is the service is not repeated.
-pub(crate) fn histograms(
-    streams: &[StreamTally],
-) -> impl Iterator<Item = (usize, usize, Kind, &Histogram)> {
-    let per_stream = streams.iter().enumerate();
-    let per_op = per_stream.flat_map(|(s, stream)| {
-        stream
-            .ops
-            .iter()
-            .enumerate()
-            .map(move |(o, tally)| (s, o, tally))
-    });
-    let all = per_op.flat_map(|(s, o, tally)| {
-        by_kind(tally).map(move |(kind, histogram)| (s, o, kind, histogram))
-    });
-    all.filter(|(.., histogram)| !histogram.is_empty())
-}
+    fn decided_end_ns(&self, decided_row: Option<u64>) -> Option<u64> {
+        decided_row.map(|row| row.saturating_add(1).saturating_mul(self.interval_ns))
+    }
 
-fn by_kind(tally: &OpTally) -> impl Iterator<Item = (Kind, &Histogram)> {
-    let response = tally
-        .response
-        .as_ref()
-        .map(|histogram| (Kind::Response, histogram));
-    let others = [
-        (Kind::Lateness, &tally.lateness),
-        (Kind::Failed, &tally.failed_latency),
-    ];
-    std::iter::once((Kind::Service, &tally.service))
-        .chain(response)
-        .chain(others)
+    /// The result; only `start`, rows and what is in them is taken from here, the rest from `ending`.
+    pub(crate) fn conclude(&mut self, streams: &[StreamSpec], ending: Ending) -> Measurement {
+        let elapsed_ns = ending.ends_ns.iter().copied().max().unwrap_or(0);
+        let whole_ramp_ns = self.ramp_ns / self.interval_ns * self.interval_ns;
+        let ramp_end_ns = if elapsed_ns <= self.ramp_ns {
+            elapsed_ns
+        } else {
+            whole_ramp_ns
+        };
+        let decided_end_ns = self.decided_end_ns(ending.decided_row).unwrap_or(u64::MAX);
+        let measured_ns = |end_ns: u64| end_ns.min(decided_end_ns).saturating_sub(ramp_end_ns);
+        let mut workers = WorkerTotals::default();
+        ending.workers.iter().for_each(|more| workers.merge(more));
+        let totals = mem::take(&mut self.totals)
+            .into_iter()
+            .zip(streams)
+            .enumerate();
+        let totals = totals.map(|(i, (tally, spec))| StreamTotals {
+            spec: spec.clone(),
+            measured_ns: measured_ns(ending.ends_ns[i]),
+            tally,
+            workers: ending.workers[i],
+        });
+        Measurement {
+            interval_ns: self.interval_ns,
+            ramp_ns: self.ramp_ns,
+            start: self.start,
+            elapsed_ns,
+            measured_ns: measured_ns(elapsed_ns),
+            streams: totals.collect(),
+            rows: mem::take(&mut self.rows),
+            decided_row: ending.decided_row,
+            overshoot: ending.overshoot,
+            workers,
+            batches: ending.batches,
+            failures: mem::take(&mut self.failures),
+            interval_histograms: mem::take(&mut self.interval_histograms),
+            footer: ending.owner,
+            log_error: None,
+            complete: ending.complete,
+        }
+    }
 }

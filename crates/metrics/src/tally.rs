@@ -7,8 +7,31 @@ use serde::{Deserialize, Serialize};
 use workload::Op;
 
 use crate::histogram::Histogram;
-use crate::operation;
+use crate::log::payload::Place;
+use crate::operation::{self, OPS};
+use crate::row::OpRow;
 use crate::summary::Summary;
+
+/// Which latency a histogram holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// Submit to complete.
+    Service = 0,
+    /// Intended start to complete.
+    Response = 1,
+    /// Intended start to submit.
+    Lateness = 2,
+    /// Submit to failure.
+    Failed = 3,
+}
+
+impl Kind {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        let all = [Self::Service, Self::Response, Self::Lateness, Self::Failed];
+        all.into_iter().find(|&kind| kind as u8 == code)
+    }
+}
 
 /// When an I/O of a stream is meant to start, as far as counting is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +96,35 @@ impl OpTally {
         self.requested() == 0
     }
 
+    /// The histogram of a kind; `None` for a response that is the service.
+    pub fn histogram(&self, kind: Kind) -> Option<&Histogram> {
+        match kind {
+            Kind::Service => Some(&self.service),
+            Kind::Response => self.response.as_ref(),
+            Kind::Lateness => Some(&self.lateness),
+            Kind::Failed => Some(&self.failed_latency),
+        }
+    }
+
+    pub(crate) fn histogram_mut(&mut self, kind: Kind) -> Option<&mut Histogram> {
+        match kind {
+            Kind::Service => Some(&mut self.service),
+            Kind::Response => self.response.as_mut(),
+            Kind::Lateness => Some(&mut self.lateness),
+            Kind::Failed => Some(&mut self.failed_latency),
+        }
+    }
+
+    /// Takes from a row what the histograms do not hold.
+    pub(crate) fn take_counts(&mut self, row: &OpRow) {
+        self.done = row.done;
+        self.failed = row.failed;
+        self.dropped = row.dropped;
+        self.late = row.late;
+        self.bytes = row.bytes;
+        self.errors.clone_from(&row.errors);
+    }
+
     /// Adds what another tally counted.
     pub fn merge(&mut self, other: &Self) {
         if self.response.is_some() || other.response.is_some() {
@@ -135,4 +187,17 @@ impl StreamTally {
             own.merge(more);
         }
     }
+}
+
+/// All histograms with samples, and where they belong. A response that is the service is not repeated.
+pub(crate) fn histograms(streams: &[StreamTally]) -> impl Iterator<Item = (Place, &Histogram)> {
+    const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Lateness, Kind::Failed];
+    let places = (0..streams.len()).flat_map(|stream| {
+        (0..OPS.len()).flat_map(move |op| KINDS.map(|kind| Place { stream, op, kind }))
+    });
+    let all = places.filter_map(|place| {
+        let histogram = streams[place.stream].ops[place.op].histogram(place.kind)?;
+        Some((place, histogram))
+    });
+    all.filter(|(_, histogram)| !histogram.is_empty())
 }

@@ -7,7 +7,7 @@ use crate::mix::{Mix, Op};
 use crate::pattern::bands::Bands;
 use crate::pattern::sequential::{Sequential, SequentialSizes};
 use crate::pattern::zipf::Zipf;
-use crate::random::{Draws, below};
+use crate::random::{Draws, FOR_OP, below, split};
 
 /// What is asked of the drive: one operation on one range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -83,13 +83,22 @@ impl Generator {
     )]
     pub fn next(&mut self) -> Io {
         let draw = self.draws.next();
-        let (offset, length) = match &mut self.places {
-            Places::Uniform(grid) => (grid.offset(below(draw, grid.slots)), grid.bytes),
-            Places::Sequential(sequential) => sequential.next(),
-            various => various.place(draw),
+        let (offset, length, uniform) = match &mut self.places {
+            Places::Uniform(grid) => {
+                let (slot, inside) = split(draw, grid.slots);
+                (grid.offset(slot), grid.bytes, inside)
+            }
+            Places::Sequential(sequential) => {
+                let (offset, length) = sequential.next();
+                (offset, length, draw)
+            }
+            various => {
+                let (offset, length) = various.place(draw);
+                (offset, length, draw.wrapping_mul(FOR_OP))
+            }
         };
         Io {
-            op: self.mix.pick(draw),
+            op: self.mix.pick(uniform),
             offset,
             length,
         }

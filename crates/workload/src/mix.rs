@@ -1,6 +1,5 @@
 //! Which operation an I/O is.
 
-use crate::random::FOR_OP;
 use crate::spec::Ops;
 
 /// What is done to the drive.
@@ -15,38 +14,37 @@ pub enum Op {
     Trim = 2,
 }
 
-/// Draws the operation of an I/O.
+/// Draws the operation of an I/O, without a branch: a mix would be mispredicted, and a constant
+/// operation costs no more this way.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Mix {
-    /// Always the same.
-    One(Op),
-    /// A read if the draw's 32 bits are below the bound, else a write.
-    Reads { below: u32 },
+pub(crate) struct Mix {
+    /// Numbers below are reads.
+    reads_below: u64,
+    otherwise: Op,
 }
 
 impl Mix {
     pub(crate) fn new(ops: Ops) -> Self {
-        match ops {
-            Ops::Trim => Self::One(Op::Trim),
-            Ops::Mix { read_pct: 0 } => Self::One(Op::Write),
-            Ops::Mix { read_pct } if read_pct < 100 => Self::Reads {
-                below: ((u64::from(read_pct) << 32) / 100) as u32,
-            },
-            Ops::Mix { .. } => Self::One(Op::Read),
+        let (reads_below, otherwise) = match ops {
+            Ops::Trim => (0, Op::Trim),
+            Ops::Mix { read_pct } if read_pct < 100 => {
+                (((u128::from(read_pct) << 64) / 100) as u64, Op::Write)
+            }
+            Ops::Mix { .. } => (0, Op::Read),
+        };
+        Self {
+            reads_below,
+            otherwise,
         }
     }
 
+    /// The operation that a uniform 64-bit number means.
     #[inline]
-    pub(crate) fn pick(self, draw: u64) -> Op {
-        match self {
-            Self::One(op) => op,
-            Self::Reads { below } => {
-                if ((draw.wrapping_mul(FOR_OP) >> 32) as u32) < below {
-                    Op::Read
-                } else {
-                    Op::Write
-                }
-            }
+    pub(crate) fn pick(self, uniform: u64) -> Op {
+        if uniform < self.reads_below {
+            Op::Read
+        } else {
+            self.otherwise
         }
     }
 }

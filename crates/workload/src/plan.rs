@@ -58,7 +58,7 @@ pub struct StreamPlan {
     seed: u64,
     index: u32,
     sources: u32,
-    workers_per_source: u32,
+    workers: u32,
     mix: Mix,
     layout: Layout,
     arrivals: Arrivals,
@@ -109,7 +109,7 @@ impl StreamPlan {
             seed,
             index,
             sources,
-            workers_per_source: stream.workers / sources,
+            workers: stream.workers,
             mix: Mix::new(stream.ops),
             arrivals: Arrivals::new(stream),
             quotas: Quotas {
@@ -126,9 +126,17 @@ impl StreamPlan {
         self.sources
     }
 
-    /// The source that a worker draws on; workers count from 0.
+    /// The source that a worker draws on; workers count from 0, and neighbours share a source.
+    ///
+    /// # Panics
+    /// If the stream has no such worker.
     pub fn source_of_worker(&self, worker: u32) -> u32 {
-        (worker / self.workers_per_source).min(self.sources - 1)
+        assert!(
+            worker < self.workers,
+            "worker {worker} of a stream with {} workers",
+            self.workers
+        );
+        worker / (self.workers / self.sources)
     }
 
     /// The I/Os of a source from its first one on.

@@ -61,6 +61,11 @@ impl Workload {
                 "must be the name of one stream only",
             )?;
             field.check(stream)?;
+            let ends_ns = stream.stop.time_ns.unwrap_or(u64::MAX);
+            if self.ramp_ns >= ends_ns {
+                let bound = format!("must be below {}, {ends_ns}", field.path("stop.time_ns"));
+                return Err(SpecError::new("ramp_ns", self.ramp_ns, bound));
+            }
         }
         Ok(())
     }

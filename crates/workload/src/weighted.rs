@@ -4,7 +4,7 @@
 //! distribution", IEEE Transactions on Software Engineering 17(9), 1991), built in integers: the
 //! probabilities are exact but for the last bit of a 64-bit threshold.
 
-use crate::random::below;
+use crate::random::split;
 
 /// One column: it keeps the draws below its threshold and gives the others to its alias.
 #[derive(Debug, Clone, Copy)]
@@ -54,12 +54,10 @@ impl Weighted {
     /// The alternative that a draw means.
     #[inline]
     pub(crate) fn pick(&self, draw: u64) -> usize {
-        let count = self.columns.len() as u64;
-        let index = below(draw, count) as usize;
-        let column = &self.columns[index];
-        // The low half of the same product is the place inside the column.
-        if draw.wrapping_mul(count) < column.keep_below {
-            index
+        let (index, inside) = split(draw, self.columns.len() as u64);
+        let column = &self.columns[index as usize];
+        if inside < column.keep_below {
+            index as usize
         } else {
             column.alias as usize
         }

@@ -217,7 +217,9 @@ class RunFolder:
 
     def _lines(self, table: str, ordinal: int, attempt: int | None, where: str) -> tables.Columns:
         columns = tables.SERIES_COLUMNS if table == tables.SERIES else tables.HIST_COLUMNS
-        order = "row, stream, direction" if table == tables.SERIES else "row, stream, direction, kind, low_ns"
+        order = (
+            "row, stream, direction" if table == tables.SERIES else "row, stream, direction, clock, low_ns"
+        )
         if attempt is None:
             attempts = next(
                 (s.result.segments or (s.attempt,) for s in self.steps() if s.ordinal == ordinal), ()

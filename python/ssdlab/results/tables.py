@@ -53,7 +53,7 @@ SERIES_COLUMNS: Mapping[str, str] = {
 }
 HIST_COLUMNS: Mapping[str, str] = {
     **_KEY,
-    "kind": "VARCHAR",
+    "clock": "VARCHAR",
     "low_ns": "BIGINT",
     "high_ns": "BIGINT",
     "count": "BIGINT",

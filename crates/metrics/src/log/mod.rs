@@ -1,25 +1,36 @@
 //! The append log: framed and checksummed, so that a kill at any byte loses nothing that was written before.
 
+pub(crate) mod contents;
 mod frame;
+pub(crate) mod payload;
+mod reader;
+pub(crate) mod sink;
+pub(crate) mod varint;
 mod writer;
 
-pub use frame::{FrameType, HEADER_BYTES, MAGIC};
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use contents::{LogContents, read_log};
+pub use frame::{Frame, FrameType, HEADER_BYTES, MAGIC, MAX_PAYLOAD_BYTES};
+pub use reader::{LogEnd, LogReader};
 pub use writer::LogWriter;
 
-use std::path::PathBuf;
+/// The version that this code writes, and the latest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
 
 /// What can go wrong with a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The file system is full (or the quota).
-    #[error("{path} cannot grow: the file system is full. Free some space and resume the run")]
+    /// The file system is full, or the quota used up.
+    #[error("{path} cannot grow: its file system is full; free some space and resume")]
     NoSpace {
         /// The log.
         path: PathBuf,
     },
     /// The operating system refused.
-    #[error("cannot {action} {path}: {message} (errno {errno:?})")]
+    #[error("cannot {action} {path}: {message}")]
     Io {
         /// What was tried.
         action: &'static str,
@@ -38,13 +49,51 @@ pub enum LogError {
         /// The bound.
         most: u32,
     },
+    /// The file does not begin with a good header frame.
+    #[error("{path} is not a log of ssdlab, or its first bytes are damaged")]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The log was written by a newer version.
+    #[error(
+        "{path} has format {found}, this version reads up to {known}; read it with a newer ssdlab"
+    )]
+    NewerFormat {
+        /// The log.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The latest that is known here.
+        known: u32,
+    },
+    /// A frame with a good checksum does not hold what its type says: a fault of the writer, not of the disk.
+    #[error(
+        "{path} has a frame of type {frame_type:?} that cannot be understood; report this as a fault of ssdlab"
+    )]
+    Malformed {
+        /// The log.
+        path: PathBuf,
+        /// Type of the frame.
+        frame_type: FrameType,
+    },
+    /// The intervals do not add up to the totals that stand in the log.
+    #[error(
+        "the intervals in {path} do not add up to its totals; report this as a fault of ssdlab"
+    )]
+    Inconsistent {
+        /// The log.
+        path: PathBuf,
+    },
 }
 
 impl LogError {
-    pub(crate) fn io(action: &'static str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    pub(crate) fn io(action: &'static str, path: &Path, error: &io::Error) -> Self {
         let path = path.to_path_buf();
-        if matches!(error.kind(), StorageFull | QuotaExceeded) {
+        if matches!(
+            error.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        ) {
             return Self::NoSpace { path };
         }
         Self::Io {

@@ -111,3 +111,26 @@ impl Poisson {
         u64::try_from(self.at >> self.fraction_bits).unwrap_or(u64::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LOG_ONE, LogTable, TWO_POW_64};
+    use crate::random::Draws;
+
+    #[test]
+    fn logarithms_are_right_everywhere() {
+        let table = LogTable::new();
+        let edges = (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, u64::MAX >> bit]);
+        let parts = (0..=1024).map(|part: u64| (1 << 63) | (part << 53).wrapping_sub(1) >> 1);
+        let random = Draws::new(1).take_some(100_000);
+        for draw in edges.chain(parts).chain(random) {
+            let got = table.exponential(draw) as f64 / LOG_ONE;
+            let wanted = -((draw | 1) as f64 / TWO_POW_64).ln();
+            let allowed = 1.0 / f64::from(1u32 << 30) / 64.0;
+            assert!(
+                (got - wanted).abs() < allowed,
+                "{draw:#x}: {got} for {wanted}"
+            );
+        }
+    }
+}

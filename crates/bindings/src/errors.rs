@@ -1,0 +1,218 @@
+//! Errors of the engine as the exceptions of `ssdlab.errors`, with their facts as fields.
+//!
+//! The tree has one definition, in Python; this file only says which class an error belongs to.
+
+use std::path::Path;
+
+use engine::EngineError;
+use metrics::LogError;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use workload::SpecError;
+
+/// The name an operating system error goes by, as Python's `errno` has it.
+mod errno {
+    pub(super) const EPERM: i32 = 1;
+    pub(super) const ENOENT: i32 = 2;
+    pub(super) const EACCES: i32 = 13;
+    pub(super) const EBUSY: i32 = 16;
+    pub(super) const EROFS: i32 = 30;
+}
+
+/// An exception of `ssdlab.errors` in the making.
+struct Raised<'py> {
+    class: &'static str,
+    what: String,
+    advice: String,
+    facts: Bound<'py, PyDict>,
+}
+
+impl Raised<'_> {
+    fn into_error(self) -> PyErr {
+        let py = self.facts.py();
+        let made = py
+            .import("ssdlab.errors")
+            .and_then(|errors| errors.getattr(self.class))
+            .and_then(|class| class.call((self.what, self.advice), Some(&self.facts)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    }
+}
+
+/// A workload that contradicts itself.
+pub(crate) fn spec(py: Python<'_>, error: &SpecError) -> PyErr {
+    let facts = PyDict::new(py);
+    let filled = facts
+        .set_item("field", &error.field)
+        .and_then(|()| facts.set_item("value", &error.value))
+        .and_then(|()| facts.set_item("bound", &error.bound));
+    let advice = format!("{} {}", error.field, error.bound);
+    let raised = Raised {
+        class: "UsageError",
+        what: error.to_string(),
+        advice,
+        facts,
+    };
+    filled.map_or_else(|error| error, |()| raised.into_error())
+}
+
+/// JSON that is not a workload: a field that Rust does not know, a missing one, a value of another type.
+pub(crate) fn not_a_workload(py: Python<'_>, error: &serde_json::Error) -> PyErr {
+    Raised {
+        class: "UsageError",
+        what: format!("not a workload: {error}"),
+        advice: "Make the workload with ssdlab.Workload, which knows the fields".to_owned(),
+        facts: PyDict::new(py),
+    }
+    .into_error()
+}
+
+/// What the engine could not do. `measurement`, if a run had begun, becomes the exception's attribute of that name.
+pub(crate) fn engine(py: Python<'_>, error: &EngineError, device: Option<&Path>) -> PyErr {
+    if let EngineError::Spec(error) = error {
+        return spec(py, error);
+    }
+    let facts = PyDict::new(py);
+    let filled = engine_facts(&facts, error, device);
+    let raised = Raised {
+        class: class_of(error),
+        what: error.to_string(),
+        advice: sentence(error.advice()),
+        facts,
+    };
+    filled.map_or_else(|error| error, |()| raised.into_error())
+}
+
+fn class_of(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::NotADrive { .. }
+        | EngineError::Unaligned { .. }
+        | EngineError::BeyondEnd { .. }
+        | EngineError::ReadOnly { .. }
+        | EngineError::Cpu { .. }
+        | EngineError::Recording { .. }
+        | EngineError::Open {
+            errno: errno::ENOENT,
+            ..
+        } => "UsageError",
+        EngineError::Open {
+            errno: errno::EPERM | errno::EACCES | errno::EBUSY | errno::EROFS,
+            ..
+        } => "Refused",
+        EngineError::Open { .. } | EngineError::Io(_) => "DriveError",
+        EngineError::Panicked { .. } => "LabError",
+        _ => "HostError",
+    }
+}
+
+fn engine_facts(
+    facts: &Bound<'_, PyDict>,
+    error: &EngineError,
+    device: Option<&Path>,
+) -> PyResult<()> {
+    facts.set_item("errno", error.errno())?;
+    facts.set_item("device", device.map(|path| path.to_string_lossy()))?;
+    match error {
+        EngineError::Io(failure) => {
+            facts.set_item("operation", failure.operation)?;
+            facts.set_item("offset", failure.offset)?;
+            facts.set_item("length", failure.length)?;
+        }
+        EngineError::Unaligned {
+            stream,
+            field,
+            value,
+            multiple_of,
+        } => {
+            facts.set_item("stream", stream)?;
+            facts.set_item("field", field)?;
+            facts.set_item("value", value)?;
+            facts.set_item("multiple_of", multiple_of)?;
+        }
+        EngineError::BeyondEnd {
+            stream,
+            end,
+            size_bytes,
+        } => {
+            facts.set_item("stream", stream)?;
+            facts.set_item("end", end)?;
+            facts.set_item("size_bytes", size_bytes)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A log that cannot be read.
+pub(crate) fn log(py: Python<'_>, error: &LogError) -> PyErr {
+    let facts = PyDict::new(py);
+    let (errno, advice) = match error {
+        LogError::Io { errno, .. } => (*errno, "Check the path and its permissions"),
+        LogError::NewerFormat { .. } => (
+            None,
+            "Read it with the version of ssdlab that wrote it, or a newer one",
+        ),
+        _ => (None, "Use the run's other attempts, or run the step again"),
+    };
+    let filled = facts.set_item("errno", errno);
+    let raised = Raised {
+        class: "HostError",
+        what: error.to_string(),
+        advice: advice.to_owned(),
+        facts,
+    };
+    filled.map_or_else(|error| error, |()| raised.into_error())
+}
+
+/// A target that was closed already.
+pub(crate) fn closed(py: Python<'_>, path: &Path) -> PyErr {
+    Raised {
+        class: "UsageError",
+        what: format!("{} is closed", path.display()),
+        advice: "Open it again".to_owned(),
+        facts: PyDict::new(py),
+    }
+    .into_error()
+}
+
+/// What a stopped run raises: an interruption becomes `Interrupted`; anything else stays as it is.
+pub(crate) fn stopped(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return error;
+    }
+    let interrupted = Raised {
+        class: "Interrupted",
+        what: "stopped by a signal; I/O in flight was drained".to_owned(),
+        advice: "What was measured until then is kept".to_owned(),
+        facts: PyDict::new(py),
+    }
+    .into_error();
+    interrupted.set_cause(py, Some(error));
+    interrupted
+}
+
+/// Gives an exception of ours the measurement; one of somebody else's is left alone.
+pub(crate) fn carrying(
+    py: Python<'_>,
+    error: PyErr,
+    measurement: Option<Bound<'_, PyAny>>,
+) -> PyErr {
+    let ours = py
+        .import("ssdlab.errors")
+        .and_then(|errors| errors.getattr("LabError"))
+        .and_then(|class| error.value(py).is_instance(&class));
+    if let (Ok(true), Some(measurement)) = (ours, measurement)
+        && let Err(failed) = error.value(py).setattr("measurement", measurement)
+    {
+        return failed;
+    }
+    error
+}
+
+/// Advice as Python's errors write it: with a capital.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}

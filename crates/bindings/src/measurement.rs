@@ -1,0 +1,251 @@
+//! What a run measured, as Python sees it.
+
+use engine::Outcome;
+use metrics::{Kind, OPS, bucket_bounds_ns};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use workload::Workload;
+
+use crate::columns::{Column, dict};
+use crate::histogram::Histogram;
+use crate::json;
+use crate::row::{DIRECTIONS, KINDS, position};
+use crate::rows::RowTable;
+use crate::summary::{Workers, totals};
+
+/// What a run measured. Immutable.
+#[pyclass(frozen, module = "ssdlab._core")]
+#[derive(Debug)]
+pub(crate) struct Measurement {
+    measured: metrics::Measurement,
+    workload: Option<Workload>,
+    cursors: Vec<Vec<u64>>,
+    summary: Py<PyAny>,
+    rows: RowTable,
+}
+
+impl Measurement {
+    /// Takes the rows over as numpy columns; the rest stays as it is.
+    pub(crate) fn new(
+        py: Python<'_>,
+        mut measured: metrics::Measurement,
+        workload: Option<Workload>,
+        cursors: Vec<Vec<u64>>,
+    ) -> PyResult<Self> {
+        let summary = json::to_python(py, &totals(&measured, workload.as_ref()))?.unbind();
+        let rows = RowTable::new(py, std::mem::take(&mut measured.rows));
+        Ok(Self {
+            measured,
+            workload,
+            cursors,
+            summary,
+            rows,
+        })
+    }
+
+    /// What a run gave.
+    pub(crate) fn of_run(py: Python<'_>, outcome: Outcome, workload: Workload) -> PyResult<Self> {
+        Self::new(py, outcome.measurement, Some(workload), outcome.cursors)
+    }
+
+    fn stream(&self, name: &str) -> PyResult<usize> {
+        let names = || self.streams().join(", ");
+        let found = self
+            .measured
+            .streams
+            .iter()
+            .position(|stream| stream.spec.name == name);
+        found.ok_or_else(|| {
+            PyKeyError::new_err(format!("no stream {name:?}; there are: {}", names()))
+        })
+    }
+}
+
+#[pymethods]
+impl Measurement {
+    #[getter]
+    fn streams(&self) -> Vec<&str> {
+        self.measured
+            .streams
+            .iter()
+            .map(|stream| stream.spec.name.as_str())
+            .collect()
+    }
+
+    /// The totals under the keys of `measure --json` that are known here.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // A copy, so that what Python adds to it does not come back with the next call.
+        py.import("copy")?
+            .call_method1("deepcopy", (&self.summary,))
+    }
+
+    /// Read-only columns with one entry per interval.
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+        stream: &str,
+        direction: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        self.rows
+            .columns(py, self.stream(stream)?, position(&DIRECTIONS, direction)?)
+    }
+
+    /// Latencies of one stream, or of all of them.
+    #[pyo3(signature = (direction, kind, stream = None))]
+    fn histogram(&self, direction: &str, kind: &str, stream: Option<&str>) -> PyResult<Histogram> {
+        let op = position(&DIRECTIONS, direction)?;
+        let response = position(&KINDS, kind)? == 1;
+        let only = stream.map(|name| self.stream(name)).transpose()?;
+        let mut sum = metrics::Histogram::new();
+        for (i, stream) in self.measured.streams.iter().enumerate() {
+            let tally = &stream.tally.ops[op];
+            if only.is_none_or(|only| only == i) {
+                sum.merge(if response {
+                    tally.response()
+                } else {
+                    &tally.service
+                });
+            }
+        }
+        Ok(sum.into())
+    }
+
+    /// Sums over all workers.
+    #[getter]
+    fn worker_facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &Workers::from(&self.measured.workers))
+    }
+
+    /// What was done after the row that ended the result; None when no row did.
+    #[getter]
+    fn overshoot<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let decided = self.measured.decided_row.is_some();
+        decided
+            .then(|| json::to_python(py, &self.measured.overshoot))
+            .transpose()
+    }
+
+    /// The first failed I/Os in full.
+    #[getter]
+    fn failures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.measured.failures)
+    }
+
+    /// Where each source of the sequential streams stands.
+    #[getter]
+    fn cursors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let cursors = PyDict::new(py);
+        for (stream, places) in self
+            .streams()
+            .iter()
+            .zip(&self.cursors)
+            .filter(|(_, places)| !places.is_empty())
+        {
+            cursors.set_item(stream, places)?;
+        }
+        Ok(cursors)
+    }
+
+    /// Number of the row that ended the result; None when no row did.
+    #[getter]
+    fn decided_row(&self) -> Option<u64> {
+        self.measured.decided_row
+    }
+
+    /// Whether the run was recorded to its end.
+    #[getter]
+    fn complete(&self) -> bool {
+        self.measured.complete
+    }
+
+    /// Why the log is incomplete, if it is.
+    #[getter]
+    fn log_error(&self) -> Option<String> {
+        self.measured.log_error.as_ref().map(ToString::to_string)
+    }
+
+    /// One entry per bucket that is not empty.
+    fn interval_histograms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let op_index = |op| {
+            OPS.iter()
+                .position(|known| *known == op)
+                .unwrap_or_default() as u8
+        };
+        let mut buckets = Vec::new();
+        for one in &self.measured.interval_histograms {
+            let Some(kind) = kind_index(one.kind) else {
+                continue;
+            };
+            let place = (one.row, one.stream as u32, op_index(one.op), kind);
+            buckets.extend(
+                one.histogram()
+                    .nonzero()
+                    .map(|(at, count)| (place, bucket_bounds_ns(at).start, count)),
+            );
+        }
+        let columns = [
+            Column::new(
+                py,
+                "row",
+                buckets.iter().map(|((row, ..), ..)| *row).collect(),
+            ),
+            Column::new(
+                py,
+                "stream",
+                buckets
+                    .iter()
+                    .map(|((_, stream, ..), ..)| *stream)
+                    .collect(),
+            ),
+            Column::new(
+                py,
+                "direction",
+                buckets
+                    .iter()
+                    .map(|((.., direction, _), ..)| *direction)
+                    .collect(),
+            ),
+            Column::new(
+                py,
+                "kind",
+                buckets.iter().map(|((.., kind), ..)| *kind).collect(),
+            ),
+            Column::new(
+                py,
+                "bucket_low_ns",
+                buckets.iter().map(|(_, low, _)| *low).collect(),
+            ),
+            Column::new(
+                py,
+                "count",
+                buckets.iter().map(|(.., count)| *count).collect(),
+            ),
+        ];
+        dict(py, &columns)
+    }
+
+    fn __repr__(&self) -> String {
+        let ios: u64 = self
+            .measured
+            .streams
+            .iter()
+            .flat_map(|s| &s.tally.ops)
+            .map(|tally| tally.done)
+            .sum();
+        let seed = self.workload.as_ref().map(|workload| workload.seed);
+        format!(
+            "Measurement(streams={:?}, ios={ios}, seed={seed:?})",
+            self.streams()
+        )
+    }
+}
+
+/// Place among [`KINDS`]; lateness and the latency of failures are kept as totals only.
+fn kind_index(kind: Kind) -> Option<u8> {
+    match kind {
+        Kind::Service => Some(0),
+        Kind::Response => Some(1),
+        Kind::Lateness | Kind::Failed => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! The interval rows of a run as numpy columns: each `Vec` that the recorder filled becomes an array, without a copy.
+
+use metrics::{FLAG_PARTIAL, FLAG_RAMP, LatencyRows, OpRows, Rows, StreamRows};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::{Column, dict};
+
+/// Columns that an operation has.
+const COUNTS: [&str; 6] = [
+    "ios",
+    "failed",
+    "dropped",
+    "late",
+    "bytes",
+    "lateness_max_ns",
+];
+const LATENCIES: [&str; 4] = ["p50_ns", "p99_ns", "p99_9_ns", "max_ns"];
+
+/// All columns: those of time, those of each stream, those of each of its operations.
+#[derive(Debug)]
+pub(crate) struct RowTable {
+    time: Vec<Column>,
+    streams: Vec<StreamTable>,
+    /// What an operation that a stream never used reads as.
+    zeros: Vec<Column>,
+}
+
+#[derive(Debug)]
+struct StreamTable {
+    in_flight: Vec<Column>,
+    ops: [Option<Vec<Column>>; 3],
+}
+
+impl RowTable {
+    /// Takes the rows over.
+    pub(crate) fn new(py: Python<'_>, rows: Rows) -> Self {
+        let flag = |flag: u8| {
+            rows.flags
+                .iter()
+                .map(|flags| flags & flag != 0)
+                .collect::<Vec<bool>>()
+        };
+        let (partial, ramp) = (flag(FLAG_PARTIAL), flag(FLAG_RAMP));
+        let durations_ns = rows.duration_ns.clone();
+        let zeros = zeros(py, rows.index.len());
+        let streams = rows
+            .streams
+            .into_iter()
+            .map(|stream| StreamTable::new(py, stream, &durations_ns))
+            .collect();
+        let time = vec![
+            Column::new(py, "index", rows.index),
+            Column::new(py, "start_ns", rows.start_ns),
+            Column::new(py, "duration_ns", rows.duration_ns),
+            Column::new(py, "partial", partial),
+            Column::new(py, "ramp", ramp),
+        ];
+        Self {
+            time,
+            streams,
+            zeros,
+        }
+    }
+
+    /// The columns of one operation of one stream.
+    pub(crate) fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        stream: usize,
+        op: usize,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let nothing = (&[][..], &self.zeros);
+        let (in_flight, counts) = self.streams.get(stream).map_or(nothing, |stream| {
+            (
+                stream.in_flight.as_slice(),
+                stream.ops[op].as_ref().unwrap_or(&self.zeros),
+            )
+        });
+        dict(py, self.time.iter().chain(counts).chain(in_flight))
+    }
+}
+
+impl StreamTable {
+    fn new(py: Python<'_>, rows: StreamRows, durations_ns: &[u64]) -> Self {
+        let areas = rows.in_flight_area_ns.iter().zip(durations_ns);
+        let means: Vec<f64> = areas
+            .map(|(&area, &ns)| area as f64 / ns.max(1) as f64)
+            .collect();
+        let in_flight = vec![
+            Column::new(py, "in_flight_mean", means),
+            Column::new(py, "in_flight_max", rows.in_flight_max),
+        ];
+        Self {
+            in_flight,
+            ops: rows.ops.map(|op| op.map(|op| op_columns(py, op))),
+        }
+    }
+}
+
+fn op_columns(py: Python<'_>, rows: OpRows) -> Vec<Column> {
+    let counts = [
+        rows.done,
+        rows.failed,
+        rows.dropped,
+        rows.late,
+        rows.bytes,
+        rows.lateness_max_ns,
+    ];
+    let mut columns: Vec<_> = COUNTS
+        .iter()
+        .zip(counts)
+        .map(|(&name, values)| Column::new(py, name, values))
+        .collect();
+    let service = latency_columns(py, "service", rows.service);
+    let response = match rows.response {
+        Some(response) => latency_columns(py, "response", response),
+        // The same arrays under the other name.
+        None => service
+            .iter()
+            .zip(LATENCIES)
+            .map(|(column, name)| column.renamed(py, format!("response_{name}")))
+            .collect(),
+    };
+    columns.extend(service);
+    columns.extend(response);
+    columns
+}
+
+fn latency_columns(py: Python<'_>, kind: &str, rows: LatencyRows) -> Vec<Column> {
+    let values = [rows.p50_ns, rows.p99_ns, rows.p99_9_ns, rows.max_ns];
+    LATENCIES
+        .iter()
+        .zip(values)
+        .map(|(name, values)| Column::new(py, format!("{kind}_{name}"), values))
+        .collect()
+}
+
+/// The columns of an operation that was never used: one array of zeros under all names.
+fn zeros(py: Python<'_>, rows: usize) -> Vec<Column> {
+    let zero = Column::new(py, "", vec![0u64; rows]);
+    let kinds = ["service", "response"].into_iter();
+    let latencies = kinds.flat_map(|kind| LATENCIES.map(|name| format!("{kind}_{name}")));
+    COUNTS
+        .iter()
+        .map(ToString::to_string)
+        .chain(latencies)
+        .map(|name| zero.renamed(py, name))
+        .collect()
+}

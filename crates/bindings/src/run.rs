@@ -1,0 +1,241 @@
+//! The one place where Python waits for a run.
+//!
+//! The run has threads of its own. The calling thread sleeps detached from the interpreter, so that other Python threads go
+//! on, and wakes every 50 ms to look for signals, show progress and have closed rows judged. Whatever is raised meanwhile
+//! stops the run; it is raised again only when nothing is in flight any more.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use engine::{Control, EngineError, Options, Outcome};
+use metrics::LogWriter;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use serde_json::{Value, json};
+use workload::Workload;
+
+use crate::host::build;
+use crate::measurement::Measurement;
+use crate::progress::Snapshot;
+use crate::row::Row;
+use crate::signals::EndingSignals;
+use crate::target::Target;
+use crate::{errors, workloads};
+
+/// How often signals, progress and rows are looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Run a workload to its end and return what was measured; other Python threads go on meanwhile.
+#[pyfunction]
+#[pyo3(signature = (
+    target, workload_json, *, log_path = None, keep_interval_histograms = false, on_tick = None, until = None, header = None
+))]
+// One argument each, as in the stub; `py` is not one of them.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn run(
+    py: Python<'_>,
+    target: &Target,
+    workload_json: &str,
+    log_path: Option<PathBuf>,
+    keep_interval_histograms: bool,
+    on_tick: Option<Bound<'_, PyAny>>,
+    until: Option<Bound<'_, PyAny>>,
+    header: Option<&str>,
+) -> PyResult<Measurement> {
+    let workload = workloads::parse(py, workload_json)?;
+    let held = target.held(py)?;
+    let header = log_header(&workload, header)?;
+    let log = log_path
+        .map(LogWriter::create)
+        .transpose()
+        .map_err(|error| errors::log(py, &error))?;
+    let options = Options {
+        log,
+        header,
+        keep_interval_histograms,
+        ..Options::default()
+    };
+    let watch = Watch::new(py, &workload, on_tick, until);
+
+    let signals = EndingSignals::catch(py)?;
+    let mut job = Job::start(&held, &workload, &watch.control, options);
+    let watched = watch.until_done(py, &mut job);
+    let outcome = job.join(py);
+    signals.restore(py)?;
+    conclude(py, watched, outcome, target, workload)
+}
+
+/// What the log says of a run before its first row: enough to read it back without anything else.
+fn log_header(workload: &Workload, owner: Option<&str>) -> PyResult<Value> {
+    let owner: Option<Value> = owner
+        .map(serde_json::from_str)
+        .transpose()
+        .map_err(|error| PyValueError::new_err(format!("header is not JSON: {error}")))?;
+    Ok(json!({ "workload": workload, "build": build(), "owner": owner }))
+}
+
+fn conclude(
+    py: Python<'_>,
+    watched: PyResult<()>,
+    outcome: Result<Outcome, EngineError>,
+    target: &Target,
+    workload: Workload,
+) -> PyResult<Measurement> {
+    let failure = outcome
+        .as_ref()
+        .err()
+        .map(|error| errors::engine(py, error, Some(target.path())));
+    let outcome = outcome.or_else(|error| error.into_measured().ok_or(()));
+    let measurement = outcome
+        .ok()
+        .map(|outcome| Measurement::of_run(py, outcome, workload))
+        .transpose()?;
+    let raised = match (watched, failure) {
+        (Err(raised), _) => Some(errors::stopped(py, raised)),
+        (Ok(()), failure) => failure,
+    };
+    match (raised, measurement) {
+        (None, Some(measurement)) => Ok(measurement),
+        (Some(raised), measurement) => {
+            let measurement = measurement
+                .map(|measured| Bound::new(py, measured))
+                .transpose()?;
+            Err(errors::carrying(
+                py,
+                raised,
+                measurement.map(Bound::into_any),
+            ))
+        }
+        (None, None) => unreachable!("a run gives a measurement or an error"),
+    }
+}
+
+/// A run on threads of its own.
+struct Job {
+    thread: JoinHandle<Result<Outcome, EngineError>>,
+    done: Receiver<()>,
+}
+
+impl Job {
+    fn start(
+        target: &Arc<engine::Target>,
+        workload: &Workload,
+        control: &Arc<Control>,
+        options: Options,
+    ) -> Self {
+        let (target, workload, control) =
+            (Arc::clone(target), workload.clone(), Arc::clone(control));
+        // Dropping the sender tells the waiting side, be it by a panic.
+        let (leaving, done) = channel::<()>();
+        let thread = thread::spawn(move || {
+            let _leaving = leaving;
+            engine::run(&target, &workload, &control, options)
+        });
+        Self { thread, done }
+    }
+
+    /// Sleeps for a tick, detached; says whether the run goes on.
+    fn goes_on(&mut self, py: Python<'_>) -> bool {
+        let done = &mut self.done;
+        py.detach(move || done.recv_timeout(TICK)) == Err(RecvTimeoutError::Timeout)
+    }
+
+    /// Waits for the end, whatever signals come: buffers must outlive what is in flight.
+    fn join(self, py: Python<'_>) -> Result<Outcome, EngineError> {
+        let panicked = |payload: Box<dyn std::any::Any + Send>| EngineError::Panicked {
+            message: payload
+                .downcast_ref::<&str>()
+                .map_or_else(|| "unknown".to_owned(), ToString::to_string),
+        };
+        py.detach(|| self.thread.join())
+            .unwrap_or_else(|payload| Err(panicked(payload)))
+    }
+}
+
+/// What the calling thread does on every tick.
+struct Watch<'py> {
+    control: Arc<Control>,
+    names: Arc<[String]>,
+    on_tick: Option<Bound<'py, PyAny>>,
+    until: Option<Until<'py>>,
+}
+
+/// A condition on the closed rows.
+struct Until<'py> {
+    condition: Bound<'py, PyAny>,
+    /// All rows so far.
+    rows: Bound<'py, PyList>,
+}
+
+impl<'py> Watch<'py> {
+    fn new(
+        py: Python<'py>,
+        workload: &Workload,
+        on_tick: Option<Bound<'py, PyAny>>,
+        until: Option<Bound<'py, PyAny>>,
+    ) -> Self {
+        let control = if until.is_some() {
+            Control::judging()
+        } else {
+            Control::new()
+        };
+        let names = workload
+            .streams
+            .iter()
+            .map(|stream| stream.name.clone())
+            .collect();
+        let until = until.map(|condition| Until {
+            condition,
+            rows: PyList::empty(py),
+        });
+        Self {
+            control: Arc::new(control),
+            names,
+            on_tick,
+            until,
+        }
+    }
+
+    /// Ticks until the run is done. Whatever is raised stops the run first.
+    fn until_done(&self, py: Python<'py>, job: &mut Job) -> PyResult<()> {
+        while job.goes_on(py) {
+            self.tick(py).inspect_err(|_| self.control.stop())?;
+        }
+        // A signal that came with the end of the run is still an interruption.
+        py.check_signals()
+    }
+
+    fn tick(&self, py: Python<'py>) -> PyResult<()> {
+        py.check_signals()?;
+        if let Some(on_tick) = &self.on_tick {
+            on_tick.call1((Snapshot::new(self.control.progress(), &self.names),))?;
+        }
+        self.judge()
+    }
+
+    /// Asks the condition once for each newly closed row, in order; the first row it accepts is the last of the result.
+    fn judge(&self) -> PyResult<()> {
+        let Some(until) = &self.until else {
+            return Ok(());
+        };
+        let closed = self.control.take_rows();
+        if closed.is_empty() {
+            return Ok(());
+        }
+        let mut last = None;
+        for row in closed {
+            let index = row.index;
+            until.rows.append(Row::new(row, &self.names))?;
+            if until.condition.call1((&until.rows,))?.is_truthy()? {
+                last = Some(index);
+                break;
+            }
+        }
+        self.control.verdict(last);
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! What this host allows, and what the tool itself costs on it: asked before a run, never during one.
+
+use std::fs;
+use std::time::Duration;
+
+use io_uring::{IoUring, Probe, opcode};
+use metrics::{
+    Collector, CollectorSpec, Histogram, LatencySummary, Pacing, Recorder, StreamSpec, WorkerFacts,
+};
+use rustix::process::{Resource, getrlimit};
+use serde::Serialize;
+use workload::spec::{Arrival, BlockWeight, Engine, Ops, Pattern, Span, Stop, Stream};
+use workload::{Plan, Workload};
+
+use crate::error::EngineError;
+use crate::sys::{SECOND_NS, monotonic_ns, sharpen_timers, sleep_until};
+
+/// What kernel and process limits allow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Capabilities {
+    /// `io_uring`, as far as it can be had.
+    pub io_uring: RingCapabilities,
+    /// Memory that the process may lock, in bytes; `None` without a limit.
+    pub locked_memory_bytes: Option<u64>,
+    /// Files that the process may open; `None` without a limit.
+    pub open_files: Option<u64>,
+    /// Threads and processes that the user may have; `None` without a limit.
+    pub threads: Option<u64>,
+    /// CPUs that the process may use.
+    pub cpus: Vec<u32>,
+    /// Whether the kernel tells how long a thread waited for a CPU.
+    pub schedstat: bool,
+}
+
+/// What can be done with `io_uring`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+// Each is a question of its own, not a state.
+#[allow(clippy::struct_excessive_bools)]
+pub struct RingCapabilities {
+    /// Whether a ring can be made.
+    pub available: bool,
+    /// The kernel's error number where it cannot.
+    pub errno: Option<i32>,
+    /// Whether a ring can be told that one thread submits, and that completions run in it.
+    pub single_issuer: bool,
+    /// Reads and writes with registered buffers.
+    pub fixed_buffers: bool,
+    /// Commands passed to a device, of which a discard is one.
+    pub commands: bool,
+}
+
+/// Asks kernel and limits.
+#[must_use]
+pub fn capabilities() -> Capabilities {
+    let limit = |resource| getrlimit(resource).current;
+    Capabilities {
+        io_uring: ring(),
+        locked_memory_bytes: limit(Resource::Memlock),
+        open_files: limit(Resource::Nofile),
+        threads: limit(Resource::Nproc),
+        cpus: allowed_cpus(),
+        schedstat: crate::sys::schedstat_ns().is_some(),
+    }
+}
+
+fn ring() -> RingCapabilities {
+    let ring = match IoUring::new(8) {
+        Ok(ring) => ring,
+        Err(error) => {
+            return RingCapabilities {
+                errno: error.raw_os_error(),
+                ..RingCapabilities::default()
+            };
+        }
+    };
+    let mut probe = Probe::new();
+    let probed = ring.submitter().register_probe(&mut probe).is_ok();
+    let supported = |code| probed && probe.is_supported(code);
+    RingCapabilities {
+        available: true,
+        errno: None,
+        single_issuer: single_issuer(),
+        fixed_buffers: supported(opcode::ReadFixed::CODE) && supported(opcode::WriteFixed::CODE),
+        commands: supported(opcode::UringCmd16::CODE),
+    }
+}
+
+fn single_issuer() -> bool {
+    let ring: std::io::Result<IoUring> = IoUring::builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .build(8);
+    ring.is_ok()
+}
+
+/// From `/proc`, which lists them as ranges: `0-3,8`.
+fn allowed_cpus() -> Vec<u32> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ranges = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap_or_default();
+    let ranges = ranges.trim().split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
+/// What the tool costs on this host when no drive is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Costs {
+    /// One reading of the clock, ns.
+    pub clock_ns: f64,
+    /// One system call that does nothing, ns.
+    pub system_call_ns: f64,
+    /// Drawing one random 4 KiB read, ns.
+    pub generate_ns: f64,
+    /// Recording one I/O with its latency, ns.
+    pub record_ns: f64,
+    /// Lateness of a thread that sleeps until a given time, ns.
+    pub wake_up_ns: LatencySummary,
+}
+
+/// How many operations are timed between two looks at the clock.
+const BATCH: u32 = 4096;
+/// What a sleeper sleeps.
+const NAP_NS: u64 = 200_000;
+
+/// Measures for about `length`, a fifth of it for each cost.
+///
+/// # Errors
+/// [`EngineError::Recording`] if nothing can be recorded, which is a fault of this program.
+pub fn calibrate(length: Duration) -> Result<Costs, EngineError> {
+    let each_ns = length.as_nanos() as u64 / 5;
+    let workload = reads();
+    let mut generator = Plan::new(&workload)?.stream(0).generator(0);
+    let stream = StreamSpec {
+        name: "calibration".to_owned(),
+        pacing: Pacing::BackToBack,
+        log_ios: false,
+    };
+    let collector = Collector::new(CollectorSpec::new(SECOND_NS, vec![stream], 1))?;
+    let mut recorder = Recorder::new(&collector, 0, 0);
+    let mut at_ns = 0;
+    let costs = Costs {
+        clock_ns: cost_of(each_ns, || {
+            std::hint::black_box(monotonic_ns());
+        }),
+        system_call_ns: cost_of(each_ns, || {
+            std::hint::black_box(std::os::unix::process::parent_id());
+        }),
+        generate_ns: cost_of(each_ns, || {
+            std::hint::black_box(generator.next());
+        }),
+        record_ns: cost_of(each_ns, || {
+            recorder.submitted(1, at_ns);
+            at_ns += 1000;
+            recorder.completed(workload::Op::Read, 4096, at_ns - 1000, at_ns - 1000, at_ns);
+        }),
+        wake_up_ns: LatencySummary::of(&wake_ups(each_ns)),
+    };
+    recorder.finish(at_ns, &WorkerFacts::default());
+    Ok(costs)
+}
+
+/// Time of one operation: the least mean of a batch, since whatever else runs here only adds to it.
+fn cost_of(for_ns: u64, mut operation: impl FnMut()) -> f64 {
+    let begin_ns = monotonic_ns();
+    let mut least_ns = f64::INFINITY;
+    let mut now_ns = begin_ns;
+    while now_ns - begin_ns < for_ns || least_ns.is_infinite() {
+        let before_ns = now_ns;
+        (0..BATCH).for_each(|_| operation());
+        now_ns = monotonic_ns();
+        least_ns = least_ns.min((now_ns - before_ns) as f64 / f64::from(BATCH));
+    }
+    least_ns
+}
+
+/// How late a thread wakes; in a thread of its own, because timers are sharpened for the thread.
+fn wake_ups(for_ns: u64) -> Histogram {
+    let nap = move || {
+        sharpen_timers();
+        let mut lateness = Histogram::new();
+        let begin_ns = monotonic_ns();
+        let mut due_ns = begin_ns;
+        while due_ns - begin_ns < for_ns {
+            due_ns = monotonic_ns() + NAP_NS;
+            let word = std::sync::atomic::AtomicU32::new(0);
+            sleep_until(due_ns, &word, 0);
+            lateness.record(monotonic_ns().saturating_sub(due_ns));
+        }
+        lateness
+    };
+    std::thread::spawn(nap).join().unwrap_or_default()
+}
+
+/// A closed loop of random 4 KiB reads over 64 GiB.
+fn reads() -> Workload {
+    let stream = Stream {
+        name: "calibration".to_owned(),
+        ops: Ops::Mix { read_pct: 100 },
+        block: vec![BlockWeight {
+            bytes: 4096,
+            weight: 1,
+        }],
+        pattern: Pattern::Uniform,
+        span: Span {
+            start: 0,
+            length: 64 << 30,
+        },
+        workers: 1,
+        depth: 1,
+        engine: Engine::Sync,
+        batch: None,
+        polled: false,
+        arrival: Arrival::Closed { think_ns: 0 },
+        compressible_pct: 0,
+        direct: true,
+        dsync: false,
+        flush_every: None,
+        cpus: Vec::new(),
+        stop: Stop {
+            time_ns: None,
+            bytes: None,
+            ios: None,
+            span_once: false,
+        },
+        log_ios: false,
+    };
+    Workload {
+        seed: 0,
+        interval_ns: SECOND_NS,
+        ramp_ns: 0,
+        streams: vec![stream],
+    }
+}

@@ -1,0 +1,233 @@
+//! A log read back as the measurement it was written from.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::frame::{Frame, FrameType};
+use super::payload::{self, Place};
+use super::reader::{LogEnd, LogReader};
+use super::varint::Reader;
+use super::{FORMAT_VERSION, LogError};
+use crate::collector::{CollectorSpec, StreamSpec};
+use crate::facts::{BatchSpans, Failure, Overshoot, WorkerTotals};
+use crate::histogram::Histogram;
+use crate::measurement::Measurement;
+use crate::results::Results;
+use crate::row::Row;
+use crate::tally::{StreamTally, histograms};
+
+/// The first frame.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HeaderJson {
+    format: u32,
+    interval_ns: u64,
+    ramp_ns: u64,
+    streams: Vec<StreamSpec>,
+    owner: Value,
+}
+
+impl HeaderJson {
+    pub(crate) fn of(spec: &CollectorSpec) -> Self {
+        Self {
+            format: FORMAT_VERSION,
+            interval_ns: spec.interval_ns,
+            ramp_ns: spec.ramp_ns,
+            streams: spec.streams.clone(),
+            owner: spec.header.clone(),
+        }
+    }
+}
+
+/// What is known at the end of a run, beside its rows. The footer.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Ending {
+    /// When the last worker of each stream finished, ns.
+    pub(crate) ends_ns: Vec<u64>,
+    /// The row that ended the result, if one did.
+    pub(crate) decided_row: Option<u64>,
+    pub(crate) overshoot: Overshoot,
+    pub(crate) workers: Vec<WorkerTotals>,
+    pub(crate) batches: BatchSpans,
+    pub(crate) owner: Value,
+    #[serde(skip)]
+    pub(crate) complete: bool,
+}
+
+/// What an append log holds, up to its end or its first bad frame.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogContents {
+    /// What the owner gave as header.
+    pub header: Value,
+    /// Whether the log ends without a footer or is damaged: the run was cut short.
+    pub torn: bool,
+    /// How its frames end.
+    pub end: LogEnd,
+    /// What was measured, or as much of it as was logged.
+    pub measurement: Measurement,
+}
+
+/// Reads a log. A torn one gives what it holds, with `complete` false. `keep_interval_histograms` keeps them, sparse.
+///
+/// # Errors
+/// If the file cannot be read, is no log, is of a newer format or contradicts itself.
+pub fn read_log(
+    path: impl AsRef<Path>,
+    keep_interval_histograms: bool,
+) -> Result<LogContents, LogError> {
+    let mut reader = LogReader::open(path.as_ref())?;
+    let header = read_header(&mut reader)?;
+    let mut gathering = Gathering::new(&header, keep_interval_histograms);
+    while let Some(frame) = reader.next_frame()? {
+        if let Some(frame_type) = frame.frame_type() {
+            gathering
+                .take(frame_type, &frame)
+                .ok_or_else(|| reader.malformed(frame_type))?;
+        }
+    }
+    let end = reader.end().unwrap_or(LogEnd::Clean);
+    let torn = gathering.ending.is_none() || end != LogEnd::Clean;
+    let measurement = gathering.conclude(&header);
+    let measurement = measurement.ok_or_else(|| LogError::Inconsistent {
+        path: reader.path().to_path_buf(),
+    })?;
+    Ok(LogContents {
+        header: header.owner,
+        torn,
+        end,
+        measurement,
+    })
+}
+
+fn read_header(reader: &mut LogReader) -> Result<HeaderJson, LogError> {
+    let no_header = LogError::NoHeader {
+        path: reader.path().to_path_buf(),
+    };
+    let first = reader
+        .next_frame()?
+        .filter(|frame| frame.frame_type() == Some(FrameType::Header));
+    let Some(frame) = first else {
+        return Err(no_header);
+    };
+    let json: Value =
+        serde_json::from_slice(&frame.payload).map_err(|_| reader.malformed(FrameType::Header))?;
+    let format = json.get("format").and_then(Value::as_u64).unwrap_or(0);
+    if format > u64::from(FORMAT_VERSION) {
+        let (found, known) = (u32::try_from(format).unwrap_or(u32::MAX), FORMAT_VERSION);
+        return Err(LogError::NewerFormat {
+            path: reader.path().to_path_buf(),
+            found,
+            known,
+        });
+    }
+    serde_json::from_value(json).map_err(|_| reader.malformed(FrameType::Header))
+}
+
+/// The frames of a log as they come in.
+struct Gathering {
+    streams: Vec<StreamSpec>,
+    results: Results,
+    /// The interval whose row has not come yet.
+    interval: Vec<StreamTally>,
+    failures: Vec<Failure>,
+    totals: Vec<(Place, Histogram)>,
+    ending: Option<Ending>,
+    last_end_ns: u64,
+}
+
+impl Gathering {
+    fn new(header: &HeaderJson, keep_interval_histograms: bool) -> Self {
+        let results = Results::new(
+            header.interval_ns,
+            header.ramp_ns,
+            &header.streams,
+            keep_interval_histograms,
+        );
+        let mut gathering = Self {
+            streams: header.streams.clone(),
+            results,
+            interval: Vec::new(),
+            failures: Vec::new(),
+            totals: Vec::new(),
+            ending: None,
+            last_end_ns: 0,
+        };
+        gathering.next_interval();
+        gathering
+    }
+
+    fn next_interval(&mut self) -> Vec<StreamTally> {
+        let empty = self
+            .streams
+            .iter()
+            .map(|stream| StreamTally::new(stream.pacing))
+            .collect();
+        std::mem::replace(&mut self.interval, empty)
+    }
+
+    /// Takes a frame; `None` if it does not hold what it should.
+    fn take(&mut self, frame_type: FrameType, frame: &Frame) -> Option<()> {
+        let payload = &frame.payload;
+        match frame_type {
+            FrameType::Row => self.row(&payload::row(payload)?)?,
+            FrameType::IntervalHistogram => {
+                let mut reader = Reader(payload);
+                let _row = reader.number()?;
+                let (place, histogram) = placed(&mut reader)?;
+                *self.interval.get_mut(place.stream)?.ops[place.op].histogram_mut(place.kind)? =
+                    histogram;
+            }
+            FrameType::TotalHistogram => self.totals.push(placed(&mut Reader(payload))?),
+            FrameType::Start => self.results.start = serde_json::from_slice(payload).ok()?,
+            FrameType::Failures => self.failures = serde_json::from_slice(payload).ok()?,
+            FrameType::Footer => self.ending = Some(serde_json::from_slice(payload).ok()?),
+            FrameType::Header | FrameType::IoColumns => {}
+        }
+        Some(())
+    }
+
+    /// The interval is whole: what its histograms do not hold comes from the row.
+    fn row(&mut self, row: &Row) -> Option<()> {
+        let mut streams = self.next_interval();
+        if row.streams.len() != streams.len() {
+            return None;
+        }
+        for (tally, stream) in streams.iter_mut().zip(&row.streams) {
+            tally.in_flight_area_ns = stream.in_flight_area_ns.into();
+            tally.in_flight_max = stream.in_flight_max;
+            for (tally, op) in tally.ops.iter_mut().zip(&stream.ops) {
+                tally.take_counts(op);
+            }
+        }
+        self.last_end_ns = row.end_ns();
+        self.results
+            .settle_row(row, &streams, std::mem::take(&mut self.failures));
+        Some(())
+    }
+
+    fn conclude(mut self, header: &HeaderJson) -> Option<Measurement> {
+        let streams = header.streams.len();
+        let complete = self.ending.is_some();
+        let ending = self.ending.unwrap_or_else(|| Ending {
+            ends_ns: vec![self.last_end_ns; streams],
+            workers: vec![WorkerTotals::default(); streams],
+            ..Ending::default()
+        });
+        let fits = ending.ends_ns.len() == streams && ending.workers.len() == streams;
+        let totals = self
+            .totals
+            .iter()
+            .map(|(place, histogram)| (*place, histogram));
+        let adds_up = !complete || totals.eq(histograms(self.results.totals()));
+        (fits && adds_up).then(|| {
+            self.results
+                .conclude(&header.streams, Ending { complete, ..ending })
+        })
+    }
+}
+
+fn placed(reader: &mut Reader) -> Option<(Place, Histogram)> {
+    let placed = (payload::place(reader)?, payload::histogram(reader)?);
+    reader.end(placed)
+}

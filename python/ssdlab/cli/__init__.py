@@ -1,0 +1,100 @@
+"""The command line: `ssdlab COMMAND ...`, one file per command, loaded only when it is asked for.
+
+To add a command: write ``cli/NAME.py`` with one function whose parameters are typed and documented, whose
+docstring begins with what it does, and which raises `LabError` for what goes wrong; name it in `COMMANDS`. It
+prints through `ssdlab.cli.output`, takes ``json: bool = False`` if it returns data, and returns None or an
+exit status.
+
+Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 drive or host failed,
+70 internal error, 130 stopped by a signal. An error is one line what and one line what to do, on stderr; with
+``--json`` it is an object on stdout as well.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from cyclopts import App
+
+
+class Command(NamedTuple):
+    """Where a command is, and its line in the list of commands."""
+
+    place: str
+    summary: str
+
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command(
+        "ssdlab.cli.demo:demo", "a whole quick review of a scratch file or a drive, with its report"
+    ),
+    "doctor": Command("ssdlab.cli.doctor:doctor", "what this host can and cannot measure"),
+    "drives": Command(
+        "ssdlab.cli.drives:drives", "every drive here with what guards it, or all that is known of one"
+    ),
+    "methods": Command(
+        "ssdlab.cli.methods:methods", "the review methods, or one with its prose and parameters"
+    ),
+    "plan": Command("ssdlab.cli.plan:plan", "steps, duration and bytes written of a method; touches nothing"),
+    "run": Command("ssdlab.cli.run:run", "run a method on a drive"),
+    "resume": Command("ssdlab.cli.resume:resume", "go on with a run that was interrupted"),
+    "watch": Command("ssdlab.cli.watch:watch", "look on at a run from another terminal"),
+    "measure": Command("ssdlab.cli.measure:measure", "one workload now, like a fio line"),
+    "job": Command("ssdlab.cli.job:job", "run a sequence of steps of your own from a TOML file"),
+    "show": Command("ssdlab.cli.show:show", "the result of a run"),
+    "note": Command("ssdlab.cli.note:note", "add a dated note to a run"),
+    "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
+    "library rebuild": Command(
+        "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
+    ),
+}
+"""Every command, in the order of the help text. Two words make a group."""
+
+GROUPS = {"library": "the folder of runs"}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments
+        Without the program's name; those of this process by default.
+    """
+    from ssdlab.cli.failures import guarded
+
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return guarded(lambda: _dispatch(words), as_json="--json" in words)
+
+
+def build_app() -> App:
+    """Return the command line with every command by name; a command's module is imported when it is used."""
+    from cyclopts import App, Parameter
+
+    from ssdlab.cli.version import version
+
+    app = App(
+        name="ssdlab",
+        help="SSD review lab: published review methods on real drives and files, each number with its proof.",
+        version=version,
+        help_format="plaintext",
+        default_parameter=Parameter(negative=()),
+        result_action="return_value",
+    )
+    groups = {name: App(name=name, help=summary, sort_key=len(COMMANDS)) for name, summary in GROUPS.items()}
+    for order, (name, command) in enumerate(COMMANDS.items()):
+        group, _, word = name.rpartition(" ")
+        home = groups[group] if group else app
+        home.command(command.place, name=word, help=command.summary, sort_key=order)
+    for group_app in groups.values():
+        app.command(group_app)
+    return app
+
+
+def _dispatch(words: list[str]) -> int:
+    app = build_app()
+    result = app(words, exit_on_error=False, print_error=False)
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,110 @@
+"""The one place where errors are shown and turned into exit statuses, and where signals are taken."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ssdlab.errors import Interrupted, LabError, UsageError, unknown
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
+"""Set to anything, an error comes with its traceback."""
+
+
+def guarded(command: Callable[[], int], *, as_json: bool) -> int:
+    """Run a command; show what it raises and return the exit status.
+
+    Parameters
+    ----------
+    command
+        Returns the exit status of what went well.
+    as_json
+        Whether an error is printed as an object on stdout too.
+    """
+    _take_signals()
+    try:
+        status = command()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away (ssdlab ... | head): not our error, and nothing can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except BaseException as error:
+        failure = as_lab_error(error)
+        if failure is None:
+            raise
+        return show(failure, error, as_json=as_json)
+    return status
+
+
+def as_lab_error(error: BaseException) -> LabError | None:
+    """Return any exception as an error of ours; None for those that end the process by themselves."""
+    if isinstance(error, LabError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted("stopped by a signal", "run it again, or resume the run if it was one")
+    if isinstance(error, SystemExit | GeneratorExit):
+        return None
+    if type(error).__module__.startswith("cyclopts"):
+        return usage_error(error)
+    return LabError(
+        f"internal error: {type(error).__name__}: {error}",
+        f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
+    )
+
+
+def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
+    """Print an error and return its exit status."""
+    if os.environ.get(TRACEBACK_VARIABLE):
+        import traceback
+
+        traceback.print_exception(cause)
+    print(f"ssdlab: {failure.what}", file=sys.stderr)
+    if failure.advice:
+        print(f"        {failure.advice[0].upper()}{failure.advice[1:]}", file=sys.stderr)
+    if as_json:
+        print(json.dumps(failure.as_dict(), ensure_ascii=False, indent=2))
+    return failure.exit_status
+
+
+def usage_error(error: BaseException) -> UsageError:
+    """Return what the command line's parser (cyclopts) found wrong, in our two lines."""
+    chain = [word for word in getattr(error, "command_chain", None) or () if word != "ssdlab"]
+    see = f"see `{' '.join(['ssdlab', *chain, '--help'])}`"
+    if type(error).__name__ == "UnknownCommandError":
+        return _unknown_command(error, chain, see)
+    text = " ".join(str(error).split())
+    if match := re.fullmatch(r'Unknown option: "?([^\s"]+?)"?\.?( Did you mean "?([^\s"]+?)"?\?)?', text):
+        advice = f"did you mean {match[3]}? ({see})" if match[3] else see
+        return UsageError(f"there is no option {match[1]}", advice, given=match[1], nearest=match[3])
+    what = text.rstrip(".")
+    return UsageError(what[:1].lower() + what[1:], see)
+
+
+def _unknown_command(error: BaseException, chain: list[str], see: str) -> UsageError:
+    """Return the error for a command that is not there; the parser's own text would import every command."""
+    from ssdlab.cli import COMMANDS
+
+    word = next(iter(getattr(error, "unused_tokens", None) or ()), "")
+    group = "".join(f"{name} " for name in chain)
+    known = [name.removeprefix(group) for name in COMMANDS if name.startswith(group)]
+    return unknown("command", word, dict.fromkeys(name.split()[0] for name in known), elsewhere=see)
+
+
+def _take_signals() -> None:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does: I/O in flight is drained, and what was measured is kept."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)

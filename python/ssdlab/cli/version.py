@@ -1,0 +1,11 @@
+"""What `ssdlab --version` prints."""
+
+from __future__ import annotations
+
+
+def version() -> str:
+    """Return version and build profile of the native part: `0.1.0 (release)`."""
+    from ssdlab import _core
+
+    build = _core.build_info()
+    return f"{build['version']} ({build['profile']})"

@@ -1,0 +1,198 @@
+"""What a drive is to a method: the `Drive` protocol, and the part that real drives share.
+
+No method knows which kind it has. What a drive cannot do raises; it never pretends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+from ssdlab.drives.conditions import Conditions
+from ssdlab.drives.counters import IoCounters
+from ssdlab.drives.identity import Identity
+from ssdlab.errors import Refused
+
+if TYPE_CHECKING:
+    from ssdlab import _core
+    from ssdlab.measurement import Measurement
+    from ssdlab.workload import Workload
+
+    OnTick = Callable[["_core.Snapshot"], object]
+    Until = Callable[[Sequence["_core.Row"]], bool]
+
+
+class Drive(Protocol):
+    """A drive under test, held from opening to `close`."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who it is; fixed while it is held."""
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that can be addressed."""
+
+    @property
+    def logical_block_bytes(self) -> int:
+        """Unit that offsets and lengths must be multiples of."""
+
+    def run(
+        self,
+        workload: Workload,
+        *,
+        log_path: Path | None = None,
+        on_tick: OnTick | None = None,
+        until: Until | None = None,
+        header: str | None = None,
+    ) -> Measurement:
+        """Run a workload to its end and return what was measured.
+
+        Parameters
+        ----------
+        workload
+            What to do.
+            Where the append log and the log of single I/Os go.
+        on_tick
+            Called with a snapshot about every 50 ms.
+        until
+            Asked at each closed row, in order, with all rows so far; True ends the result with that row.
+        header
+            JSON that the append log begins with.
+
+        Raises
+        ------
+        UsageError
+            The workload does not fit this drive.
+        Refused
+            It would write a drive opened for reading or one that is no longer the same, or read what was
+            never written.
+        DriveError, HostError
+            The drive or the host failed; `measurement` holds what was measured until then.
+        Interrupted
+            A signal came; `measurement` likewise.
+        """
+
+    def trim(self, start: int, length: int) -> None:
+        """Discard a range of bytes."""
+
+    def flush(self) -> None:
+        """Make all written data durable, the drive's cache included."""
+
+    def conditions(self) -> Conditions | None:
+        """Read the settings that numbers depend on; None where no block device stands behind the drive."""
+
+    def counters(self) -> IoCounters | None:
+        """Read the kernel's account of the block device; None where it keeps none."""
+
+    def written(self, start: int, length: int) -> bool | None:
+        """Say whether every byte of a range was written; None where that cannot be known."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class RealDrive:
+    """What block devices and files have in common: one held native target, and a check before each run."""
+
+    def __init__(self, identity: Identity, target: _core.Target) -> None:
+        self._identity = identity
+        self._target = target
+
+    @property
+    def identity(self) -> Identity:
+        """Who it is."""
+        return self._identity
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that can be addressed."""
+        return self._identity.capacity_bytes
+
+    @property
+    def logical_block_bytes(self) -> int:
+        """Unit of offsets and lengths."""
+        return self._identity.logical_block_bytes
+
+    def run(
+        self,
+        workload: Workload,
+        *,
+        log_path: Path | None = None,
+        on_tick: OnTick | None = None,
+        until: Until | None = None,
+        header: str | None = None,
+    ) -> Measurement:
+        """Run a workload; see `Drive.run`."""
+        from ssdlab import _core
+        from ssdlab.measurement import Measurement
+
+        resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
+        if workload.changes_data:
+            self._before_writing()
+        for stream in workload.streams:
+            if stream.reads:
+                self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
+        native = _core.run(
+            self._target,
+            resolved,
+            log_path=log_path,
+            on_tick=on_tick,
+            until=until,
+            header=header,
+        )
+        return Measurement.of(native, self._identity)
+
+    def trim(self, start: int, length: int) -> None:
+        """Discard a range of bytes of a device, or punch it out of a file.
+
+        Raises
+        ------
+        Refused
+            The drive was opened for reading, or is no longer the same.
+        DriveError
+            The drive takes no discard.
+        """
+        self._before_writing()
+        self._target.trim(start, length)
+
+    def flush(self) -> None:
+        """Make all written data durable, the drive's cache included."""
+        self._target.flush()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._target.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _before_writing(self) -> None:
+        if not self._target.writable:
+            raise Refused(
+                f"{self._identity.path} was opened for reading, and this would write it",
+                "Open it for writing, with consent: open_drive(..., writing=True, destroy=ID)",
+                reason="read-only",
+                target=self._identity.path,
+            )
+        self._check_same()
+
+    def _before_reading(self, start: int, length: int) -> None:
+        """Refuse a read of what was never written; nothing to refuse where that cannot be known."""
+
+    def _check_same(self) -> None:
+        """Refuse if the path no longer leads to what was opened and judged."""
+        raise NotImplementedError

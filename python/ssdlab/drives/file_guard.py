@@ -1,0 +1,257 @@
+"""Refuses the wrong file: the counterpart of `guard` for a target that is a file or shall become one.
+
+`file_facts` gathers, `judge_file` is pure.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.drives import usage
+from ssdlab.drives.guard import Intent, Refusal
+from ssdlab.drives.mark import Mark, Ownership, ownership, read_mark
+from ssdlab.drives.mounts import swaps
+from ssdlab.drives.sysfs import HostFiles
+from ssdlab.drives.usage import Opener
+
+_KINDS = (
+    (stat.S_ISREG, "file"),
+    (stat.S_ISDIR, "directory"),
+    (stat.S_ISLNK, "symbolic link"),
+    (stat.S_ISFIFO, "pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "character device"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """All that the guard weighs of a file.
+
+    Attributes
+    ----------
+    path, name
+        Where it is (its folder resolved), and what it is called there: the name is what gives consent.
+    kind
+        `missing`, `file`, `directory`, `symbolic link` and so on.
+    leads_to
+        Where a symbolic link leads.
+    size_bytes, links
+        Size in bytes, and number of names (hard links).
+    ownership
+        Whether ssdlab made it.
+    readable, writable
+        What this user may do; for a missing file, `writable` is whether it can be made.
+    folder
+        Whether its folder exists.
+    free_bytes
+        Free space for this user, what the file holds already included.
+    swap, loops, openers
+        Who uses it: the kernel as swap space, loop devices on it, processes that have it open for writing.
+    """
+
+    path: str
+    name: str
+    kind: str = "file"
+    leads_to: str | None = None
+    size_bytes: int = 0
+    links: int = 1
+    ownership: Ownership = "foreign"
+    readable: bool = True
+    writable: bool = True
+    folder: bool = True
+    free_bytes: int = 0
+    swap: bool = False
+    loops: tuple[str, ...] = ()
+    openers: tuple[Opener, ...] = ()
+
+
+def file_facts(files: HostFiles, path: Path) -> FileFacts:
+    """Gather what speaks against using a file.
+
+    Parameters
+    ----------
+    files
+        The host.
+    path
+        Absolute, its folder resolved and its last part not: a symbolic link is judged as one.
+    """
+    folder = path.parent.is_dir()
+    try:
+        status = path.lstat()
+    except OSError:
+        return FileFacts(
+            path=str(path),
+            name=path.name,
+            kind="missing",
+            folder=folder,
+            writable=folder and os.access(path.parent, os.W_OK | os.X_OK),
+            free_bytes=free_bytes(path.parent) if folder else 0,
+        )
+    kind = next((word for test, word in _KINDS if test(status.st_mode)), "special file")
+    if kind != "file":
+        leads_to = str(path.readlink()) if kind == "symbolic link" else None
+        return FileFacts(path=str(path), name=path.name, kind=kind, leads_to=leads_to)
+    return FileFacts(
+        path=str(path),
+        name=path.name,
+        size_bytes=status.st_size,
+        links=status.st_nlink,
+        ownership=_ownership(path),
+        readable=os.access(path, os.R_OK),
+        writable=os.access(path, os.W_OK),
+        free_bytes=free_bytes(path.parent) + status.st_blocks * 512,
+        swap=str(path) in swaps(files),
+        loops=usage.loops_on(files, path),
+        openers=tuple(
+            opener for opener in usage.file_openers(files, status.st_dev, status.st_ino) if opener.writing
+        ),
+    )
+
+
+def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refusal | None:
+    """Return why a file must not be used as intended, or None.
+
+    `size_bytes` is the size asked for, None for "as it is". A file that is missing or ours may be laid out,
+    which writes it even if only reads are intended.
+    """
+    if facts.kind == "missing":
+        return _cannot_be_made(facts, size_bytes)
+    return (
+        _no_plain_file(facts) or _in_use(facts) or _wrong_size(facts, size_bytes) or _not_ours(facts, intent)
+    )
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the free space of the file system of a folder, for users without privilege, in bytes."""
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
+
+
+def _cannot_be_made(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
+    if not facts.folder:
+        return Refusal(
+            "no-folder",
+            f"{facts.path} does not exist, nor does its folder",
+            "Name a file in a folder that exists",
+        )
+    if size_bytes is None:
+        return Refusal(
+            "no-size",
+            f"{facts.path} does not exist",
+            "To have it made and laid out, say how large: --size 4GiB",
+        )
+    if not facts.writable:
+        return Refusal(
+            "permission",
+            f"{facts.path} cannot be made: its folder may not be written",
+            "Name a file in another folder",
+        )
+    return _no_space(facts, size_bytes)
+
+
+def _no_space(facts: FileFacts, size_bytes: int) -> Refusal | None:
+    if size_bytes <= facts.free_bytes:
+        return None
+    return Refusal(
+        "no-space",
+        f"{facts.path} would need {size_bytes} bytes, and its file system has {facts.free_bytes} free",
+        "Ask for a smaller --size, or name a file on another file system",
+    )
+
+
+def _no_plain_file(facts: FileFacts) -> Refusal | None:
+    if facts.kind == "file":
+        return None
+    advice = {
+        "symbolic link": f"Name what it leads to: {facts.leads_to}",
+        "directory": f"Name a file in it: {facts.path}/scratch.bin --size 4GiB",
+        "character device": "Name the block device: the namespace /dev/nvme0n1, not /dev/nvme0",
+    }.get(facts.kind, "Name a file or a block device")
+    return Refusal("no-file", f"{facts.path} is a {facts.kind}, neither a file nor a block device", advice)
+
+
+def _in_use(facts: FileFacts) -> Refusal | None:
+    if facts.swap:
+        return Refusal("swap", f"{facts.path} is swap space", f"Switch it off first: swapoff {facts.path}")
+    if facts.loops:
+        return Refusal(
+            "held",
+            f"{facts.path} is the backing file of /dev/{facts.loops[0]}",
+            f"Name that device, or detach it first: losetup -d /dev/{facts.loops[0]}",
+        )
+    if facts.openers:
+        opener = facts.openers[0]
+        return Refusal(
+            "open",
+            f"{facts.path} is open for writing in process {opener.pid} ({opener.command})",
+            "End that process first, or wait for it",
+        )
+    return None
+
+
+def _wrong_size(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
+    if size_bytes is not None and size_bytes != facts.size_bytes:
+        return Refusal(
+            "size",
+            f"{facts.path} exists with {facts.size_bytes} bytes, and --size asks for {size_bytes}",
+            "Leave --size out to use it as it is, or remove the file first",
+        )
+    if facts.size_bytes == 0:
+        return Refusal("empty", f"{facts.path} is empty", "Remove it, and have it made with --size 4GiB")
+    if not facts.readable:
+        return Refusal(
+            "permission",
+            f"{facts.path} may not be read by this user",
+            "Name another file, or run as its owner",
+        )
+    return None
+
+
+def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
+    if intent.destroy is not None and intent.destroy != facts.name:
+        return Refusal(
+            "wrong-consent",
+            f"--destroy '{intent.destroy}' is not the name of {facts.path}",
+            f"If all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+        )
+    if not intent.writing:
+        return None
+    if not facts.writable:
+        return Refusal(
+            "permission",
+            f"{facts.path} may not be written by this user",
+            "Name another file, or run as its owner",
+        )
+    if facts.links > 1:
+        return Refusal(
+            "hard-linked",
+            f"{facts.path} has {facts.links} names (hard links), and writing would change all of them",
+            "Name a file of its own; to have one made: --size 4GiB",
+        )
+    if facts.ownership == "ours" or intent.destroy is not None:
+        return None
+    why = {"changed": "was changed by something else since ssdlab made it"}.get(
+        facts.ownership, "was not made by ssdlab"
+    )
+    return Refusal(
+        "no-consent",
+        f"{facts.path} would be overwritten, and it {why}",
+        f"If all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+    )
+
+
+def _ownership(path: Path) -> Ownership:
+    mark: Mark | None = None
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return "foreign"
+    try:
+        mark = read_mark(descriptor, path)
+        return ownership(descriptor, mark)
+    finally:
+        os.close(descriptor)

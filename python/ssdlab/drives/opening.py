@@ -1,0 +1,204 @@
+"""From the text that a user gives to a drive that is held, or to a refusal."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.drives.file_guard import file_facts, judge_file
+from ssdlab.drives.guard import Intent, Refusal, device_facts, judge_device
+from ssdlab.drives.identity import Identity, block_identity
+from ssdlab.drives.sysfs import HostFiles, device_number, names, number
+from ssdlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive, OnTick
+
+_SIMULATED = "sim:"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is known of a drive that was looked at and not touched.
+
+    Attributes
+    ----------
+    identity
+        Who it is; for a file that is yet to be made, who it will be. None where there is nothing to identify.
+    exists
+        False for a file that opening would make.
+    reading, writing
+        What the guard objects to; for writing, with the consent given.
+    """
+
+    identity: Identity | None
+    exists: bool
+    reading: Refusal | None
+    writing: Refusal | None
+
+
+def open_drive(
+    text: str | os.PathLike[str],
+    *,
+    size: int | None = None,
+    destroy: str | None = None,
+    writing: bool = False,
+    allow_unwritten: bool = False,
+    on_tick: OnTick | None = None,
+) -> Drive:
+    """Open a drive, after the guard has found nothing against it.
+
+    Parameters
+    ----------
+    text
+        A block device (`/dev/nvme0n1`, any link to it) or a file.
+    size
+        Bytes to make a file with; one that exists must have this size.
+    destroy
+        Consent: the identifier of what may be overwritten (see `ssdlab drives`).
+    writing
+        Whether writes and trims are intended.
+    allow_unwritten
+        Let reads go to parts of a file that were never written, and leave those as they are: this measures
+        the tool.
+    on_tick
+        Called with a snapshot about every 50 ms while a file is laid out.
+
+    Returns
+    -------
+    Drive
+        Held until `close`; also a context manager.
+
+    Raises
+    ------
+    UsageError
+        The text names no drive, or a file that is missing and has no size.
+    Refused
+        Mounted, in use, without consent, not ours: `reason` says which.
+    DriveError, HostError, Interrupted
+        It could not be opened, or its layout failed or was stopped.
+    """
+    path, files = _path_of(text), HostFiles()
+    intent = Intent(writing=writing, destroy=destroy)
+    device = _device_number_at(path)
+    if device is None:
+        from ssdlab.drives.file import FileDrive
+
+        return FileDrive(
+            path, intent, files, size_bytes=size, allow_unwritten=allow_unwritten, on_tick=on_tick
+        )
+    from ssdlab.drives.block import BlockDrive
+
+    if size is not None:
+        raise UsageError(
+            f"{path} is a block device and has its own size", "Leave --size out; --span takes a part of it"
+        )
+    node = files.node(device)
+    if node is None:
+        raise UsageError(
+            f"{path} is a node without a device behind it", "Look at `ssdlab drives` for those that exist"
+        )
+    return BlockDrive(path, node, intent, files)
+
+
+def look(
+    text: str | os.PathLike[str],
+    *,
+    size: int | None = None,
+    destroy: str | None = None,
+    files: HostFiles | None = None,
+) -> Look:
+    """Look at a drive without writing, making or holding anything.
+
+    Parameters
+    ----------
+    text, size, destroy
+        As for `open_drive`.
+    files
+        The host; another root for tests.
+
+    Raises
+    ------
+    UsageError
+        The text names no drive.
+    """
+    path, files = _path_of(text), files or HostFiles()
+    device = _device_number_at(path)
+    node = None if device is None else files.node(device)
+    if node is not None:
+        return _look_at_device(path, node, destroy, files)
+    facts = file_facts(files, path)
+    reading = judge_file(facts, Intent(destroy=destroy), size)
+    writing = judge_file(facts, Intent(writing=True, destroy=destroy), size)
+    known = facts.kind == "file" or (facts.kind == "missing" and size is not None)
+    identity = _future_identity(path, size or facts.size_bytes, files) if known else None
+    return Look(identity, facts.kind == "file", reading, writing)
+
+
+def list_drives(files: HostFiles | None = None) -> tuple[Look, ...]:
+    """Look at every disk of this host that has a size, in the order of names."""
+    files = files or HostFiles()
+    nodes = [files.node_named(name) for name in names(files.sys / "block")]
+    return tuple(
+        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files)
+        for node in nodes
+        if node is not None and number(node / "size") and number(node / "hidden") != 1
+    )
+
+
+def _look_at_device(path: Path, node: Path, destroy: str | None, files: HostFiles) -> Look:
+    facts = device_facts(files, str(path), node, patience_s=0)
+    return Look(
+        identity=block_identity(files, node),
+        exists=True,
+        reading=judge_device(facts, Intent()),
+        writing=judge_device(facts, Intent(writing=True, destroy=destroy)),
+    )
+
+
+def _path_of(text: str | os.PathLike[str]) -> Path:
+    """Return the absolute path that a text means: a link to a device is followed, a link to a file is not."""
+    given = os.fspath(text)
+    if given.startswith(_SIMULATED):
+        raise UsageError(
+            f"{given}: this version of ssdlab has no simulated drives",
+            "Name a block device, or a file with --size 4GiB to have one made",
+            target=given,
+        )
+    if not given.strip():
+        raise UsageError("no drive was named", "Name a block device such as /dev/nvme0n1, or a file")
+    path = Path(given).expanduser()
+    if path.is_block_device():
+        return path.resolve()
+    path = path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
+    if path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm") and not path.exists():
+        raise UsageError(
+            f"there is no device {path}", "Look at `ssdlab drives` for those that exist", target=str(path)
+        )
+    return path
+
+
+def _device_number_at(path: Path) -> str | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return device_number(status.st_rdev) if stat.S_ISBLK(status.st_mode) else None
+
+
+def _future_identity(path: Path, size_bytes: int, files: HostFiles) -> Identity:
+    """Return what is known of a file without opening it: its block is that of the device beneath."""
+    node = files.node(device_number(path.parent.stat().st_dev))
+    beneath = None if node is None else block_identity(files, node)
+    return Identity(
+        path=str(path),
+        name=path.name,
+        kind="file",
+        consent_id=path.name,
+        capacity_bytes=size_bytes,
+        logical_block_bytes=4096 if beneath is None else beneath.logical_block_bytes,
+        backing=None if beneath is None else beneath.path,
+    )

@@ -1,0 +1,117 @@
+"""Reads of `/sys`, `/proc` and `/dev` below a root that a test may replace.
+
+Everything that this package knows of a host goes through :class:`HostFiles`, so that a folder holding copies
+of a few sysfs files stands in for a machine with NVMe namespaces, multipath or bcache that no test machine
+has.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class HostFiles:
+    """The kernel's file trees of one host.
+
+    Parameters
+    ----------
+    root
+        The folder that holds `sys`, `proc` and `dev`; `/` on a real host.
+    """
+
+    root: Path = Path("/")
+
+    @property
+    def sys(self) -> Path:
+        """The root of sysfs."""
+        return self.root / "sys"
+
+    @property
+    def proc(self) -> Path:
+        """The root of procfs."""
+        return self.root / "proc"
+
+    @property
+    def dev(self) -> Path:
+        """The folder of device nodes."""
+        return self.root / "dev"
+
+    def node(self, number: str) -> Path | None:
+        """Return the sysfs folder of the block device with `major:minor` number, or None if there is none."""
+        link = self.sys / "dev" / "block" / number
+        return link.resolve() if link.exists() else None
+
+    def node_named(self, name: str) -> Path | None:
+        """Return the sysfs folder of the block device with this kernel name, or None if there is none."""
+        link = self.sys / "class" / "block" / name.replace("/", "!")
+        return link.resolve() if link.exists() else None
+
+    def number_of(self, path: str) -> str | None:
+        """Return `major:minor` of the block device that a path names, or None where it names none.
+
+        A real node answers by its number whatever it is called. Where there is no node (a copied tree, a
+        source in the mount table such as `/dev/mapper/x` seen from a container) the last part of the path is
+        looked up in sysfs.
+        """
+        local = self.root / path.lstrip("/")
+        try:
+            status = local.stat()
+        except OSError:
+            status = None
+        if status is not None and stat.S_ISBLK(status.st_mode):
+            return device_number(status.st_rdev)
+        node = self.node_named(local.resolve().name) if path.startswith("/dev/") else None
+        return text(node / "dev") if node is not None else None
+
+
+def device_number(device: int) -> str:
+    """Write a device number as the kernel's tables do.
+
+    >>> import os
+    >>> device_number(os.makedev(259, 3))
+    '259:3'
+    """
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+def text(path: Path) -> str | None:
+    """Return a sysfs attribute stripped of blanks, or None if it is absent, empty or unreadable."""
+    raw = raw_bytes(path)
+    if raw is None:
+        return None
+    return raw.decode("utf-8", "replace").replace("\0", "").strip() or None
+
+
+def number(path: Path) -> int | None:
+    """Return a sysfs attribute as an integer, or None if it is absent or no integer."""
+    value = text(path)
+    try:
+        return None if value is None else int(value)
+    except ValueError:
+        return None
+
+
+def flag(path: Path) -> bool | None:
+    """Return a sysfs attribute of 0 or 1 as a truth value, or None if it is absent."""
+    value = number(path)
+    return None if value is None else value != 0
+
+
+def raw_bytes(path: Path) -> bytes | None:
+    """Return a sysfs attribute as it is, or None: attributes vanish, and many fail with EINVAL or ENODEV."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def names(folder: Path) -> tuple[str, ...]:
+    """Return the sorted names in a folder; none if the folder is absent."""
+    try:
+        return tuple(sorted(entry.name for entry in folder.iterdir()))
+    except OSError:
+        return ()

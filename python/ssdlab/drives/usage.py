@@ -1,0 +1,222 @@
+"""Who uses a block device or a file: mounts, swap, holders, open descriptors, exclusive claims.
+
+Facts only; :mod:`ssdlab.drives.guard` judges them. A device is looked at with its family, since what breaks
+when it is overwritten, or disturbs what it is timed for, seldom sits on the node that was named: the
+partitions of its disk, the volumes above them, and for a volume the disks below it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.drives.attributes import disk_of
+from ssdlab.drives.mounts import devices_of, mounts, swaps
+from ssdlab.drives.sysfs import HostFiles, names, number, text
+
+_NO_FILE = re.compile(r"(socket|pipe|anon_inode|net|mnt|pid|user|uts|ipc|cgroup|time):")
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """A process that holds a descriptor of the target."""
+
+    pid: int
+    command: str
+    writing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One thing that keeps a device in use: `what` (mount point, holder) seen on `device` (kernel name)."""
+
+    device: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The block devices that share storage with a target, as sysfs folders.
+
+    Attributes
+    ----------
+    own
+        The whole disk of the target and its partitions.
+    above
+        Volumes built on those (device mapper, md, bcache), transitively.
+    below
+        For a volume: the disks under it, their partitions, and the other volumes on them.
+    """
+
+    own: tuple[Path, ...]
+    above: tuple[Path, ...]
+    below: tuple[Path, ...]
+
+
+def family_of(files: HostFiles, node: Path) -> Family:
+    """Find all block devices that share storage with the one of a sysfs folder."""
+    disk = disk_of(node)
+    own = _with_partitions(disk)
+    above = _above(files, own)
+    bases: dict[Path, None] = {}
+    waiting = [disk]
+    while waiting:
+        for base in _bases(files, waiting.pop()):
+            if disk_of(base) not in bases:
+                bases[disk_of(base)] = None
+                waiting.append(disk_of(base))
+    under = [member for base in bases for member in _with_partitions(base)]
+    below = [*under, *_above(files, under)]
+    known = {*own, *above}
+    return Family(
+        own=tuple(own), above=tuple(above), below=tuple(n for n in dict.fromkeys(below) if n not in known)
+    )
+
+
+def mounted(files: HostFiles, members: Iterable[Path]) -> tuple[Use, ...]:
+    """Return where any of these devices is mounted."""
+    of_number = _by_number(members)
+    return tuple(
+        Use(of_number[device], mount.point)
+        for mount in mounts(files)
+        for device in devices_of(files, mount)
+        if device in of_number
+    )
+
+
+def swapped(files: HostFiles, members: Iterable[Path]) -> tuple[str, ...]:
+    """Return which of these devices are swap areas; a swap file shows as a mount of its file system."""
+    of_number = _by_number(members)
+    numbers = [files.number_of(path) for path in swaps(files)]
+    return tuple(of_number[device] for device in numbers if device in of_number)
+
+
+def holders(files: HostFiles, members: Iterable[Path]) -> tuple[Use, ...]:
+    """Return the devices that the kernel has built on any of these."""
+    return tuple(
+        Use(member.name, text(holder / "dm" / "name") or holder.name)
+        for member in members
+        for holder in _holders(files, member)
+    )
+
+
+def loops_on(files: HostFiles, path: Path) -> tuple[str, ...]:
+    """Return the loop devices that a file is the backing store of."""
+    return tuple(
+        name
+        for name in names(files.sys / "block")
+        if name.startswith("loop") and text(files.sys / "block" / name / "loop" / "backing_file") == str(path)
+    )
+
+
+def device_openers(files: HostFiles, members: Iterable[Path]) -> tuple[Opener, ...]:
+    """Return the processes that have any of these devices open (those that this user may look into)."""
+    wanted = {_device(member) for member in members}
+    return _openers(files, lambda status: stat.S_ISBLK(status.st_mode) and status.st_rdev in wanted)
+
+
+def file_openers(files: HostFiles, device: int, inode: int) -> tuple[Opener, ...]:
+    """Return the processes that have a file open."""
+    return _openers(files, lambda status: (status.st_dev, status.st_ino) == (device, inode))
+
+
+def claimed(path: str) -> bool:
+    """Say whether the kernel refuses an exclusive claim.
+
+    It does for a mount in any namespace, md, device mapper, ZFS, and another lab.
+
+    Raises
+    ------
+    PermissionError
+        The device may not be opened by this user.
+    OSError
+        The device cannot be opened at all.
+    """
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return True
+        raise
+    return False
+
+
+def _openers(files: HostFiles, wanted: Callable[[os.stat_result], bool]) -> tuple[Opener, ...]:
+    found = []
+    for name in names(files.proc):
+        if not name.isdigit():
+            continue
+        process = files.proc / name
+        for descriptor in names(process / "fd"):
+            link = process / "fd" / descriptor
+            try:
+                if _NO_FILE.match(str(link.readlink())) or not wanted(link.stat()):
+                    continue
+            except OSError:
+                continue  # closed, or the process ended, between the listing and the look
+            command = text(process / "comm") or "?"
+            found.append(Opener(int(name), command, _for_writing(process / "fdinfo" / descriptor)))
+    return tuple(sorted(set(found), key=lambda opener: (opener.pid, opener.writing)))
+
+
+def _for_writing(info: Path) -> bool:
+    match = re.search(r"^flags:\s*(\d+)", text(info) or "", re.MULTILINE)
+    return match is None or int(match.group(1), 8) & os.O_ACCMODE != os.O_RDONLY
+
+
+def _with_partitions(disk: Path) -> list[Path]:
+    return [disk, *(disk / name for name in names(disk) if number(disk / name / "partition") is not None)]
+
+
+def _above(files: HostFiles, members: Iterable[Path]) -> list[Path]:
+    found: dict[Path, None] = {}
+    waiting = list(members)
+    while waiting:
+        for holder in _holders(files, waiting.pop()):
+            if holder not in found:
+                found[holder] = None
+                waiting.extend(_with_partitions(holder))
+    return list(found)
+
+
+def _bases(files: HostFiles, disk: Path) -> list[Path]:
+    """Return the block devices that a volume is built on."""
+    found = [files.node_named(name) for name in names(disk / "slaves")]
+    backing = text(disk / "loop" / "backing_file")
+    if backing is not None:
+        found.append(_device_at(files, backing))
+    return [node for node in found if node is not None]
+
+
+def _holders(files: HostFiles, member: Path) -> list[Path]:
+    """Return the volumes built on a block device.
+
+    A loop device on a block device is listed nowhere in sysfs but in its own folder, and claims nothing.
+    """
+    found = [files.node_named(name) for name in names(member / "holders")]
+    for name in names(files.sys / "block"):
+        backing = (
+            text(files.sys / "block" / name / "loop" / "backing_file") if name.startswith("loop") else None
+        )
+        if backing is not None and _device_at(files, backing) == member:
+            found.append(files.node_named(name))
+    return [node for node in found if node is not None]
+
+
+def _device_at(files: HostFiles, path: str) -> Path | None:
+    device = files.number_of(path)
+    return None if device is None else files.node(device)
+
+
+def _by_number(members: Iterable[Path]) -> dict[str | None, str]:
+    return {text(member / "dev"): member.name for member in members}
+
+
+def _device(member: Path) -> int:
+    major, _, minor = (text(member / "dev") or "0:0").partition(":")
+    return os.makedev(int(major), int(minor))

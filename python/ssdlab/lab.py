@@ -1,0 +1,325 @@
+"""The verbs a procedure may use, and nothing else: a method knows no drive.
+
+A procedure is straight-line code over these verbs. Each verb makes a `Request`, a step with an ordinal, and hands it to
+an `Executor`: `runner.Runner` does it on a drive and journals it, `plan.Recorder` only counts it. On resume the
+procedure runs again from its first line; a finished step is read back from the journal and not done twice. So a
+procedure may branch only on what a verb returned, on its parameters and on the facts of the drive.
+
+Interruption policies of a step:
+
+`continue`
+    What was done counts; the next attempt does the rest.
+`restart`
+    The attempt is voided and begun anew.
+`re-precondition`
+    The drive's state was part of the measurement and a pause has changed it: the last `precondition` step is done
+    again first, then the interrupted step. Steps that were finished stay finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from ssdlab import units
+from ssdlab.errors import Refused, UsageError
+from ssdlab.span import Span
+from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.pattern import Sequential
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Policy
+
+T = TypeVar("T")
+
+FILL_BLOCK_BYTES = 128 * 1024
+"""SNIA's block for sequential preconditioning."""
+
+
+class Unsupported(Refused):
+    """This kind of drive cannot do what a verb asks for; nothing was touched."""
+
+    kind = "unsupported"
+
+
+@dataclass(frozen=True)
+class Until:
+    """A condition judged on the closed interval rows, in order; its name and arguments are part of the step."""
+
+    name: str
+    args: dict[str, JsonValue]
+    holds: Callable[[Sequence[Any]], bool] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One step, asked for: what a verb hands to the executor."""
+
+    ordinal: int
+    verb: str
+    label: str
+    args: dict[str, JsonValue]
+    policy: Policy
+    workload: Workload | None = None
+    until: Until | None = None
+
+
+class Executor(Protocol):
+    """Who does the steps."""
+
+    def perform(self, request: Request) -> Step:
+        """Do a step, read it back, or only count it."""
+
+
+class Lab:
+    """What a procedure sees.
+
+    Parameters
+    ----------
+    executor
+        Who does the steps.
+    capacity_bytes, logical_block_bytes
+        Facts of the drive.
+    seed
+        Seed of the run: each step draws its own from it and its ordinal.
+    """
+
+    def __init__(
+        self, executor: Executor, *, capacity_bytes: int, logical_block_bytes: int, seed: int = 1
+    ) -> None:
+        self.capacity_bytes = capacity_bytes
+        self.logical_block_bytes = logical_block_bytes
+        self._executor = executor
+        self._seed = seed
+        self._ordinal = 0
+        self._usable_bytes = capacity_bytes
+        self._policy: Policy | None = None
+
+    @property
+    def span(self) -> Span:
+        """The part of the drive in use: all of it, or what `limit` left."""
+        return Span(start=0, length=self._usable_bytes)
+
+    @contextmanager
+    def on_interruption(self, policy: Policy) -> Iterator[None]:
+        """Declare what an interruption means to every step of a block."""
+        before, self._policy = self._policy, policy
+        try:
+            yield
+        finally:
+            self._policy = before
+
+    def run(
+        self, workload: Workload, *, label: str, until: Until | None = None, policy: Policy = "restart"
+    ) -> Step:
+        """Run a workload and measure it.
+
+        Parameters
+        ----------
+        workload
+            Streams without a span of their own get the lab's; without a seed of its own it gets the step's.
+        label
+            What the step is called in reports: "depth 8".
+        until
+            Ends it early.
+        policy
+            What an interruption means, unless a block says otherwise.
+        """
+        return self._work("run", workload, label, until, policy)
+
+    def sweep(
+        self,
+        name: str,
+        values: Iterable[T],
+        workload_of: Callable[[T], Workload],
+        *,
+        label_of: Callable[[T], str] = str,
+        policy: Policy = "restart",
+    ) -> list[Step]:
+        """Run one workload for each value, as steps of their own labelled `name value`."""
+        return [self.run(workload_of(v), label=f"{name} {label_of(v)}", policy=policy) for v in values]
+
+    def fill(
+        self,
+        *,
+        passes: int = 1,
+        block_bytes: int = FILL_BLOCK_BYTES,
+        depth: int = 1,
+        unless_written: bool = False,
+    ) -> Step:
+        """Write the whole span sequentially, with data that does not compress.
+
+        Parameters
+        ----------
+        passes
+            How often.
+        block_bytes
+            Block; cut down to what divides the span on a very small one.
+        depth
+            I/Os in flight; above 1 by io_uring.
+        unless_written
+            Leave it out where the drive can prove that every byte was written (a file can, a device cannot).
+        """
+        if passes < 1:
+            raise UsageError(f"a fill of {passes} passes is none", "ask for 1 or more", passes=passes)
+        unit = block_bytes
+        while unit > self.logical_block_bytes and self._usable_bytes % unit:
+            unit //= 2
+        stream = Stream(
+            name="fill",
+            ops=Mix(read_pct=0),
+            block=(Block(bytes=unit),),
+            pattern=Sequential(),
+            depth=depth,
+            engine="sync" if depth == 1 else "uring",
+            stop=Stop(bytes=passes * (self._usable_bytes // unit) * unit),
+        )
+        extra: dict[str, JsonValue] = {"passes": passes, "unless_written": unless_written}
+        return self._work("fill", Workload.of(stream), f"fill, {passes} x", None, "continue", extra)
+
+    def precondition(
+        self,
+        workload: Workload,
+        *,
+        label: str = "precondition",
+        until: Until | None = None,
+        policy: Policy = "restart",
+    ) -> Step:
+        """Bring the drive into the state that the following steps measure; its own figures are kept too."""
+        return self._work("precondition", workload, label, until, policy)
+
+    def idle(self, seconds: float, *, label: str = "idle") -> Step:
+        """Leave the drive alone."""
+        if seconds < 0:
+            raise UsageError(f"idle for {seconds} s is in the past", "give a time of 0 s or more")
+        return self._do("idle", label, {"seconds": seconds}, "restart")
+
+    def trim(self, *, label: str = "trim") -> Step:
+        """Discard the whole span."""
+        return self._do("trim", label, {"start": 0, "length": self._usable_bytes}, "restart")
+
+    def flush(self) -> Step:
+        """Make everything written durable, the drive's cache included."""
+        return self._do("flush", "flush", {}, "restart")
+
+    def conditions(self, **required: str) -> Step:
+        """Read the drive's settings and record them; what is not as required becomes a departure."""
+        args: dict[str, JsonValue] = {"required": dict(sorted(required.items()))}
+        return self._do("conditions", "conditions", args, "restart")
+
+    def limit(self, usable_bytes: int) -> Step:
+        """Use only the first bytes of the drive from here on: spare area for the drive to work with."""
+        unit = self.logical_block_bytes
+        if not unit <= usable_bytes <= self.capacity_bytes or usable_bytes % unit:
+            raise UsageError(
+                f"a limit of {usable_bytes} bytes is not a part of this drive of {self.capacity_bytes}",
+                f"give a multiple of {units.block_text(unit)} up to its capacity",
+                usable_bytes=usable_bytes,
+            )
+        step = self._do("limit", "limit", {"usable_bytes": usable_bytes}, "restart")
+        self._usable_bytes = usable_bytes
+        return step
+
+    def note(self, text: str) -> Step:
+        """Put a remark into the record."""
+        return self._do("note", "note", {"text": text}, "restart")
+
+    def purge(self) -> Step:
+        """Erase the drive to its fresh state.
+
+        Raises
+        ------
+        Unsupported
+            Always, so far: no drive that this version opens can prove an erase.
+        """
+        raise Unsupported(
+            "purge is not supported on files and block devices by this version",
+            "use a method that needs no purged drive, or erase it with its maker's tool before the run",
+            verb="purge",
+        )
+
+    def health(self) -> Step:
+        """Read the drive's own health counters.
+
+        Raises
+        ------
+        Unsupported
+            Always, so far: this version reads no SMART data.
+        """
+        raise Unsupported(
+            "health counters are not read by this version",
+            "leave the step out, and keep the output of smartctl beside the run with ssdlab note",
+            verb="health",
+        )
+
+    def _work(
+        self,
+        verb: str,
+        workload: Workload,
+        label: str,
+        until: Until | None,
+        policy: Policy,
+        extra: dict[str, JsonValue] | None = None,
+    ) -> Step:
+        if endless := next((s.name for s in workload.streams if not s.stop.ever), None):
+            raise UsageError(
+                f"stream {endless!r} of step {label!r} would never stop", "give it a time, bytes or I/Os to stop at"
+            )
+        workload = self._laid(workload)
+        args: dict[str, JsonValue] = {"workload": workload.model_dump(mode="json"), **(extra or {})}
+        if until is not None:
+            args["until"] = {"name": until.name, **until.args}
+        return self._do(verb, label, args, policy, workload, until)
+
+    def _do(
+        self,
+        verb: str,
+        label: str,
+        args: dict[str, JsonValue],
+        policy: Policy,
+        workload: Workload | None = None,
+        until: Until | None = None,
+    ) -> Step:
+        request = Request(self._ordinal, verb, label, args, self._policy or policy, workload, until)
+        if request.policy == "continue" and workload is not None:
+            _check_continuable(workload)
+        self._ordinal += 1
+        return self._executor.perform(request)
+
+    def _laid(self, workload: Workload) -> Workload:
+        """Give the workload the step's seed and the lab's span where it has none of its own."""
+        changes: dict[str, Any] = {}
+        if "seed" not in workload.model_fields_set:
+            changes["seed"] = derived_seed(self._seed, self._ordinal)
+        streams = tuple(
+            stream if "span" in stream.model_fields_set else stream.model_copy(update={"span": self.span})
+            for stream in workload.streams
+        )
+        return workload.model_copy(update={**changes, "streams": streams})
+
+
+def derived_seed(seed: int, *path: int) -> int:
+    """Derive a seed from another and a path of numbers (ordinal, segment): the same for the same."""
+    text = ":".join(str(part) for part in (seed, *path))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def _check_continuable(workload: Workload) -> None:
+    """Refuse a policy that could not be kept: a killed sequential stream of many workers has no known cursors."""
+    if len(workload.streams) > 1:
+        raise UsageError(
+            "a step of several streams cannot be continued after a kill", "declare restart or re-precondition"
+        )
+    stream = workload.streams[0]
+    if isinstance(stream.pattern, Sequential) and stream.workers > 1:
+        raise UsageError(
+            f"a sequential step of {stream.workers} workers cannot be continued after a kill",
+            "declare restart or re-precondition, or use one worker",
+            workers=stream.workers,
+        )

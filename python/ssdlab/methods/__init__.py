@@ -1,0 +1,37 @@
+"""The review methods, one file each, and the registry of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ssdlab.errors import unknown
+
+if TYPE_CHECKING:
+    from ssdlab.methods.method import Method
+
+REGISTRY = {
+    "qd1": "ssdlab.methods.qd1",
+    "peak-random-read": "ssdlab.methods.peak_random_read",
+    "peak-sequential-read": "ssdlab.methods.peak_sequential_read",
+}
+"""Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
+
+
+def method(name: str) -> Method:
+    """Return a method by its name.
+
+    Raises
+    ------
+    UsageError
+        With the nearest name, when there is none.
+    """
+    if name not in REGISTRY:
+        raise unknown("method", name, REGISTRY, elsewhere="see ssdlab methods")
+    found: Method = import_module(REGISTRY[name]).METHOD
+    return found
+
+
+def all_methods() -> list[Method]:
+    """Return every method, in the order a review prints them."""
+    return [method(name) for name in REGISTRY]

@@ -1,0 +1,133 @@
+"""The part that the peak methods share: a sweep over queue depth, and the lowest depth that is good enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab.analysis.littles_law import TOLERANCE, consistent
+from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
+from ssdlab.methods.method import Params, RunData, Seconds, param
+from ssdlab.methods.points import point_of
+from ssdlab.methods.workloads import Order, closed_loop
+from ssdlab.results.schema import PeakResult, Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.schema import Point
+
+DEPTHS = tuple(2**power for power in range(10))
+
+
+class DepthSweepParams(Params):
+    """Parameters of a depth sweep."""
+
+    depths: tuple[int, ...] = param(
+        DEPTHS,
+        "I/Os in flight, rising: powers of two up to the reviews' 512",
+        unit="I/Os",
+        min_length=1,
+    )
+    seconds: Seconds = param(
+        60.0,
+        "measured at each depth: the reviews state no time; a minute gives 60 rows and a p99.99 on any SSD",
+        unit="s",
+        quick=1.5,
+        gt=0,
+        le=86_400,
+    )
+    ramp_seconds: Seconds = param(
+        2.0,
+        "before it, not counted: all threads have started and the drive's queues are full",
+        unit="s",
+        quick=0.2,
+        ge=0,
+        le=3600,
+    )
+    engine: Literal["sync", "uring"] = param(
+        "sync", "sync: as many threads as depth, one I/O each, as in the reviews; uring: one thread of that depth"
+    )
+    fill: bool = param(
+        False, "write the whole drive first (destroys its data): for a device that may have unwritten blocks"
+    )
+
+
+def sweep(lab: Lab, p: DepthSweepParams, order: Order, block_bytes: int) -> None:
+    """Read at each depth, over the whole written span."""
+    lab.conditions(scheduler="none")
+    if p.fill:
+        lab.fill(unless_written=True)
+    lab.sweep(
+        "depth",
+        p.depths,
+        lambda depth: closed_loop(
+            order,
+            "read",
+            block_bytes=block_bytes,
+            in_flight=depth,
+            seconds=p.seconds,
+            ramp_seconds=p.ramp_seconds,
+            engine=p.engine,
+        ),
+    )
+
+
+def conclude_sweep(data: RunData, p: DepthSweepParams, order: Order, block_bytes: int) -> PeakResult:
+    """Find the reported depth and keep the whole curve."""
+    steps = [data.step(f"depth {depth}") for depth in p.depths]
+    points = tuple(point_of(step) for step in steps if step is not None)
+    found = saturation([point.in_flight_asked for point in points], [point.iops or 0.0 for point in points])
+    return PeakResult(
+        quick=data.quick,
+        direction="read",
+        pattern=order,
+        block_bytes=block_bytes,
+        engine=p.engine,
+        share=SHARE_OF_BEST,
+        points=points,
+        chosen=found.chosen,
+        best=found.best,
+        threshold_iops=found.threshold,
+        sweep_min_iops=found.least,
+        sweep_max_iops=found.most,
+        caveats=tuple(_caveats(data, p, points, found.chosen)),
+        scalars=_scalars(points[found.chosen], order),
+    )
+
+
+def _scalars(chosen: Point, order: Order) -> tuple[Scalar, ...]:
+    name = f"peak_{order}_read"
+    service = chosen.service_ns or {}
+    figures = [
+        Scalar(name=f"{name}_iops", label="IOPS", value=chosen.iops, unit="IOPS", better="higher"),
+        Scalar(name=f"{name}_mb_s", label="throughput", value=chosen.mb_s, unit="MB/s", better="higher"),
+        Scalar(name=f"{name}_depth", label="depth", value=chosen.in_flight_asked, unit="I/Os", better="lower"),
+    ]
+    for key, label in (("mean", "mean latency"), ("p99", "p99"), ("p99.99", "p99.99")):
+        figures.append(
+            Scalar(name=f"{name}_{key}_ns", label=label, value=service.get(key), unit="ns", better="lower")
+        )
+    return tuple(figures)
+
+
+def _caveats(data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chosen: int) -> list[str]:
+    caveats = []
+    if data.quick:
+        full = type(p)().seconds
+        caveats.append(
+            f"quick: {p.seconds:g} s at each depth instead of {full:g} s, so the spread between runs is wider and the "
+            "chosen depth may be off by one step; p99.99 needs the full time"
+        )
+    if p.engine == "uring":
+        caveats.append("io_uring, one thread of the full depth: do not compare with figures of synchronous threads")
+    if chosen == len(points) - 1 and len(points) > 1:
+        caveats.append("the highest depth tried was chosen: throughput may still rise beyond it")
+    if any(not consistent(point.little_ratio) for point in points):
+        caveats.append(
+            f"at some depths IOPS x latency differs from the I/Os in flight by over {TOLERANCE:.0%}: see the table"
+        )
+    judged = points[chosen].attribution
+    if judged is not None and judged.limit == "host":
+        caveats.append(f"the host took part in the latencies at the chosen depth: {'; '.join(judged.reasons)}")
+    return caveats
+
+

@@ -1,0 +1,157 @@
+"""What a method is: prose, parameters, a procedure over the lab's verbs, and a pure conclusion."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, get_origin
+
+from pydantic import BeforeValidator, Field, JsonValue
+
+from ssdlab import units
+from ssdlab.errors import unknown
+from ssdlab.model import Frozen
+from ssdlab.results.schema import MethodInfo, ParameterInfo
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import ResultBase
+
+
+def _seconds(value: object) -> object:
+    return units.parse_duration(value) / units.NS_PER_S if isinstance(value, str) else value
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+"""A time in seconds; text such as `90s` or `2min` is understood."""
+
+
+def param(
+    default: Any,  # noqa: ANN401 - of the field's own type
+    reason: str,
+    *,
+    unit: str = "",
+    quick: Any = None,  # noqa: ANN401
+    **bounds: Any,  # noqa: ANN401 - those of pydantic's Field
+) -> Any:  # noqa: ANN401 - as Field itself
+    """Define one parameter: default, reason, unit, the value under `--quick` if it differs, bounds."""
+    extra: dict[str, JsonValue] = {"unit": unit, "quick": default if quick is None else quick}
+    return Field(default, description=reason, json_schema_extra=extra, **bounds)
+
+
+class Params(Frozen):
+    """Base of every method's parameters."""
+
+    @classmethod
+    def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
+        """Return the parameters of a run: defaults or quick presets, then what was set by `--set`.
+
+        Raises
+        ------
+        UsageError
+            A name that does not exist (with the nearest), or a value that does not fit.
+        """
+        values: dict[str, Any] = {name: _info(cls, name).quick for name in cls.model_fields} if quick else {}
+        for name, text in (settings or {}).items():
+            if name not in cls.model_fields:
+                raise unknown("parameter", name, cls.model_fields)
+            listed = get_origin(cls.model_fields[name].annotation) is tuple
+            values[name] = tuple(part.strip() for part in text.split(",") if part.strip()) if listed else text
+        return cls.model_validate(values)
+
+    @classmethod
+    def table(cls) -> tuple[ParameterInfo, ...]:
+        """Return every parameter with unit, reason, default and quick preset."""
+        return tuple(_info(cls, name) for name in cls.model_fields)
+
+
+def _info(model: type[Params], name: str) -> ParameterInfo:
+    definition = model.model_fields[name]
+    extra = definition.json_schema_extra
+    assert isinstance(extra, dict)  # made by `param`
+    return ParameterInfo(
+        name=name,
+        unit=str(extra["unit"]),
+        reason=definition.description or "",
+        default=_plain(definition.default),
+        quick=_plain(extra["quick"]),
+    )
+
+
+def _plain(value: Any) -> JsonValue:  # noqa: ANN401 - of the field's own type
+    return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True)
+class RunData:
+    """What a conclusion may look at: the finished steps, and the facts of the drive that bear on them."""
+
+    steps: tuple[Step, ...]
+    capacity_bytes: int
+    logical_block_bytes: int
+    quick: bool = False
+
+    def step(self, label: str) -> Step | None:
+        """Return the measured step of that label, if there is one."""
+        return next((s for s in self.steps if s.label == label and s.result.measurement is not None), None)
+
+
+def _never(params: Any) -> bool:  # noqa: ANN401 - the method's own Params
+    del params
+    return False
+
+
+@dataclass(frozen=True)
+class Method:
+    """One review method.
+
+    Attributes
+    ----------
+    name, version
+        The version rises with every change that could change a number.
+    title
+        For headings.
+    params
+        Its parameters.
+    procedure
+        What is done to the drive, by the lab's verbs only.
+    conclude
+        The Result from the finished steps; pure, so that an old run can be concluded again.
+    writes
+        Whether a run with these parameters writes to the drive.
+    needs
+        The state the drive must be in.
+    conditions
+        The settings it requires; what is otherwise becomes a departure.
+    """
+
+    name: str
+    version: int
+    title: str
+    params: type[Params]
+    procedure: Callable[[Lab, Any], None]
+    conclude: Callable[[RunData, Any], ResultBase]
+    writes: Callable[[Any], bool] = _never
+    needs: tuple[str, ...] = ()
+    conditions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def prose(self) -> str:
+        """The method in prose: the docstring of the file that defines its parameters."""
+        return inspect.cleandoc(sys.modules[self.params.__module__].__doc__ or "")
+
+    def info(self, params: Params | None = None) -> MethodInfo:
+        """Return the method as the manifest keeps it; `destructive` is that of the given parameters."""
+        return MethodInfo(
+            name=self.name,
+            version=self.version,
+            title=self.title,
+            prose=self.prose,
+            destructive=self.writes(params if params is not None else self.params()),
+            needs=self.needs,
+            conditions=self.conditions,
+            parameters=self.params.table(),
+        )

@@ -1,0 +1,58 @@
+"""The workloads that review methods are made of, in the reviews' words."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ssdlab.pattern import Sequential, Uniform
+from ssdlab.units import NS_PER_S
+from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+
+Direction = Literal["read", "write"]
+Order = Literal["random", "sequential"]
+Engine = Literal["sync", "uring"]
+
+_ROWS_WANTED = 20
+_SHORTEST_ROW_NS = 100_000_000
+
+
+def closed_loop(
+    order: Order,
+    direction: Direction,
+    *,
+    block_bytes: int,
+    in_flight: int,
+    seconds: float,
+    ramp_seconds: float = 0.0,
+    engine: Engine = "sync",
+) -> Workload:
+    """Return a workload that keeps so many I/Os in flight for a time.
+
+    Parameters
+    ----------
+    order, direction
+        What it does.
+    block_bytes
+        Size of each I/O.
+    in_flight
+        With engine sync: that many threads of one synchronous I/O each, and sequential worker i of n starts at i/n of
+        the span. With uring: one worker of that depth.
+    seconds
+        Measured time; `ramp_seconds` come before it and are not counted.
+    engine
+        How I/O is issued.
+    """
+    threads = in_flight if engine == "sync" else 1
+    ramp_ns = round(ramp_seconds * NS_PER_S)
+    time_ns = round(seconds * NS_PER_S)
+    stream = Stream(
+        ops=Mix(read_pct=100 if direction == "read" else 0),
+        block=(Block(bytes=block_bytes),),
+        pattern=Uniform() if order == "random" else Sequential(),
+        workers=threads,
+        depth=in_flight // threads,
+        engine=engine,
+        stop=Stop(time_ns=ramp_ns + time_ns),
+    )
+    interval_ns = min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
+    return Workload.of(stream, ramp_ns=ramp_ns, interval_ns=interval_ns)

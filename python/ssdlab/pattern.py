@@ -1,0 +1,91 @@
+"""Where in its span a stream goes."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from ssdlab.errors import UsageError
+from ssdlab.model import Frozen
+
+
+class Sequential(Frozen):
+    """One block behind the other; worker i of n begins at i/n of the span and wraps at its end."""
+
+    kind: Literal["sequential"] = "sequential"
+    cursors: tuple[int, ...] | None = Field(
+        None, description="byte on the drive where each source goes on; null: from its beginning"
+    )
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"sequential": {"cursors": self.cursors}}
+
+
+class Uniform(Frozen):
+    """Every block of the span equally likely, without a map of those already visited."""
+
+    kind: Literal["uniform"] = "uniform"
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return "uniform"
+
+
+class Zipf(Frozen):
+    """Zipf's law over the blocks; the hot ones lie scattered over the span."""
+
+    kind: Literal["zipf"] = "zipf"
+    theta_milli: int = Field(ge=1, le=10_000, description="exponent in thousandths: 1100 is fio's zipf:1.1")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"zipf": {"theta_milli": self.theta_milli}}
+
+
+class Band(Frozen):
+    """A part of the span: `access_weight` of the I/Os go to `span_weight` of the bytes."""
+
+    access_weight: int = Field(ge=0, lt=2**32, description="relative share of the I/Os")
+    span_weight: int = Field(ge=1, lt=2**32, description="relative share of the span")
+
+
+class Bands(Frozen):
+    """Neighbouring bands from the start of the span, each with its own share of the I/Os."""
+
+    kind: Literal["bands"] = "bands"
+    bands: tuple[Band, ...] = Field(min_length=1, max_length=64, description="the bands in order of offset")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"bands": [band.model_dump() for band in self.bands]}
+
+
+def parse_pattern(value: object) -> object:
+    """Return the pattern that text such as ``zipf:1.1`` or ``hot:80/20`` means; other values pass."""
+    if not isinstance(value, str):
+        return value
+    name, _, rest = value.partition(":")
+    if name == "zipf" and (match := re.fullmatch(r"\d{1,2}(\.\d{1,3})?", rest)):
+        return Zipf(theta_milli=int(Fraction(match[0]) * 1000))
+    if name == "hot" and (match := re.fullmatch(r"(\d{1,2})/(\d{1,2})", rest)):
+        access, span = int(match[1]), int(match[2])
+        if access and span:
+            hot = Band(access_weight=access, span_weight=span)
+            return Bands(bands=(hot, Band(access_weight=100 - access, span_weight=100 - span)))
+    if name in ("uniform", "sequential") and not rest:
+        return {"kind": name}
+    raise UsageError(
+        f"pattern {value!r} is not known",
+        "use uniform, zipf:1.1 (exponent) or hot:80/20 (80 % of the I/Os to 20 % of the span)",
+        given=value,
+    )
+
+
+AnyPattern = Annotated[
+    Sequential | Uniform | Zipf | Bands, Field(discriminator="kind"), BeforeValidator(parse_pattern)
+]
+"""A pattern; text such as ``"zipf:1.1"`` is understood."""

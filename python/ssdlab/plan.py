@@ -1,0 +1,165 @@
+"""What a run will do, found by running its procedure on a lab that only counts.
+
+Each step gets bounds, [least, most], of time and of bytes written. A step that stops by time is known to the second. One
+that stops by bytes takes as long as the drive needs, so its bounds are those of the fastest and the slowest drive that
+anybody would test; while a run goes on, `runner` narrows them by the speed it sees.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.pattern import Sequential
+from ssdlab.results.run_folder import Step
+from ssdlab.results.schema import StepResult
+from ssdlab.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Request
+    from ssdlab.workload import Stream, Workload
+
+FASTEST_MB_S = 32_000.0
+"""Two PCIe 5.0 x4 links, and more than this machine class copies in memory per stream."""
+SLOWEST_SEQUENTIAL_MB_S = 20.0
+"""A QLC drive with its cache exhausted still writes faster."""
+SLOWEST_RANDOM_IOPS = 50.0
+"""A hard disk."""
+SHORTEST_LATENCY_S = 1e-6
+"""A file in memory."""
+STEP_MOST_S = 6.0
+"""Beyond its workload a step may take so long: threads start, I/O in flight is drained, records reach the disk."""
+TRIM_MOST_S_PER_TB = 120.0
+FLUSH_MOST_S = 60.0
+START_MOST_S = 10.0
+"""Opening the drive, reading the environment, writing the tables at the end."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The least and the most that a figure can come to."""
+
+    least: float
+    most: float
+
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.least + other.least, self.most + other.most)
+
+
+NOTHING = Bounds(0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class PlannedStep:
+    """One step to come."""
+
+    ordinal: int
+    verb: str
+    label: str
+    seconds: Bounds
+    bytes_written: Bounds
+    target_bytes: int | None
+    """Where it stops by bytes: how many."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All steps of a run, with the sums of their bounds."""
+
+    steps: tuple[PlannedStep, ...]
+    preparation: Bounds = NOTHING
+    """Seconds of laying out a file that does not exist yet."""
+    preparation_bytes: int = 0
+
+    @property
+    def seconds(self) -> Bounds:
+        """Seconds from the command to its end."""
+        total = self.preparation + Bounds(0.0, START_MOST_S)
+        for step in self.steps:
+            total = total + step.seconds
+        return total
+
+    @property
+    def bytes_written(self) -> Bounds:
+        """Bytes written to the drive."""
+        total = Bounds(self.preparation_bytes, self.preparation_bytes)
+        for step in self.steps:
+            total = total + step.bytes_written
+        return total
+
+
+class Recorder:
+    """The executor that does nothing but count."""
+
+    def __init__(self) -> None:
+        self.steps: list[PlannedStep] = []
+
+    def perform(self, request: Request) -> Step:
+        """Count a step."""
+        planned = planned_step(request)
+        self.steps.append(planned)
+        result = StepResult(seconds=planned.seconds.least)
+        return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
+
+
+def planned_step(request: Request) -> PlannedStep:
+    """Work out the bounds of one step."""
+    seconds, written, target = Bounds(0.0, STEP_MOST_S), NOTHING, None
+    if request.workload is not None:
+        seconds, written, target = _workload(request, request.workload)
+    elif request.verb == "idle":
+        idle = float(str(request.args["seconds"]))
+        seconds = Bounds(idle, idle + STEP_MOST_S)
+    elif request.verb == "trim":
+        seconds = Bounds(0.0, STEP_MOST_S + int(str(request.args["length"])) / 1e12 * TRIM_MOST_S_PER_TB)
+    elif request.verb == "flush":
+        seconds = Bounds(0.0, FLUSH_MOST_S)
+    return PlannedStep(request.ordinal, request.verb, request.label, seconds, written, target)
+
+
+def layout_bounds(size_bytes: int) -> Bounds:
+    """Seconds that really writing a new file of that size can take."""
+    return Bounds(size_bytes / FASTEST_MB_S / 1e6, size_bytes / SLOWEST_SEQUENTIAL_MB_S / 1e6 + STEP_MOST_S)
+
+
+def _workload(request: Request, workload: Workload) -> tuple[Bounds, Bounds, int | None]:
+    seconds = Bounds(0.0, 0.0)
+    written = NOTHING
+    targets: list[int] = []
+    for stream in workload.streams:
+        time, target = _stream_seconds(stream)
+        seconds = Bounds(max(seconds.least, time.least), max(seconds.most, time.most))
+        written = written + _stream_writes(stream, time, target)
+        targets += [] if target is None else [target]
+    skipped = request.until is not None or bool(request.args.get("unless_written"))
+    if skipped:
+        seconds, written = Bounds(0.0, seconds.most), Bounds(0.0, written.most)
+    return seconds + Bounds(0.0, STEP_MOST_S), written, sum(targets) if targets else None
+
+
+def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
+    stop = stream.stop
+    largest = max(block.bytes for block in stream.block)
+    target = stop.bytes if stop.bytes is not None else None if stop.ios is None else stop.ios * largest
+    if target is None and stop.span_once and isinstance(stream.span.length, int):
+        target = stream.span.length
+    least, most = float("inf"), float("inf")
+    if stop.time_ns is not None:
+        least = most = stop.time_ns / NS_PER_S
+    if target is not None:
+        slowest = SLOWEST_SEQUENTIAL_MB_S * 1e6
+        if not isinstance(stream.pattern, Sequential):
+            slowest = min(slowest, SLOWEST_RANDOM_IOPS * largest)
+        least, most = min(least, target / FASTEST_MB_S / 1e6), min(most, target / slowest)
+    return Bounds(0.0 if least == float("inf") else least, most), target
+
+
+def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bounds:
+    if not stream.writes:
+        return NOTHING
+    largest = max(block.bytes for block in stream.block)
+    ceiling = min(FASTEST_MB_S * 1e6, stream.in_flight * largest / SHORTEST_LATENCY_S) * seconds.most
+    if target is None:
+        return Bounds(0.0, ceiling)
+    whole = stream.stop.time_ns is None and stream.ops.read_pct == 0  # type: ignore[union-attr]  # it writes
+    return Bounds(float(target) if whole else 0.0, min(float(target), ceiling))

@@ -1,0 +1,53 @@
+"""How far a run is, for whoever looks on: the terminal, `live.json`, tests."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One look at a run. Times in seconds, latencies (response) in ns over the last interval row."""
+
+    ordinal: int
+    steps: int
+    verb: str
+    label: str
+    phase: str
+    step_elapsed_s: float
+    step_least_s: float
+    step_most_s: float
+    run_elapsed_s: float
+    remaining_least_s: float
+    remaining_most_s: float
+    iops: float | None = None
+    mb_s: float | None = None
+    p50_ns: int | None = None
+    p99_ns: int | None = None
+    p999_ns: int | None = None
+    failed: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as `live.json` holds it."""
+        return asdict(self)
+
+
+class Observer(Protocol):
+    """Looks on; it must not fail the run and decides itself how often it shows something."""
+
+    def began(self, progress: Progress) -> None:
+        """A step starts."""
+
+    def tick(self, progress: Progress) -> None:
+        """About every 50 ms while a step goes on."""
+
+    def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
+        """A step is finished, or was read back from the journal."""
+
+    def ended(self, status: Status) -> None:
+        """The run ended, for good or for now."""

@@ -1,0 +1,216 @@
+"""What the front end is asked to draw: the same shapes as in `web/src/spec.ts`.
+
+A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the units of the
+quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "count", "text"]
+Scale = Literal["linear", "log", "nines"]
+Shape = Literal["circle", "rect", "triangle", "diamond"]
+
+
+@dataclass(frozen=True)
+class RunStyle:
+    """How one run looks in every chart: the colour belongs to the drive, never to its rank."""
+
+    label: str
+    colour: int
+    shape: Shape
+    hollow: bool
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis; without `ticks` the front end sets 1-2-5 steps (log) or round ones (linear)."""
+
+    title: str
+    quantity: Quantity
+    scale: Scale = "linear"
+    ticks: tuple[tuple[float, str], ...] | None = None
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One point of a line."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    label: str | None = None
+    chosen: bool | None = None
+    """Ringed: the point that the method reports."""
+    host: bool | None = None
+    """Crossed: the host, not the drive, was the limit here."""
+    quiet: bool | None = None
+    """On the line, but without a marker."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of one run; reads are solid, writes dashed."""
+
+    run: int
+    name: str
+    dashed: bool
+    points: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A level across the plot, such as 95 % of the best."""
+
+    run: int
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
+class XyView:
+    """One view of a chart of lines; a button switches between views."""
+
+    label: str
+    x: Axis
+    y: Axis
+    lines: tuple[Line, ...]
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True)
+class XyChart:
+    """Lines over two axes."""
+
+    views: tuple[XyView, ...]
+    kind: Literal["xy"] = "xy"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar; `note` is printed behind the value."""
+
+    run: int
+    value: float
+    note: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class BarGroup:
+    """Bars of the same workload, one for each run."""
+
+    name: str
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True)
+class BarsView:
+    """One view of a bar chart."""
+
+    label: str
+    axis: Axis
+    better: Literal["higher", "lower"]
+    groups: tuple[BarGroup, ...]
+
+
+@dataclass(frozen=True)
+class BarsChart:
+    """Horizontal bars from zero."""
+
+    views: tuple[BarsView, ...]
+    kind: Literal["bars"] = "bars"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One figure on a row of marks."""
+
+    name: str
+    value: float
+
+
+@dataclass(frozen=True)
+class MarksRow:
+    """The figures of one run and workload on one line."""
+
+    run: int
+    name: str
+    note: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class MarksChart:
+    """Several figures of each run on one axis: mean, p99 and p99.99."""
+
+    axis: Axis
+    rows: tuple[MarksRow, ...]
+    kind: Literal["marks"] = "marks"
+
+
+@dataclass(frozen=True)
+class PackedColumn:
+    """A column of a time series, packed by `packing.pack`."""
+
+    key: str
+    packed: str
+    unit: float
+
+
+@dataclass(frozen=True)
+class Track:
+    """The interval rows of one step, stream and direction."""
+
+    run: int
+    name: str
+    dashed: bool
+    columns: tuple[PackedColumn, ...]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a time series can show, by the key of its column."""
+
+    key: str
+    label: str
+    axis: Axis
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tracks shown together when a button is pressed."""
+
+    label: str
+    tracks: tuple[Track, ...]
+
+
+@dataclass(frozen=True)
+class SeriesChart:
+    """Interval rows over time, for a point chosen by buttons."""
+
+    measures: tuple[Measure, ...]
+    choices: tuple[Choice, ...]
+    kind: Literal["series"] = "series"
+
+
+Chart = XyChart | BarsChart | MarksChart | SeriesChart
+
+
+def plain(chart: Chart | RunStyle) -> dict[str, Any]:
+    """Return a chart as JSON holds it; what is None is left out."""
+    cleaned = _without_none(asdict(chart))
+    assert isinstance(cleaned, dict)
+    return cleaned
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list | tuple):
+        return [_without_none(inner) for inner in value]
+    return value

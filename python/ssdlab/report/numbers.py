@@ -1,0 +1,104 @@
+"""Table cells: a value printed with three digits for the eye, and in full for the CSV that is made from the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ssdlab.units import block_text, count_text, latency_text, significant, span_text, throughput_text
+
+NOTHING = "–"
+"""Printed where there is no value."""
+THIN_SPACE = "\u2009"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: what is shown, and the exact value behind it where the two differ."""
+
+    text: str
+    value: str | None = None
+    numeric: bool = True
+    run: int | None = None
+    """Shows the marker of this run before the text."""
+    span: int = 1
+    """Columns that it takes: a reason for missing numbers stands across all of them."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table under a chart, or on its own."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def words(text: str) -> Cell:
+    """A cell of text."""
+    return Cell(text, numeric=False)
+
+
+def of_run(text: str, run: int) -> Cell:
+    """A cell that names a run, with its marker."""
+    return Cell(text, numeric=False, run=run)
+
+
+def count(value: int | None) -> Cell:
+    """A whole number in full, thousands apart: ``1 048 576``."""
+    if value is None:
+        return Cell(NOTHING, "")
+    return Cell(f"{value:,}".replace(",", THIN_SPACE), str(value))
+
+
+def iops(value: float | None) -> Cell:
+    """I/Os a second: ``64.3k``."""
+    return Cell(NOTHING, "") if value is None else Cell(count_text(value), repr(value))
+
+
+def throughput(mb_s: float | None) -> Cell:
+    """Decimal megabytes a second, as a bare number: the column's head names the unit."""
+    return Cell(NOTHING, "") if mb_s is None else Cell(significant(mb_s), repr(mb_s))
+
+
+def latency(value_ns: float | None) -> Cell:
+    """A latency by its size: ``388 µs``."""
+    return Cell(NOTHING, "") if value_ns is None else Cell(latency_text(value_ns), repr(value_ns))
+
+
+def plain(value: float | None) -> Cell:
+    """A number to three digits."""
+    return Cell(NOTHING, "") if value is None else Cell(significant(value), repr(value))
+
+
+def share(value: float | None) -> Cell:
+    """A share as a percentage."""
+    return Cell(NOTHING, "") if value is None else Cell(f"{significant(value * 100)} %", repr(value))
+
+
+def seconds(value: float | None) -> Cell:
+    """A duration."""
+    return Cell(NOTHING, "") if value is None else Cell(span_text(value), repr(value))
+
+
+def block(value_bytes: int) -> Cell:
+    """A block size: ``4 KiB``."""
+    return Cell(block_text(value_bytes), str(value_bytes))
+
+
+def of_unit(value: float | None, unit: str) -> str:
+    """A headline figure in the words of its unit."""
+    if value is None:
+        return NOTHING
+    match unit:
+        case "IOPS":
+            return f"{count_text(value)} IOPS"
+        case "MB/s":
+            return throughput_text(value)
+        case "ns":
+            return latency_text(value)
+        case "s":
+            return span_text(value)
+        case "":
+            return count_text(value)
+        case _:
+            return f"{significant(value)} {unit}"

@@ -1,0 +1,162 @@
+"""Assembles the page: sections into one self-contained HTML file that makes no request."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from ssdlab.errors import HostError, UsageError
+from ssdlab.report.charts import plain
+from ssdlab.report.runs import Shown, shown
+from ssdlab.report.sections import measure, qd1, sweep
+from ssdlab.report.sections.header import header
+from ssdlab.report.sections.provenance import panels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from ssdlab.report.source import Run
+    from ssdlab.report.view import Section
+
+_SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
+    "qd1": qd1.section,
+    "peak": sweep.section,
+    "measure": measure.measured,
+    "job": measure.job,
+}
+"""The section of each kind of Result, in the order of the page."""
+
+
+def render(runs: Sequence[Run]) -> str:
+    """Return the page of these finished runs as HTML.
+
+    Raises
+    ------
+    UsageError
+        When there is no run, or the same run twice.
+    HostError
+        When the front end was not built.
+    """
+    _check(runs)
+    placed = shown(runs)
+    sections = _sections(placed)
+    head = header(placed)
+    figures = [figure for section in sections for figure in section.figures]
+    footer = "; ".join(
+        f"{one.label}: run {one.run.manifest.run_id}, {one.run.manifest.created[:10]}" for one in placed
+    )
+    data = {
+        "title": head.title,
+        "footer": f"ssdlab. {footer}",
+        "runs": [plain(one.style) for one in placed],
+        "charts": {figure.id: plain(figure.chart) for figure in figures},
+    }
+    script = _static("report.js")
+    return _template().render(
+        head=head,
+        sections=sections,
+        panels=panels(placed),
+        runs=placed,
+        footer=data["footer"],
+        policy=_policy(script),
+        style=Markup(_static("report.css").replace("</", "<\\/")),
+        script=Markup(script),
+        data=_script_json(data),
+        whole=[_script_json(_whole(one)) for one in placed],
+    )
+
+
+def _check(runs: Sequence[Run]) -> None:
+    if not runs:
+        raise UsageError("there is no run to report", "name one or more runs")
+    ids = [run.manifest.run_id for run in runs]
+    if twice := next((run_id for run_id in ids if ids.count(run_id) > 1), None):
+        raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
+
+
+def _sections(placed: Sequence[Shown]) -> list[Section]:
+    """One section for each method, in the order of the page."""
+    found = []
+    for kind, make in _SECTIONS.items():
+        methods: dict[str, list[Shown]] = {}
+        for one in placed:
+            if one.run.result.kind == kind:
+                methods.setdefault(one.run.manifest.method.name, []).append(one)
+        found += [make(group) for group in methods.values()]
+    return found
+
+
+def _static(name: str) -> str:
+    """A file of the front end. `</script` inside it could end the script element early, so it is escaped."""
+    file = resources.files("ssdlab.report").joinpath("static", name)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise HostError(
+            f"the front end of the report is not built: {name} is missing", "build it: make build", file=name
+        ) from error
+    return text.replace("</script", "<\\/script")
+
+
+def _policy(script: str) -> str:
+    """Nothing may be fetched, and only our own script may run: text that slips into the page as a script would not."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    parts = (
+        "default-src 'none'",
+        f"script-src 'sha256-{digest}'",
+        "style-src 'unsafe-inline'",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(parts)
+
+
+def _script_json(data: Any) -> Markup:  # noqa: ANN401 - whatever JSON holds
+    """JSON inside a script element: `<` is written as an escape, so that no text can end the element."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _whole(one: Shown) -> dict[str, Any]:
+    """The whole run as it is offered for download: the manifest with its Result."""
+    return one.run.manifest.model_dump(mode="json", by_alias=True)
+
+
+def _template() -> Any:  # noqa: ANN401 - jinja2 types it so
+    environment = Environment(
+        loader=PackageLoader("ssdlab.report", "templates"),
+        autoescape=select_autoescape(default=True, default_for_string=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.j2")
+
+
+def write(runs: Sequence[Run], path: Path) -> int:
+    """Write the page to `path`, under another name first so that no half page is ever seen, and return its size in bytes.
+
+    Raises
+    ------
+    HostError
+        When the file cannot be written.
+    """
+    html = render(runs).encode("utf-8")
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_bytes(html)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise HostError(
+            f"cannot write {path}: {error.strerror}", "name another file", path=str(path), errno=error.errno
+        ) from error
+    return len(html)

@@ -1,0 +1,100 @@
+"""The runs of one page: their order, their labels, and the look that each keeps in every chart."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.report.charts import RunStyle, Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.source import Run
+    from ssdlab.results.schema import DriveInfo
+
+COLOURS = 8
+_SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
+_ENGINES = {"sync": "threads", "uring": "io_uring"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run with its place and its look on this page."""
+
+    index: int
+    run: Run
+    style: RunStyle
+
+    @property
+    def label(self) -> str:
+        """What the reader knows it by on this page; differs from that of every other run."""
+        return self.style.label
+
+
+def engine_words(engine: str) -> str:
+    """How I/O was issued, as a label beside a drive: `threads` or `io_uring`."""
+    return _ENGINES.get(engine, engine)
+
+
+def drive_name(drive: DriveInfo) -> str:
+    """What a reader calls the drive; a file on a file system is called so."""
+    return f"file {drive.name}" if drive.kind == "file" else drive.name
+
+
+def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
+    """Give every run its look, in the order they were asked for.
+
+    The first run of a drive in a method is filled; a further one (another engine, another day) is hollow and dotted.
+    """
+    colours = _colours([run.manifest.drive for run in runs])
+    labels = _labels(runs)
+    seen: Counter[tuple[str, str]] = Counter()
+    result = []
+    for index, run in enumerate(runs):
+        drive = run.manifest.drive
+        key = (drive.id, run.manifest.method.name)
+        variant = seen[key]
+        seen[key] += 1
+        colour = colours[drive.id]
+        style = RunStyle(
+            labels[index], colour, _SHAPES[(colour + variant // 2) % len(_SHAPES)], variant % 2 == 1
+        )
+        result.append(Shown(index, run, style))
+    return tuple(result)
+
+
+def _colours(drives: Sequence[DriveInfo]) -> dict[str, int]:
+    """Derive the colour from the drive's id, so that it is the same on every page; a taken colour goes to the next."""
+    taken: dict[str, int] = {}
+    for drive_id in sorted({drive.id for drive in drives}):
+        colour = zlib.crc32(drive_id.encode()) % COLOURS
+        while colour in taken.values() and len(taken) < COLOURS:
+            colour = (colour + 1) % COLOURS
+        taken[drive_id] = colour
+    return taken
+
+
+def _labels(runs: Sequence[Run]) -> list[str]:
+    """Name drives; add to it whatever tells two runs of one method apart: id of the drive, engine, date, run id."""
+    parts = [[drive_name(run.manifest.drive)] for run in runs]
+    if len({run.manifest.engine for run in runs}) > 1:
+        for part, run in zip(parts, runs, strict=True):
+            part.append(engine_words(run.manifest.engine))
+    further = (
+        lambda run: str(run.manifest.drive.id),
+        lambda run: str(run.manifest.created)[:10],
+        lambda run: str(run.manifest.created)[11:16],
+        lambda run: str(run.manifest.run_id),
+    )
+    for more in further:
+        keys = [(run.manifest.method.name, *part) for part, run in zip(parts, runs, strict=True)]
+        counts = Counter(keys)
+        clashing = [at for at, key in enumerate(keys) if counts[key] > 1]
+        extra = {at: more(runs[at]) for at in clashing}
+        if len(set(extra.values())) > 1:
+            for at, text in extra.items():
+                parts[at].append(text)
+    return [" · ".join(part) for part in parts]

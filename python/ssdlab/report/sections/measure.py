@@ -1,0 +1,150 @@
+"""Single workloads: `ssdlab measure --save`, and the steps of a user's own job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.report import numbers
+from ssdlab.report.numbers import Cell, Table
+from ssdlab.report.sections import over_time, percentiles, point_tables
+from ssdlab.report.tree import flat
+from ssdlab.report.view import Section
+from ssdlab.results.schema import JobResult, MeasureResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ssdlab.report.runs import Shown
+
+DIRECTIONS = ("read", "write", "trim")
+_COUNTS = ("requested", "ios", "failed", "dropped", "late")
+_INSIDE = {"service_ns", "response_ns", "errors", *_COUNTS, "bytes"}
+
+
+def measured(runs: Sequence[Shown]) -> Section:
+    """All runs of `measure`, side by side."""
+    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, MeasureResult)]
+    tables = tuple(
+        table for shown, result in kept for table in _tables(shown, result.measurement, many=len(kept) > 1)
+    )
+    tails = [tail for shown, result in kept for tail in _tails(shown, result.measurement)]
+    watched = [over_time.Watched(shown, step, "the run") for shown, _ in kept for step in _steps(shown)]
+    figures = (
+        percentiles.marks("measure", "Latency", tails, tables) if tails else None,
+        percentiles.nines("measure", tails, tables),
+        over_time.figure("measure", watched, "the run"),
+    )
+    return Section(
+        id="measure",
+        title="One workload",
+        lead=" ".join(_finding(shown, result.measurement) for shown, result in kept),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=tuple(figure for figure in figures if figure is not None),
+        tables=tables,
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def job(runs: Sequence[Shown]) -> Section:
+    """All steps of jobs that did I/O, with their rows."""
+    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, JobResult)]
+    rows = [(shown, point) for shown, result in kept for point in result.points]
+    tables = point_tables.tables_of(rows)
+    tails = [
+        percentiles.Tail(
+            shown,
+            point.label,
+            "",
+            point.direction,
+            point.ordinal,
+            point.service_ns or {},
+            point.response_ns or {},
+        )
+        for shown, point in rows
+        if point.missing is None
+    ]
+    watched = [
+        over_time.Watched(shown, point.ordinal, point.label)
+        for shown, point in rows
+        if point.ordinal is not None
+    ]
+    figures = (
+        percentiles.marks("job", "Latency of each step", tails, tables) if tails else None,
+        percentiles.nines("job", tails, tables),
+        over_time.figure("job", list(dict.fromkeys(watched)), ""),
+    )
+    return Section(
+        id="job",
+        title="A sequence of steps",
+        lead=f"{len(rows)} measured steps.",
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=tuple(figure for figure in figures if figure is not None),
+        tables=(*tables, point_tables.host(rows)),
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def _steps(shown: Shown) -> list[int]:
+    return [step.ordinal for step in shown.run.steps if step.result.measurement is not None]
+
+
+def _finding(shown: Shown, summary: Mapping[str, Any]) -> str:
+    text = f"{shown.label}: {numbers.of_unit(summary['iops'], 'IOPS')}, {numbers.of_unit(summary['mb_s'], 'MB/s')}"
+    asked = summary.get("requested_iops")
+    return text + (f" of {numbers.of_unit(asked, 'IOPS')} requested." if asked is not None else ".")
+
+
+def _sides(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The directions that did something."""
+    found = [(name, summary.get(name)) for name in DIRECTIONS]
+    return [(name, side) for name, side in found if side is not None and side["requested"]]
+
+
+def _tails(shown: Shown, summary: Mapping[str, Any]) -> list[percentiles.Tail]:
+    steps = _steps(shown)
+    ordinal = steps[0] if len(steps) == 1 else None
+    return [
+        percentiles.Tail(shown, name, "", name, ordinal, side["service_ns"], side["response_ns"])
+        for name, side in _sides(summary)
+    ]
+
+
+def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Table, ...]:
+    of = f", {shown.label}" if many else ""
+    sides = _sides(summary)
+    counts = tuple(
+        (
+            numbers.words(name),
+            *(numbers.count(side[key]) for key in _COUNTS),
+            numbers.count(side["bytes"]),
+            numbers.words(
+                ", ".join(f"{errno}: {n}" for errno, n in side["errors"].items()) or numbers.NOTHING
+            ),
+        )
+        for name, side in sides
+    )
+    latencies = tuple(
+        (
+            numbers.words(f"{name} {clock}"),
+            *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in point_tables.LATENCIES),
+        )
+        for name, side in sides
+        for clock in ("service", "response")
+    )
+    rest = {key: value for key, value in summary.items() if key not in (*DIRECTIONS, "drive", "warnings")}
+    whole = tuple((numbers.words(name), _plain(value)) for name, value in flat(rest))
+    return (
+        Table(
+            f"I/Os{of}",
+            ("Direction", "Requested", "Done", "Failed", "Dropped", "Late", "Bytes", "Errors"),
+            counts,
+        ),
+        Table(f"Latency{of}", ("Direction", *point_tables.LATENCIES), latencies),
+        Table(f"The whole measurement{of}", ("Key", "Value"), whole),
+    )
+
+
+def _plain(value: Any) -> Cell:  # noqa: ANN401 - whatever JSON holds
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return numbers.words(numbers.NOTHING if value in (None, {}, []) else str(value))
+    return numbers.count(value) if isinstance(value, int) else Cell(repr(value), repr(value))

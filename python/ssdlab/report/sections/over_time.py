@@ -1,0 +1,163 @@
+"""Interval rows over time, for a point chosen by buttons. An interval without any I/O is a row, and is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssdlab.report import numbers
+from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Track
+from ssdlab.report.numbers import Table
+from ssdlab.report.packing import pack
+from ssdlab.report.view import Buttons, Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from ssdlab.report.runs import Shown
+
+MEASURES = (
+    Measure("iops", "IOPS", Axis("IOPS in the interval", "iops")),
+    Measure("p99_ns", "p99", Axis("p99 response time in the interval, log", "ns", "log")),
+    Measure("max_ns", "longest", Axis("longest response time in the interval, log", "ns", "log")),
+)
+_FINEST = {"end_s": 0.001, "iops": 0.001, "p99_ns": 1.0, "max_ns": 1.0}
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A step of a run to be shown over time, under the name of its button."""
+
+    shown: Shown
+    ordinal: int
+    button: str
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The full rows of one step, stream and direction."""
+
+    watched: Watched
+    name: str
+    dashed: bool
+    columns: dict[str, npt.NDArray[Any]]
+
+
+def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | None:
+    """The time series of a section; None when no step has rows."""
+    found = [rows for one in watched for rows in _rows(one)]
+    if not found:
+        return None
+    buttons = list(dict.fromkeys(rows.watched.button for rows in found))
+    choices = tuple(
+        Choice(button, tuple(_track(rows) for rows in found if rows.watched.button == button))
+        for button in buttons
+    )
+    zeros = sum(int((rows.columns["iops"] == 0).sum()) for rows in found)
+    stalls = (
+        f"{zeros} intervals completed no I/O; they are marked." if zeros else "Every interval completed I/O."
+    )
+    pressed = buttons.index(first) if first in buttons else 0
+    return Figure(
+        id=f"{section}-over-time",
+        title="Over time",
+        lead=f"One dot for each interval of a point. Drag to zoom. {stalls}",
+        described=f"Time series of {len(buttons)} points, one row for each interval. {stalls}",
+        chart=SeriesChart(MEASURES, choices),
+        tables=(_table(found),),
+        measured=(
+            "All workers share one clock: a row closes when every worker has passed its end.",
+            "The last, partial row holds I/Os that completed after the stop; it is part of the totals and not drawn.",
+        ),
+        buttons=(
+            Buttons("view", "Point", tuple(buttons), pressed),
+            Buttons("measure", "Figure", tuple(measure.label for measure in MEASURES)),
+        ),
+        zoom=True,
+        wide=True,
+    )
+
+
+def _rows(watched: Watched) -> list[_Rows]:
+    lines = watched.shown.run.rows(watched.ordinal)
+    kinds = list(dict.fromkeys(zip(lines["stream"].tolist(), lines["direction"].tolist(), strict=True)))
+    streams = {stream for stream, _ in kinds}
+    result = []
+    for stream, direction in kinds:
+        kept = (lines["stream"] == stream) & (lines["direction"] == direction)
+        columns = _full({name: column[kept] for name, column in lines.items()})
+        if columns is None:
+            continue
+        name = " ".join(
+            ([str(stream)] if len(streams) > 1 else []) + ([str(direction)] if len(kinds) > 1 else [])
+        )
+        result.append(_Rows(watched, name, direction != "read", columns))
+    return result
+
+
+def _full(lines: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | None:
+    """Rows of whole intervals on one time axis; attempts of a continued step follow one another."""
+    lengths = (lines["end_ns"] - lines["start_ns"]).astype(np.float64)
+    if lengths.size == 0:
+        return None
+    whole = lengths >= 0.999 * np.median(lengths)
+    lengths = lengths[whole]
+    ends_ns = np.cumsum(lengths)
+    ios = lines["ios"][whole]
+    return {
+        "end_s": ends_ns / 1e9,
+        "iops": ios * 1e9 / lengths,
+        "p99_ns": np.nan_to_num(lines["response_p99_ns"][whole].astype(np.float64)),
+        "max_ns": np.nan_to_num(lines["response_max_ns"][whole].astype(np.float64)),
+    }
+
+
+def _track(rows: _Rows) -> Track:
+    columns = tuple(PackedColumn(key, *pack(rows.columns[key], finest)) for key, finest in _FINEST.items())
+    return Track(rows.watched.shown.index, rows.name, rows.dashed, columns)
+
+
+def _table(found: Sequence[_Rows]) -> Table:
+    many = len({rows.watched.shown.index for rows in found}) > 1
+    head = (
+        "Point",
+        "Intervals",
+        "Slowest",
+        "1 % slowest",
+        "Median",
+        "Mean",
+        "Fastest",
+        "Variation",
+        "Without I/O",
+        "Longest latency",
+    )
+    body = []
+    for rows in found:
+        iops = rows.columns["iops"]
+        label = " ".join((rows.watched.button, rows.name)).strip()
+        named = (numbers.words(label),)
+        mean = float(iops.mean())
+        cells = (
+            numbers.count(int(iops.size)),
+            numbers.iops(float(iops.min())),
+            numbers.iops(float(np.quantile(iops, 0.01))),
+            numbers.iops(float(np.median(iops))),
+            numbers.iops(mean),
+            numbers.iops(float(iops.max())),
+            numbers.share(float(iops.std()) / mean if mean else None),
+            numbers.count(int((iops == 0).sum())),
+            numbers.latency(float(rows.columns["max_ns"].max())),
+        )
+        body.append(
+            ((numbers.of_run(rows.watched.shown.label, rows.watched.shown.index), *named) if many else named)
+            + cells
+        )
+    return Table(
+        "IOPS of the whole intervals; every interval is in the CSV",
+        (("Run", *head) if many else head),
+        tuple(body),
+    )

@@ -1,0 +1,139 @@
+"""Latency of chosen points: quality-of-service marks and the curve over the nines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, XyChart, XyView
+from ssdlab.report.sections.point_tables import LATENCIES
+from ssdlab.report.view import Buttons, Figure
+from ssdlab.units import count_text, latency_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.numbers import Table
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.schema import Latencies
+
+TRIO = ("mean", "p99", "p99.99")
+BEYOND = 10
+"""A percentile is drawn only where at least so many samples lie beyond it, as in the measurement's summary."""
+
+_NINES = tuple(
+    (float(text) / 100, f"{text} %") for text in ("0", "90", "99", "99.9", "99.99", "99.999", "99.9999")
+)
+_NAMED = {name: float(name[1:]) / 100 for name in LATENCIES if name.startswith("p")}
+_RULE = f"Percentiles with fewer than {BEYOND} samples beyond them are left out."
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The latencies of one point, under a name: what a row of marks or a line of the curve shows."""
+
+    shown: Shown
+    name: str
+    note: str
+    """Beside the name, such as the depth."""
+    direction: str
+    ordinal: int | None
+    service_ns: Latencies
+    response_ns: Latencies
+
+    @property
+    def paced(self) -> bool:
+        """Whether I/Os waited for their turn, so that response is not service."""
+        return self.service_ns != self.response_ns
+
+
+def marks(section: str, title: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure:
+    """Mean, p99 and p99.99 of each tail on one log axis."""
+    rows = tuple(
+        MarksRow(
+            tail.shown.index,
+            tail.name,
+            tail.note,
+            tuple(Mark(name, value) for name in TRIO if (value := tail.response_ns.get(name)) is not None),
+        )
+        for tail in tails
+    )
+    found = "; ".join(
+        f"{row.name} {row.note}: "
+        + ", ".join(f"{mark.name} {latency_text(mark.value)}" for mark in row.marks)
+        for row in rows
+    )
+    return Figure(
+        id=f"{section}-qos",
+        title=title,
+        lead="Mean, p99 and p99.99 response time; further left is better.",
+        described=f"Latency marks. {found}",
+        chart=MarksChart(Axis("response time, log", "ns", "log"), rows),
+        tables=tables,
+        measured=("Response time runs from the intended start of an I/O to its completion.", _RULE),
+    )
+
+
+def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure | None:
+    """Latency over the nines of each tail; None when no histogram is left of any of them."""
+    views: dict[str, list[Line]] = {}
+    samples = []
+    for tail in tails:
+        lines, count = _lines(tail)
+        if lines:
+            views.setdefault(tail.name, []).extend(lines)
+            samples.append(f"{tail.shown.label}, {tail.name}: n = {count_text(count)}")
+    if not views:
+        return None
+    nines_axis = Axis("share of I/Os that were at least as fast", "text", "nines", _NINES)
+    latency_axis = Axis("latency, log", "ns", "log")
+    return Figure(
+        id=f"{section}-nines",
+        title="Latency over the nines",
+        lead="Lower is better. " + "; ".join(samples) + ".",
+        described=f"Percentile curves of {len(samples)} points. {_RULE}",
+        chart=XyChart(
+            tuple(XyView(name, nines_axis, latency_axis, tuple(lines)) for name, lines in views.items())
+        ),
+        tables=tables,
+        measured=(
+            "From histograms with 64 buckets an octave: a latency is exact to 0.8 %.",
+            "Where I/Os were paced, service and response are drawn apart; else they are one.",
+            _RULE,
+        ),
+        buttons=(Buttons("view", "Workload", tuple(views)),) if len(views) > 1 else (),
+    )
+
+
+def _lines(tail: Tail) -> tuple[list[Line], int]:
+    buckets = tail.shown.run.buckets(tail.ordinal)
+    ours = buckets["direction"] == tail.direction
+    lines = []
+    total = 0
+    clocks = ("service", "response") if tail.paced else ("response",)
+    for clock in clocks:
+        kept = ours & (buckets["clock"] == clock)
+        dots, total = _curve(buckets["low_ns"][kept], buckets["high_ns"][kept], buckets["count"][kept])
+        if dots:
+            lines.append(Line(tail.shown.index, clock if tail.paced else "", tail.direction != "read", dots))
+    return lines, total
+
+
+def _curve(low_ns: np.ndarray, high_ns: np.ndarray, counts: np.ndarray) -> tuple[tuple[Dot, ...], int]:
+    """Cumulate buckets (merged over streams) to dots; the named percentiles carry markers."""
+    order = np.argsort(low_ns, kind="stable")
+    middle = (low_ns[order] + high_ns[order]) / 2
+    reached = np.cumsum(counts[order])
+    total = int(reached[-1]) if reached.size else 0
+    drawn = total - reached >= BEYOND
+    dots = [
+        Dot(float(at / total), float(ns), quiet=True)
+        for at, ns in zip(reached[drawn], middle[drawn], strict=True)
+    ]
+    for share in _NAMED.values():
+        if total * (1 - share) >= BEYOND:
+            bucket = int(np.searchsorted(reached, np.ceil(share * total)))
+            dots.append(Dot(share, float(middle[bucket])))
+    return tuple(sorted(dots, key=lambda dot: (dot.x, dot.y))), total

@@ -1,0 +1,137 @@
+"""The end of the page: everything about how the numbers were made, for a reader who wants to check or repeat them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ssdlab.errors import LabError
+from ssdlab.report import fio
+from ssdlab.report.numbers import Cell, Table, count, seconds, words
+from ssdlab.report.tree import flat, text
+from ssdlab.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Manifest
+
+
+@dataclass(frozen=True)
+class StepText:
+    """One step: its workload as JSON, and the same as a fio command line where it did I/O."""
+
+    title: str
+    workload: str
+    fio: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """How one run was measured."""
+
+    run: int
+    label: str
+    method: str
+    prose: str
+    tables: tuple[Table, ...]
+    steps: tuple[StepText, ...]
+    voided: tuple[str, ...]
+
+
+def panels(runs: Sequence[Shown]) -> tuple[Panel, ...]:
+    """One panel for each run."""
+    return tuple(_panel(shown) for shown in runs)
+
+
+def _panel(shown: Shown) -> Panel:
+    manifest = shown.run.manifest
+    tables = (
+        _parameters(manifest),
+        _facts("Drive", manifest.drive.model_dump(mode="json")),
+        _facts("Host and environment", manifest.environment),
+        _facts("Tool", {**manifest.tool, "engine": manifest.engine, "seed": manifest.seed}),
+        _requirements(manifest),
+        _steps(shown.run.steps),
+        _files(manifest),
+    )
+    return Panel(
+        run=shown.index,
+        label=shown.label,
+        method=f"{manifest.method.title} ({manifest.method.name}, version {manifest.method.version})",
+        prose=manifest.method.prose,
+        tables=tuple(table for table in tables if table.rows),
+        steps=tuple(_step(step, manifest) for step in shown.run.steps),
+        voided=shown.run.voided,
+    )
+
+
+def _parameters(manifest: Manifest) -> Table:
+    told = {parameter.name: parameter for parameter in manifest.method.parameters}
+    rows = []
+    for name, value in manifest.params.items():
+        info = told.get(name)
+        rows.append(
+            (
+                words(name),
+                words(f"{text(value)} {info.unit if info else ''}".strip()),
+                words(text(info.default) if info else "–"),
+                words(info.reason if info else ""),
+            )
+        )
+    return Table("Parameters", ("Name", "Value", "Default", "Why"), tuple(rows))
+
+
+def _facts(caption: str, tree: dict[str, object]) -> Table:
+    rows = tuple((words(name), words(text(value))) for name, value in flat(tree))
+    return Table(caption, ("What", "Found"), rows)
+
+
+def _requirements(manifest: Manifest) -> Table:
+    rows = [(words("drive state"), words(need)) for need in manifest.method.needs]
+    rows += [(words(name), words(value)) for name, value in manifest.method.conditions.items()]
+    return Table("What the method requires", ("What", "Required"), tuple(rows))
+
+
+def _steps(steps: Sequence[Step]) -> Table:
+    rows = tuple(
+        (
+            count(step.ordinal),
+            words(step.verb),
+            words(step.label),
+            count(step.attempt),
+            seconds(step.result.seconds),
+            _facts_of(step),
+        )
+        for step in steps
+    )
+    return Table("Steps that count", ("Step", "Verb", "Label", "Attempt", "Took", "Found"), rows)
+
+
+def _facts_of(step: Step) -> Cell:
+    found = [f"{name}: {text(value)}" for name, value in flat(step.result.facts)]
+    return words("; ".join([*found, *(warned.what for warned in step.result.warnings)]))
+
+
+def _files(manifest: Manifest) -> Table:
+    rows = tuple((words(table.name), count(table.rows), words(table.sha256)) for table in manifest.tables)
+    return Table("Raw data beside this page", ("File", "Rows", "SHA-256"), rows)
+
+
+def _step(step: Step, manifest: Manifest) -> StepText:
+    title = f"Step {step.ordinal}: {step.label}"
+    stored = step.args.get("workload")
+    if stored is None:
+        return StepText(title, json.dumps(step.args, indent=1, ensure_ascii=False), "")
+    drive = manifest.drive
+    try:
+        workload = Workload.model_validate(stored)
+        line = fio.command(workload, drive.text, drive.capacity_bytes, drive.logical_block_bytes)
+    except (ValidationError, LabError) as error:
+        line = f"# no equivalent: {error}"
+    return StepText(title, json.dumps(stored, indent=1, ensure_ascii=False), line)

@@ -1,0 +1,127 @@
+"""Reading what a page is made of: finished run folders, their Results, rows and histograms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import ValidationError
+
+from ssdlab.errors import Refused
+from ssdlab.results import tables
+from ssdlab.results.run_folder import RunFolder, Step
+from ssdlab.results.schema import JobResult, Manifest, MeasureResult, Note, PeakResult, Qd1Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AnyResult = PeakResult | Qd1Result | MeasureResult | JobResult
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run, read in full; `series` and `hist` hold only the attempts that count."""
+
+    manifest: Manifest
+    result: AnyResult
+    steps: tuple[Step, ...]
+    series: tables.Columns
+    hist: tables.Columns
+    notes: tuple[Note, ...]
+    voided: tuple[str, ...]
+    """Attempts that do not count, each a sentence."""
+
+    def step(self, ordinal: int | None) -> Step | None:
+        """The step of that ordinal, if it is one that counts."""
+        return next((step for step in self.steps if step.ordinal == ordinal), None)
+
+    def rows(self, ordinal: int | None) -> tables.Columns:
+        """Interval rows of one step, in order."""
+        return _lines(self.series, ordinal)
+
+    def buckets(self, ordinal: int | None) -> tables.Columns:
+        """Histogram buckets of one step as a whole."""
+        return _lines(self.hist, ordinal)
+
+
+def read_run(folder: Path) -> Run:
+    """Read a finished run.
+
+    Raises
+    ------
+    Refused
+        When it is no run folder, is damaged or of a newer ssdlab, has no result yet, or its tables are missing.
+    """
+    found = RunFolder(folder)
+    result = _result(found)
+    steps = found.steps()
+    attempts = {step.ordinal: step.result.segments or (step.attempt,) for step in steps}
+    series = _table(found, tables.SERIES, "true", "ordinal, attempt, row, stream, direction")
+    hist = _table(
+        found, tables.HIST, f"row = {tables.TOTAL_ROW}", "ordinal, stream, direction, clock, low_ns"
+    )
+    return Run(
+        manifest=found.manifest,
+        result=result,
+        steps=tuple(steps),
+        series=_counting(series, attempts),
+        hist=_counting(hist, attempts),
+        notes=tuple(found.notes()),
+        voided=tuple(f"step {v.ordinal} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()),
+    )
+
+
+def _result(found: RunFolder) -> AnyResult:
+    manifest = found.manifest
+    if manifest.status != "finished" or manifest.result is None:
+        advice = {
+            "running": f"wait for its end: ssdlab watch {manifest.run_id}",
+            "interrupted": f"go on with it: ssdlab resume {manifest.run_id}",
+            "failed": f"see why: ssdlab show {manifest.run_id}",
+        }.get(manifest.status, f"analyse it again: ssdlab show {manifest.run_id}")
+        raise Refused(
+            f"run {manifest.run_id} has no result to report: it is {manifest.status}",
+            advice,
+            run=manifest.run_id,
+            status=manifest.status,
+        )
+    try:
+        result = found.result
+    except ValidationError as error:
+        kind = manifest.result.get("kind")
+        raise Refused(
+            f"run {manifest.run_id} holds a result that this ssdlab cannot read: {kind!r}",
+            "use the ssdlab that wrote it, or a newer one",
+            run=manifest.run_id,
+            kind=str(kind),
+        ) from error
+    assert result is not None
+    return result
+
+
+def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Columns:
+    path = found.path / name
+    if not path.exists():
+        raise Refused(
+            f"run {found.manifest.run_id} has no {name}",
+            "the folder is damaged; restore it from a copy, or run the method again",
+            run=found.manifest.run_id,
+            path=str(path),
+        )
+    columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
+    return tables.read(path, columns, where, order)
+
+
+def _counting(lines: tables.Columns, attempts: dict[int, tuple[int, ...]]) -> tables.Columns:
+    """Keep the lines of attempts that count."""
+    pairs = zip(lines["ordinal"].tolist(), lines["attempt"].tolist(), strict=True)
+    kept = np.fromiter((attempt in attempts.get(ordinal, ()) for ordinal, attempt in pairs), dtype=bool)
+    return {name: column[kept] for name, column in lines.items()}
+
+
+def _lines(lines: tables.Columns, ordinal: int | None) -> tables.Columns:
+    if ordinal is None:
+        return {name: column[:0] for name, column in lines.items()}
+    kept = lines["ordinal"] == ordinal
+    return {name: column[kept] for name, column in lines.items()}

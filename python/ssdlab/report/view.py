@@ -1,0 +1,55 @@
+"""What a section of the page is made of: figures with their buttons, tables and explanations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssdlab.report.charts import Chart
+    from ssdlab.report.numbers import Table
+
+
+@dataclass(frozen=True)
+class Buttons:
+    """A group of buttons of which one is pressed; `group` is `view` or `measure`."""
+
+    group: str
+    label: str
+    choices: tuple[str, ...]
+    pressed: int = 0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart, its explanation and the same numbers as tables.
+
+    `described` is read out by screen readers: one sentence with the finding. `measured` are the short lines under
+    "How it was measured". `still` is a static SVG for readers without scripts; a `wide` figure takes both columns.
+    """
+
+    id: str
+    title: str
+    lead: str
+    described: str
+    chart: Chart
+    tables: tuple[Table, ...]
+    measured: tuple[str, ...]
+    buttons: tuple[Buttons, ...] = ()
+    zoom: bool = False
+    still: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page under one heading."""
+
+    id: str
+    title: str
+    lead: str
+    runs: tuple[int, ...]
+    """The runs shown, for the legend."""
+    figures: tuple[Figure, ...]
+    tables: tuple[Table, ...] = field(default=())
+    caveats: tuple[str, ...] = ()

@@ -1,0 +1,144 @@
+"""The library: a folder of run folders. Making, finding and listing runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.errors import Refused, UsageError
+from ssdlab.results.durable import library_errors, replace, sync_folder
+from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ssdlab.results.schema import Manifest, Status
+
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+"""Crockford's base 32: no letters that are mistaken for digits."""
+_ID_LETTERS = 6
+_STAMP = re.compile(r"^\d{8}-\d{4}-")
+
+
+def default_library(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the library that is used when none is named: `ssdlab/runs` in the XDG data folder."""
+    data = environment.get("XDG_DATA_HOME", "")
+    base = Path(data) if data.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "share"
+    return base / "ssdlab" / "runs"
+
+
+def new_run_id(method: str, moment: datetime | None = None) -> str:
+    """Return a fresh id such as `20261121-0912-qd1-k7f3qa`: time, method, and letters that alone name the run."""
+    stamp = (moment or datetime.now(UTC)).strftime("%Y%m%d-%H%M")
+    letters = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
+    return f"{stamp}-{method}-{letters}"
+
+
+def short_id(run_id: str) -> str:
+    """Return the letters at the end of an id, which alone name the run."""
+    return run_id.rpartition("-")[2]
+
+
+def make_run_folder(library: Path, run_id: str) -> Path:
+    """Make the folder of a new run, durably.
+
+    Raises
+    ------
+    HostError
+        When the library cannot be written.
+    """
+    folder = library / run_id
+    with library_errors(folder):
+        library.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        (folder / STEPS).mkdir()
+        sync_folder(folder)
+        sync_folder(library)
+    return folder
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put a manifest in place of the old one, durably."""
+    replace(folder / MANIFEST, manifest.model_dump_json(by_alias=True, indent=1) + "\n")
+
+
+def run_folders(library: Path) -> list[Path]:
+    """Return all run folders of a library, oldest first by their ids."""
+    if not library.is_dir():
+        return []
+    return sorted(path for path in library.iterdir() if (path / MANIFEST).is_file())
+
+
+def find_run(text: str, library: Path) -> Path:
+    """Return the folder that RUN means: a path, or the beginning of a run's id or of its last letters.
+
+    Raises
+    ------
+    UsageError
+        When nothing fits, or several runs do; then they are listed.
+    """
+    path = Path(text)
+    if ("/" in text or path.exists()) and (path / MANIFEST).is_file():
+        return path.resolve()
+    if "/" in text:
+        raise UsageError(f"{text} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id")
+    folders = run_folders(library)
+    exact = [f for f in folders if text in (f.name, short_id(f.name))]
+    fits = exact or [f for f in folders if f.name.startswith(text) or short_id(f.name).startswith(text)]
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        listed = ", ".join(f.name for f in fits[:12]) + (" ..." if len(fits) > 12 else "")
+        raise UsageError(
+            f"{text!r} means {len(fits)} runs", f"give more letters: {listed}", runs=[f.name for f in fits]
+        )
+    newest = ", ".join(f.name for f in folders[-3:])
+    advice = f"the newest there: {newest}" if newest else "there is no run in it yet; name another with --library"
+    raise UsageError(f"there is no run {text!r} in {library}", advice, given=text, library=str(library))
+
+
+def actual_status(folder: Path, manifest: Manifest) -> Status:
+    """Return the status of a run as it is: one marked running that no process holds was killed."""
+    from ssdlab.journal import is_running
+
+    if manifest.status == "running" and not is_running(folder):
+        return "interrupted"
+    return manifest.status
+
+
+def require_finished(folder: Path) -> RunFolder:
+    """Open a run that must be finished.
+
+    Raises
+    ------
+    Refused
+        When it is not.
+    """
+    run = RunFolder(folder)
+    if run.manifest.status != "finished":
+        status = actual_status(folder, run.manifest)
+        raise Refused(
+            f"run {run.manifest.run_id} is {status}",
+            "wait for it" if status == "running" else f"go on with it: ssdlab resume {short_id(folder.name)}",
+            run=run.manifest.run_id,
+            status=status,
+        )
+    return run
+
+
+__all__ = [
+    "actual_status",
+    "default_library",
+    "find_run",
+    "make_run_folder",
+    "new_run_id",
+    "read_manifest",
+    "require_finished",
+    "run_folders",
+    "short_id",
+    "write_manifest",
+]

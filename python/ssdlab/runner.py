@@ -1,0 +1,335 @@
+"""Does the steps of a run on a drive, journals them, and reads finished ones back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.errors import Interrupted, Refused
+from ssdlab.hostload import host_load, read_cpu_times
+from ssdlab.journal import now, step_hash
+from ssdlab.pattern import Sequential
+from ssdlab.results.durable import library_errors, sync_folder
+from ssdlab.results.run_folder import STEPS, Step
+from ssdlab.results.schema import BeginRecord, Departure, StepResult, Warned
+from ssdlab.results.step_log import LogProgress, log_name, read_progress, spread_of
+from ssdlab.lab import derived_seed
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.journal import Journal, StepHistory
+    from ssdlab.lab import Request
+    from ssdlab.results.schema import PartRecord
+    from ssdlab.tracking import Tracker
+    from ssdlab.workload import Workload
+
+_IDLE_LOOK_S = 0.05
+
+
+class Rewind(Exception):
+    """A preparation was voided: the procedure must run again from its first line. Never leaves `session`."""
+
+
+class Runner:
+    """The executor of a real run.
+
+    Parameters
+    ----------
+    drive
+        Held by the caller for as long as the run goes on.
+    journal
+        Open; the caller holds the folder's lock.
+    folder
+        The run folder.
+    tracker
+        Told how far the run is.
+    stopped
+        Asked about every 50 ms; True ends the run as interrupted.
+    progress_of
+        Reads how far a step log came; another one for drives that write none.
+    """
+
+    def __init__(
+        self,
+        drive: Drive,
+        journal: Journal,
+        folder: Path,
+        tracker: Tracker,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        progress_of: Callable[[Path], LogProgress | None] = read_progress,
+    ) -> None:
+        self._drive = drive
+        self._journal = journal
+        self._folder = folder
+        self._tracker = tracker
+        self._stopped = stopped
+        self._progress_of = progress_of
+        self._done_here: set[int] = set()
+        self._preparation: int | None = None
+        self.steps: list[Step] = []
+
+    def restart(self) -> None:
+        """Forget which steps were walked through: the procedure runs again from its first line."""
+        self.steps.clear()
+        self._preparation = None
+        self._tracker.restart()
+
+    def perform(self, request: Request) -> Step:
+        """Do a step, or read it back.
+
+        Raises
+        ------
+        Refused
+            The journal holds another step at this place: the method or its parameters are not those of the run.
+        Rewind
+            The last preparation does not hold any more and was voided.
+        Interrupted, DriveError, HostError
+            From the step itself.
+        """
+        history = self._journal.history(request.ordinal)
+        digest = step_hash(request.verb, request.args)
+        _check_same(request, digest, history)
+        if history.ended is not None:
+            step = _step(request, history.ended.attempt, history.ended.result)
+            self._tracker.finished(step, read_back=True)
+        else:
+            self._check_stop()
+            self._settle(request, history)
+            step = self._do(request, digest)
+            self._done_here.add(request.ordinal)
+            self._tracker.finished(step, read_back=False)
+        self.steps.append(step)
+        if request.verb == "precondition":
+            self._preparation = request.ordinal
+        return step
+
+    # --- what an interruption left ---
+
+    def _settle(self, request: Request, history: StepHistory) -> None:
+        """Apply the step's policy to an attempt that was cut short, and to a preparation that has gone stale."""
+        opened = history.open_attempt
+        if opened is not None:
+            done = self._kept(request, history, opened)
+            if done is not None:
+                self._journal.part(request.ordinal, opened.attempt, done)
+            else:
+                why = f"interrupted; its policy is {request.policy}"
+                for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
+                    self._journal.void(request.ordinal, attempt, why)
+        if request.policy != "re-precondition" or self._preparation is None:
+            return
+        if self._preparation not in self._done_here:
+            ended = self._journal.history(self._preparation).ended
+            assert ended is not None  # it was read back
+            why = "an interruption let the drive rest, so the state it had brought about is gone"
+            self._journal.void(self._preparation, ended.attempt, why)
+            raise Rewind
+
+    def _kept(self, request: Request, history: StepHistory, opened: BeginRecord) -> dict[str, JsonValue] | None:
+        """Return what an attempt cut short has done if that counts, else None."""
+        if request.policy != "continue" or request.workload is None:
+            return None
+        # What was written before a reboot may have been lost from a volatile cache.
+        attempts = {opened.attempt, *(part.attempt for part in history.standing_parts)}
+        if any(history.boots.get(attempt) != self._journal.boot for attempt in attempts):
+            return None
+        progress = self._progress_of(self._log_path(request.ordinal, opened.attempt))
+        if progress is None:
+            return None
+        return {"bytes": progress.bytes, "ios": progress.ios, "ns": progress.ns}
+
+    # --- doing a step ---
+
+    def _do(self, request: Request, digest: str) -> Step:
+        history = self._journal.history(request.ordinal)
+        attempt = history.next_attempt
+        begin = BeginRecord(
+            ordinal=request.ordinal,
+            attempt=attempt,
+            verb=request.verb,
+            label=request.label,
+            args=request.args,
+            hash=digest,
+            policy=request.policy,
+            at=now(),
+        )
+        self._journal.begin(begin)
+        self._tracker.began(request)
+        started = time.monotonic()
+        result = self._act(request, attempt, history.standing_parts)
+        result = result.model_copy(update={"seconds": time.monotonic() - started})
+        ended = self._journal.end(request.ordinal, attempt, result)
+        return _step(request, attempt, ended.result)
+
+    def _act(self, request: Request, attempt: int, parts: list[PartRecord]) -> StepResult:
+        if request.workload is not None:
+            return self._workload(request, request.workload, attempt, parts)
+        if request.verb == "idle":
+            self._idle(float(str(request.args["seconds"])))
+        elif request.verb == "trim":
+            self._drive.trim(int(str(request.args["start"])), int(str(request.args["length"])))
+        elif request.verb == "flush":
+            self._drive.flush()
+        elif request.verb == "conditions":
+            return _conditions(self._drive, request)
+        return StepResult(seconds=0.0)
+
+    def _idle(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._check_stop()
+            self._tracker.tick(None)
+            time.sleep(min(left, _IDLE_LOOK_S))
+
+    def _workload(
+        self, request: Request, workload: Workload, attempt: int, parts: list[PartRecord]
+    ) -> StepResult:
+        if request.args.get("unless_written") and not parts and self._all_written(workload):
+            return StepResult(seconds=0.0, facts={"already_written": True})
+        rest = remainder(workload, parts)
+        segments = tuple(part.attempt for part in parts)
+        if rest is None:
+            return StepResult(seconds=0.0, facts=_totals(parts, None), segments=segments)
+        before = read_cpu_times()
+        path = self._log_path(request.ordinal, attempt)
+        measured = self._drive.run(
+            rest,
+            log_path=path,
+            on_tick=self._on_tick,
+            until=request.until.holds if request.until is not None else None,
+        )
+        with library_errors(path):
+            sync_folder(path.parent)
+        summary = measured.summary()
+        threads = sum(stream.workers for stream in workload.streams)
+        return StepResult(
+            seconds=0.0,
+            measurement=summary,
+            spread_iops=spread_of(measured, workload),
+            host=host_load(threads, summary, before, read_cpu_times()),
+            facts=_totals(parts, summary) if parts else {},
+            warnings=_failures(request, summary),
+            segments=(*segments, attempt) if parts else (),
+        )
+
+    def _all_written(self, workload: Workload) -> bool:
+        spans = [s.span_bytes(self._drive.capacity_bytes, self._drive.logical_block_bytes) for s in workload.streams]
+        return all(self._drive.written(start, length) is True for start, length in spans)
+
+    def _on_tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
+        self._check_stop()
+        self._tracker.tick(snapshot)
+
+    def _check_stop(self) -> None:
+        if self._stopped():
+            raise Interrupted(
+                "stopped by a signal", f"go on with: ssdlab resume {self._folder.name}", run=self._folder.name
+            )
+
+    def _log_path(self, ordinal: int, attempt: int) -> Path:
+        return self._folder / STEPS / log_name(ordinal, attempt)
+
+
+def remainder(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
+    """Return what is left to do of a one-stream workload after its parts; None if nothing is.
+
+    The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a sequential one
+    goes on at its cursor.
+    """
+    listed = list(parts)
+    if not listed:
+        return workload
+    (stream,) = workload.streams
+    done = {key: sum(int(str(part.done[key])) for part in listed) for key in ("bytes", "ios", "ns")}
+    left = {
+        "bytes": None if stream.stop.bytes is None else stream.stop.bytes - done["bytes"],
+        "ios": None if stream.stop.ios is None else stream.stop.ios - done["ios"],
+        "time_ns": None if stream.stop.time_ns is None else stream.stop.time_ns - done["ns"],
+    }
+    if any(value is not None and value <= 0 for value in left.values()):
+        return None
+    changes: dict[str, Any] = {"stop": stream.stop.model_copy(update=left)}
+    if isinstance(stream.pattern, Sequential):
+        assert isinstance(stream.span.start, int) and isinstance(stream.span.length, int)  # laid by the lab
+        cursor = stream.span.start + done["bytes"] % stream.span.length
+        changes["pattern"] = Sequential(cursors=(cursor,))
+    return workload.model_copy(
+        update={
+            "seed": derived_seed(workload.seed, len(listed)),
+            "ramp_ns": 0,
+            "streams": (stream.model_copy(update=changes),),
+        }
+    )
+
+
+def _check_same(request: Request, digest: str, history: StepHistory) -> None:
+    if not history.begins:
+        return
+    begun = history.begins[-1]
+    if begun.hash != digest:
+        raise Refused(
+            f"step {request.ordinal} of this run was {begun.verb} ({begun.label}), and the method now asks for "
+            f"{request.verb} ({request.label}) with other arguments",
+            "resume with the ssdlab and the parameters that began it, or start a new run",
+            ordinal=request.ordinal,
+            begun=begun.hash,
+            asked=digest,
+        )
+
+
+def _step(request: Request, attempt: int, result: StepResult) -> Step:
+    return Step(request.ordinal, attempt, request.verb, request.label, dict(request.args), result)
+
+
+def _totals(parts: Iterable[PartRecord], summary: dict[str, Any] | None) -> dict[str, JsonValue]:
+    """Add up the segments of a continued step."""
+    totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
+    for part in parts:
+        for key in totals:
+            totals[key] += int(str(part.done[key]))
+    if summary is not None:
+        sides = [summary[side] for side in ("read", "write", "trim") if summary.get(side)]
+        totals["bytes"] += sum(side["bytes"] for side in sides)
+        totals["ios"] += sum(side["ios"] for side in sides)
+        totals["ns"] += int(summary["elapsed_s"] * 1e9)
+    return dict(totals)
+
+
+def _conditions(drive: Drive, request: Request) -> StepResult:
+    """Read the settings; each that is not as required is a departure."""
+    found = drive.conditions()
+    required = request.args["required"]
+    assert isinstance(required, dict)
+    if found is None:
+        return StepResult(seconds=0.0, facts={"found": None, "departures": []})
+    departures = [
+        Departure(
+            code=f"condition-{name}",
+            what=f"{name.replace('_', ' ')} is {actual}; the method asks for {wanted}",
+            why="ssdlab reads the setting and does not change it; set it yourself and run again",
+        ).model_dump()
+        for name, wanted in required.items()
+        if (actual := getattr(found, name, None)) is not None and actual != wanted
+    ]
+    facts = {name: getattr(found, name) for name in found.__dataclass_fields__}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
+    return StepResult(seconds=0.0, facts={"found": plain, "departures": list(departures)})
+
+
+def _failures(request: Request, summary: dict[str, Any]) -> tuple[Warned, ...]:
+    failed = sum((summary.get(side) or {}).get("failed", 0) for side in ("read", "write", "trim"))
+    if not failed:
+        return ()
+    return (
+        Warned(
+            code="failed-ios",
+            what=f"{failed} I/Os of step {request.label} failed",
+            advice="look at the errors in the journal and at the kernel's log: the drive may be failing",
+            ordinal=request.ordinal,
+        ),
+    )

@@ -1,0 +1,121 @@
+"""Works out how far a run is, from the plan and from what the runner tells, and passes it to the observers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.plan import NOTHING, Bounds, planned_step
+from ssdlab.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.lab import Request
+    from ssdlab.plan import Plan, PlannedStep
+    from ssdlab.progress import Observer
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
+
+_SETTLED_S = 2.0
+"""A speed seen for so long says when a step that stops by bytes will end ..."""
+_SPEED_VARIES = (0.7, 1.6)
+"""... give or take: a cache that fills up makes the rest slower than the beginning."""
+
+
+class Tracker:
+    """Knows the plan and the present step.
+
+    Parameters
+    ----------
+    plan
+        Of the whole run.
+    observers
+        Told in order; none may raise.
+    """
+
+    def __init__(self, plan: Plan, observers: Sequence[Observer] = ()) -> None:
+        self._plan = plan
+        self._observers = observers
+        self._begun = time.monotonic()
+        self._step_begun = self._begun
+        self._current: PlannedStep | None = None
+        self._last: Progress | None = None
+
+    def restart(self) -> None:
+        """Begin again at the first step."""
+        self._current = None
+
+    def began(self, request: Request) -> None:
+        """Take note that a step starts."""
+        self._current = planned_step(request)
+        self._step_begun = time.monotonic()
+        progress = self._progress(None)
+        for observer in self._observers:
+            observer.began(progress)
+
+    def tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, a test's, or None
+        """Take note of how far the present step is."""
+        progress = self._progress(snapshot)
+        for observer in self._observers:
+            observer.tick(progress)
+
+    def finished(self, step: Step, *, read_back: bool) -> None:
+        """Take note that a step is finished."""
+        if self._current is None or self._current.ordinal != step.ordinal:
+            self._current = next((p for p in self._plan.steps if p.ordinal == step.ordinal), None)
+            self._step_begun = time.monotonic()
+        progress = self._progress(None)
+        for observer in self._observers:
+            observer.finished(step, progress, read_back=read_back)
+
+    def ended(self, status: Status) -> None:
+        """Take note of the end of the run."""
+        for observer in self._observers:
+            observer.ended(status)
+
+    def _progress(self, snapshot: Any) -> Progress:  # noqa: ANN401
+        now = time.monotonic()
+        current = self._current
+        elapsed = now - self._step_begun
+        rest = _left(current, elapsed, snapshot) if current is not None else NOTHING
+        ordinal = current.ordinal if current is not None else -1
+        for step in self._plan.steps:
+            rest = rest + (step.seconds if step.ordinal > ordinal else NOTHING)
+        row = None if snapshot is None else snapshot.latest
+        cells = [] if row is None else [cell for cell in row.cells if cell.ios]
+        return Progress(
+            ordinal=ordinal,
+            steps=len(self._plan.steps),
+            verb="" if current is None else current.verb,
+            label="" if current is None else current.label,
+            phase="" if snapshot is None else snapshot.phase,
+            step_elapsed_s=elapsed,
+            step_least_s=0.0 if current is None else current.seconds.least,
+            step_most_s=0.0 if current is None else current.seconds.most,
+            run_elapsed_s=now - self._begun,
+            remaining_least_s=rest.least,
+            remaining_most_s=rest.most,
+            iops=None if row is None else row.iops,
+            mb_s=None if row is None else row.mb_s,
+            p50_ns=_worst(cells, "p50_ns"),
+            p99_ns=_worst(cells, "p99_ns"),
+            p999_ns=_worst(cells, "p999_ns"),
+            failed=0 if snapshot is None else snapshot.failed,
+        )
+
+
+def _left(step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401
+    """Bounds of what is left of a step, narrowed by the speed seen where it stops by bytes."""
+    left = Bounds(max(step.seconds.least - elapsed, 0.0), max(step.seconds.most - elapsed, 0.0))
+    if step.target_bytes is None or snapshot is None or elapsed < _SETTLED_S or not snapshot.bytes:
+        return left
+    seconds = (step.target_bytes - snapshot.bytes) / (snapshot.bytes / elapsed)
+    slow, fast = max(seconds, 0.0) * _SPEED_VARIES[1], max(seconds, 0.0) * _SPEED_VARIES[0]
+    return Bounds(max(left.least, min(fast, left.most)), min(left.most, slow))
+
+
+def _worst(cells: list[Any], name: str) -> int | None:
+    """Percentiles of several streams cannot be averaged; the slowest is shown."""
+    values = [value for cell in cells if (value := getattr(cell, name)) is not None]
+    return max(values) if values else None

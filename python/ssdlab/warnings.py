@@ -1,0 +1,323 @@
+"""Every warning the tool can utter about a measurement: when, why, what to do. Saved with the result.
+
+`judge` is pure: the summary of a measurement, what was asked, and the facts around it go in, warnings come
+out. A fact that is not known raises nothing, except where not knowing is itself the point
+(`write-cache-unknown`).
+
+The thresholds are named below with their reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from ssdlab.errors import nearest
+from ssdlab.units import block_text, count_text, latency_text, rate_text, significant
+from ssdlab.workload import Closed, Stream, Workload
+
+if TYPE_CHECKING:
+    from ssdlab.surroundings import Surroundings
+
+RATE_REACHED = 0.995
+"""Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""
+
+DEPTH_REACHED = 0.95
+"""Share of the I/Os in flight asked for that must be there on average; start and end cost the rest."""
+
+CPU_BUSY = 0.9
+"""Share of all CPUs' time beyond which threads queue for a CPU: at 90 % load an M/M/1 queue is nine deep."""
+
+QUEUE_DELAY_OF_P99 = 0.1
+"""Mean wait for a CPU, as a share of p99, from which the host is visible in the tail."""
+
+LATE_SHARE = 0.001
+"""Share of I/Os submitted over 1 ms late from which p99.9 is the host's as well."""
+
+P99_SAMPLES = 1000
+"""Samples that p99 needs: ten must lie beyond it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts."""
+
+    what: str
+    cause: str
+    advice: str
+
+
+CATALOGUE: dict[str, Entry] = {
+    "host-limited": Entry(
+        "the CPUs were {busy} busy with {threads} threads on {cores} cores: the host may be the limit",
+        "threads that wait for a CPU submit late and stamp completions late",
+        "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
+    ),
+    "run-queue-delay": Entry(
+        "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: the host is in the tail",
+        "the kernel's schedstat counts the time in which a thread could run and had no CPU",
+        "use fewer threads, pin them with --cpus, or stop other work on this host",
+    ),
+    "rate-not-reached": Entry(
+        "{achieved} of the {requested} I/Os a second asked for were done, {share}",
+        "the drive or the host could not follow the schedule; latencies count from the schedule all the same",
+        "lower --rate, or allow more I/Os in flight with --threads or --depth",
+    ),
+    "depth-not-reached": Entry(
+        "{reached} I/Os were in flight on average, not the {asked} asked for",
+        "I/Os returned before the next were submitted, so that the drive never saw the depth asked for",
+        "read the figures as those of the lower depth; use more threads, or larger blocks",
+    ),
+    "device-depth": Entry(
+        "the block device had {reached} I/Os in flight on average, not the {asked} asked for",
+        "a file system, a small queue or a throttle between ssdlab and the device held them back",
+        "read the figures as those of the lower depth; test the device itself, or raise its nr_requests",
+    ),
+    "late": Entry(
+        "{late} of {done} I/Os were submitted over 1 ms after they were due",
+        "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
+        "judge by response time; more --threads or --depth makes submission independent of completions",
+    ),
+    "dropped": Entry(
+        "{dropped} I/Os that were due were never issued",
+        "the backlog of the open loop was full: the drive or the host is slower than the rate",
+        "lower --rate, or raise --backlog; their response time counts as at least what they waited",
+    ),
+    "failed": Entry(
+        "{failed} I/Os failed ({errors})",
+        "the drive, its link or the kernel returned errors; failed I/Os are in no latency figure",
+        "look at the kernel log and at the drive's health before trusting any figure",
+    ),
+    "few-samples": Entry(
+        "only {samples} {direction} I/Os were done, so the higher percentiles are left out",
+        "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
+        "measure for longer with --seconds",
+    ),
+    "scheduler": Entry(
+        "the I/O scheduler of {device} is {scheduler}, not none",
+        "a scheduler holds, merges and reorders I/Os, and costs CPU time for each",
+        "echo none > /sys/block/{device}/queue/scheduler",
+    ),
+    "write-cache-unknown": Entry(
+        "whether {device} has its write cache on is not known",
+        "with the cache on, a write completes before it is safe; figures of the two states do not compare",
+        "find it out with the drive's own tool and note it beside the result",
+    ),
+    "governor": Entry(
+        "the CPU frequency governor is {governor}, not performance",
+        "a CPU that clocks down while it waits for the drive adds its own wake-up time to each latency",
+        "cpupower frequency-set -g performance",
+    ),
+    "file-system": Entry(
+        "the target is a file: its file system is part of the figures",
+        "a file system maps, splits, journals and locks; it may also share the drive with other files",
+        "for figures of the drive alone, test the block device",
+    ),
+    "buffered": Entry(
+        "I/O went through the page cache",
+        "a cached read never reaches the drive, and a cached write reaches it later",
+        "leave direct on",
+    ),
+    "unwritten-allowed": Entry(
+        "reads of never-written parts were allowed: this measures the tool and the host, not the drive",
+        "a read of what was never written is answered without touching the medium",
+        "write the span first: --precondition fill",
+    ),
+    "rotational": Entry(
+        "the kernel says that {device} is a rotating disk",
+        "a hard disk behaves unlike any SSD; virtual disks often say so by mistake",
+        "check what the drive is; for a virtual disk, set queue/rotational to 0",
+    ),
+    "split": Entry(
+        "the kernel splits each I/O of {block} into pieces of at most {limit} for {device}",
+        "the drive sees more and smaller I/Os than were asked for",
+        "use blocks of at most that size, or raise queue/max_sectors_kb where the hardware allows it",
+    ),
+    "queue-limit": Entry(
+        "{asked} I/Os in flight were asked for, but a queue of {device} holds {limit}",
+        "the others wait in the kernel; their wait is in the latency and not at the drive",
+        "raise queue/nr_requests, or spread threads over CPUs of different queues",
+    ),
+    "link": Entry(
+        "the PCIe link of {device} runs at {link}",
+        "a link below what drive and slot can do caps throughput",
+        "check the slot, its lanes and the BIOS settings",
+    ),
+    "debug-build": Entry(
+        "the native part of ssdlab is a {profile} build",
+        "without optimisation the tool itself costs several times as much per I/O",
+        "build it with make setup, or with maturin develop --release",
+    ),
+    "interrupted": Entry(
+        "the run was stopped before its end, after {seconds} s",
+        "it holds less than was asked for",
+        "measure again for a full result",
+    ),
+}
+"""Everything that can be said, by code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """One warning, with its facts filled in."""
+
+    code: str
+    what: str
+    advice: str
+    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, code: str, **facts: object) -> Self:
+        """Return the catalogue's warning `code` with these facts."""
+        if code not in CATALOGUE:
+            raise KeyError(f"no warning is called {code!r}; {nearest(code, CATALOGUE)!r} is")
+        entry = CATALOGUE[code]
+        return cls(code, entry.what.format(**facts), entry.advice.format(**facts), dict(facts))
+
+    @property
+    def cause(self) -> str:
+        """Why it matters."""
+        return CATALOGUE[self.code].cause if self.code in CATALOGUE else ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a result holds it."""
+        return {"code": self.code, "what": self.what, "advice": self.advice, "facts": self.facts}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `as_dict` gave."""
+        return cls(stored["code"], stored["what"], stored.get("advice", ""), dict(stored.get("facts", {})))
+
+
+def judge(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> list[Warning]:
+    """Return what could make a measurement mean less than it seems to.
+
+    Parameters
+    ----------
+    summary
+        `Measurement.summary()`.
+    workload
+        What was asked for.
+    around
+        The facts around it.
+    """
+    found: list[Warning] = []
+    for rule in _RULES:
+        found.extend(rule(summary, workload, around))
+    return found
+
+
+Rule = Callable[[Mapping[str, Any], Workload, Surroundings], Iterator[Warning]]
+
+
+def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    threads = sum(stream.workers for stream in workload.streams)
+    busy, cores = around.cpu_busy_share, around.cores
+    if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
+        yield Warning.of("host-limited", busy=f"{busy:.0%}", threads=threads, cores=cores)
+    done = sum(part["ios"] for part in _directions(summary).values())
+    waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns")
+    tails = [part["response_ns"]["p99"] for part in _directions(summary).values()]
+    p99_ns = max((tail for tail in tails if tail is not None), default=None)
+    if waited_ns and done and p99_ns and waited_ns / done >= QUEUE_DELAY_OF_P99 * p99_ns:
+        yield Warning.of("run-queue-delay", delay=latency_text(waited_ns / done), p99=latency_text(p99_ns))
+    if around.governors and set(around.governors) != {"performance"}:
+        other = next(name for name in around.governors if name != "performance")
+        yield Warning.of("governor", governor=other)
+    if around.build_profile is not None and around.build_profile != "release":
+        yield Warning.of("debug-build", profile=around.build_profile)
+
+
+def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    rates = [stream.requested_iops for stream in workload.streams]
+    requested = sum((rate for rate in rates if rate is not None), Fraction())
+    if requested and None not in rates and summary["iops"] < RATE_REACHED * float(requested):
+        share = f"{100 * summary['iops'] / float(requested):.1f} %"
+        asked = rate_text(requested) if requested.denominator == 1 else significant(float(requested), 6)
+        yield Warning.of(
+            "rate-not-reached", achieved=significant(summary["iops"], 6), requested=asked, share=share
+        )
+    parts = _directions(summary).values()
+    late, done = sum(part["late"] for part in parts), sum(part["ios"] for part in parts)
+    if done and late / done >= LATE_SHARE:
+        yield Warning.of("late", late=late, done=done)
+    if dropped := sum(part["dropped"] for part in parts):
+        yield Warning.of("dropped", dropped=dropped)
+    reached, asked_depth = summary.get("in_flight"), _asked_depth(workload)
+    mean = reached.get("mean") if isinstance(reached, Mapping) else reached
+    if asked_depth and mean is not None and mean < DEPTH_REACHED * asked_depth:
+        yield Warning.of("depth-not-reached", reached=significant(mean), asked=asked_depth)
+    if asked_depth and (device := around.device_in_flight) is not None:
+        enough = mean is None or mean >= DEPTH_REACHED * asked_depth
+        if enough and device < DEPTH_REACHED * asked_depth:
+            yield Warning.of("device-depth", reached=significant(device), asked=asked_depth)
+
+
+def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    for direction, part in _directions(summary).items():
+        if part["failed"]:
+            yield Warning.of("failed", failed=part["failed"], errors=_errors_text(part["errors"]))
+        if part["requested"] and part["ios"] < P99_SAMPLES:
+            yield Warning.of("few-samples", samples=part["ios"], direction=direction)
+
+
+def _judge_target(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    if around.is_file:
+        yield Warning.of("file-system")
+    if around.allow_unwritten and workload.reads:
+        yield Warning.of("unwritten-allowed")
+    if not all(stream.direct for stream in workload.streams):
+        yield Warning.of("buffered")
+
+
+def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    settings = around.conditions
+    if settings is None:
+        return
+    device = settings.device
+    if settings.scheduler not in (None, "none"):
+        yield Warning.of("scheduler", device=device, scheduler=settings.scheduler)
+    if settings.write_cache is None and any(stream.writes for stream in workload.streams):
+        yield Warning.of("write-cache-unknown", device=device)
+    if settings.rotational:
+        yield Warning.of("rotational", device=device)
+    used, _, possible = (settings.link or "").partition(" of ")
+    if possible and used != possible:
+        yield Warning.of("link", device=device, link=settings.link)
+    largest = max(block.bytes for stream in workload.streams for block in stream.block)
+    if settings.max_io_bytes and largest > settings.max_io_bytes:
+        limit = block_text(settings.max_io_bytes)
+        yield Warning.of("split", block=block_text(largest), limit=limit, device=device)
+    asked = sum(stream.in_flight for stream in workload.streams)
+    if settings.nr_requests and asked > settings.nr_requests:
+        yield Warning.of("queue-limit", asked=count_text(asked), limit=settings.nr_requests, device=device)
+
+
+_RULES: tuple[Rule, ...] = (_judge_counts, _judge_pace, _judge_host, _judge_device, _judge_target)
+
+
+def _directions(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: summary[name] for name in ("read", "write", "trim") if summary.get(name)}
+
+
+def _asked_depth(workload: Workload) -> int | None:
+    """Return the I/Os that should be in flight all the time; None where the loop is open or takes pauses."""
+    if all(_keeps_depth(stream) for stream in workload.streams):
+        return sum(stream.in_flight for stream in workload.streams)
+    return None
+
+
+def _keeps_depth(stream: Stream) -> bool:
+    return isinstance(stream.arrival, Closed) and stream.arrival.think_ns == 0 and stream.flush_every is None
+
+
+def _errors_text(errors: Mapping[str, int]) -> str:
+    import errno
+    import os
+
+    return ", ".join(
+        f"{count} x {errno.errorcode.get(int(number), number)}: {os.strerror(int(number))}"
+        for number, count in errors.items()
+    )
