@@ -1,6 +1,6 @@
 //! A whole drive: a command goes in at a time, and the time of its completion comes out.
 
-use workload::Op;
+use workload::{Io, Op};
 
 use crate::ftl::{Ftl, FtlCounts};
 use crate::gc::VictimRule;
@@ -24,8 +24,12 @@ pub struct DriveSpec {
     pub buffer_bytes: u64,
     /// Superblocks that collection keeps free.
     pub reserve: u32,
-    /// How many times smaller than the drive it stands for.
-    pub scale: u32,
+    /// Whether data in the buffer survives a loss of power: then a flush has nothing to wait for.
+    pub power_loss_protection: bool,
+    /// Unit of offsets and lengths, in bytes.
+    pub logical_block_bytes: u32,
+    /// An erase of a superblock is charged on every so many-th: blocks are that many times smaller than the real ones.
+    pub erase_every: u32,
 }
 
 /// A simulated drive whose victims are chosen by `R`.
@@ -35,8 +39,16 @@ pub struct Drive<R> {
     machine: Machine,
     host: Host,
     clock: u64,
+    user_bytes: u64,
+    logical_block_bytes: u32,
+    power_loss_protection: bool,
+    /// Units to be written soon, in a ring: what they overwrite is asked for when the map has had time to say where it is.
+    expected: [u32; EXPECTED],
+    expected_next: usize,
 }
 
+/// Writes between asking for a map entry and asking for what it points at.
+const EXPECTED: usize = 16;
 const UNIT: u64 = UNIT_BYTES as u64;
 
 impl<R: VictimRule> Drive<R> {
@@ -56,11 +68,84 @@ impl<R: VictimRule> Drive<R> {
                 geometry,
                 spec.timing,
                 (spec.buffer_bytes / UNIT) as u32,
-                spec.scale,
+                spec.erase_every,
             ),
             host: Host::new(spec.host),
             clock: 0,
+            user_bytes: units as u64 * UNIT,
+            logical_block_bytes: spec.logical_block_bytes,
+            power_loss_protection: spec.power_loss_protection,
+            expected: [0; EXPECTED],
+            expected_next: 0,
         }
+    }
+
+    /// Bytes that can be addressed.
+    pub fn user_bytes(&self) -> u64 {
+        self.user_bytes
+    }
+
+    /// Unit of offsets and lengths, in bytes.
+    pub fn logical_block_bytes(&self) -> u32 {
+        self.logical_block_bytes
+    }
+
+    /// The drive's clock: no command can come before it.
+    pub fn now(&self) -> u64 {
+        self.clock
+    }
+
+    /// Lets time pass until `at`, unless it has come already.
+    pub fn wait_until(&mut self, at: u64) {
+        self.clock = self.clock.max(at);
+    }
+
+    /// An I/O will come soon: asks for the table entries that it will need. Changes nothing.
+    #[inline]
+    pub fn expect(&mut self, io: Io) {
+        let map = self.ftl.map();
+        let unit = (io.offset / UNIT) as u32;
+        map.expect_logical(unit);
+        if io.op == Op::Write {
+            let place = &mut self.expected[self.expected_next];
+            map.expect_overwrite(std::mem::replace(place, unit));
+            self.expected_next = (self.expected_next + 1) % EXPECTED;
+        }
+    }
+
+    /// Makes all written data durable. Returns when the host sees it done.
+    ///
+    /// # Panics
+    /// If `now` lies before an earlier command's.
+    pub fn flush(&mut self, now: u64) -> u64 {
+        self.begin(now);
+        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        let processed = self.host.process(accepted, true);
+        let done = self.durable_at(processed) + self.host.command_half_ns();
+        self.host.completes(done);
+        done
+    }
+
+    /// When all that was written by `at` is safe from a loss of power. Without protection the open word line is programmed
+    /// for it, full or not.
+    pub fn durable_at(&mut self, at: u64) -> u64 {
+        if self.power_loss_protection {
+            return at;
+        }
+        self.machine.at = at;
+        let units = self.machine.geometry().units_per_program();
+        self.ftl.end_word_line(units, &mut self.machine);
+        at.max(self.machine.buffer.drained_at())
+    }
+
+    #[inline]
+    fn begin(&mut self, now: u64) {
+        assert!(
+            now >= self.clock,
+            "commands reach the drive in order of time"
+        );
+        self.clock = now;
+        self.machine.now = now;
     }
 
     /// The translation layer, for reading.
@@ -94,12 +179,7 @@ impl<R: VictimRule> Drive<R> {
     /// If `now` lies before an earlier command's, or the range passes the end of the drive.
     #[inline]
     pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
-        assert!(
-            now >= self.clock,
-            "commands reach the drive in order of time"
-        );
-        self.clock = now;
-        self.machine.now = now;
+        self.begin(now);
         let accepted = self.host.accept(now) + self.host.command_half_ns();
         let done = match op {
             Op::Read => self.read(accepted, offset, length),

@@ -15,6 +15,10 @@ pub trait Flash {
     fn program_moved(&mut self, physical: u32);
     /// A superblock is erased.
     fn erase(&mut self, block: u32);
+    /// The host's open word line is programmed before it is full; `last` is its last unit, which stays empty.
+    fn program_early(&mut self, last: u32) {
+        let _ = last;
+    }
 }
 
 /// Where a stream writes next.
@@ -59,13 +63,19 @@ pub struct FtlCounts {
     pub moved_units: u64,
     /// Superblocks erased.
     pub erases: u64,
+    /// Units left empty because a flush could not wait for data to fill their word line.
+    pub padded_units: u64,
 }
 
 impl FtlCounts {
+    /// Units programmed.
+    pub fn flash_units(&self) -> u64 {
+        self.host_units + self.moved_units + self.padded_units
+    }
+
     /// Units programmed for each unit the host wrote; `None` before the first.
     pub fn write_amplification(&self) -> Option<f64> {
-        (self.host_units > 0)
-            .then(|| (self.host_units + self.moved_units) as f64 / self.host_units as f64)
+        (self.host_units > 0).then(|| self.flash_units() as f64 / self.host_units as f64)
     }
 }
 
@@ -150,6 +160,17 @@ impl<R: VictimRule> Ftl<R> {
             self.collect_paced(flash);
         }
         physical
+    }
+
+    /// Ends the host's open word line of `units` units, so that all that was written lies in flash.
+    pub fn end_word_line(&mut self, units: u32, flash: &mut impl Flash) {
+        let over = self.host.next % units;
+        if self.host.block == NONE || over == 0 {
+            return;
+        }
+        self.counts.padded_units += u64::from(units - over);
+        self.host.next += units - over;
+        flash.program_early(self.host.next - 1);
     }
 
     /// Forgets one unit. Returns whether it held data.

@@ -2,15 +2,21 @@
 //!
 //! The files mirror the machine. State is integer throughout: same profile, seed and workload, same result on any machine.
 
+pub mod agenda;
 pub mod die;
 pub mod draw;
 pub mod drive;
+pub mod error;
+mod feed;
 pub mod ftl;
 pub mod gc;
 pub mod host;
+mod lane;
 pub mod machine;
 pub mod mapping;
 pub mod memory;
 pub mod nand;
+pub mod owner;
+pub mod runner;
 pub mod timeline;
 pub mod write_buffer;

@@ -52,6 +52,8 @@ pub struct Machine {
     /// When the unit being written is in the buffer; programs and moves start from it.
     pub at: u64,
     moving: MoveRead,
+    /// Units of the host's open word line.
+    open_units: u32,
     counts: FlashCounts,
     /// An erase is charged in full on every so many-th (a scaled drive has so many times smaller blocks).
     erase_every: u32,
@@ -70,6 +72,7 @@ impl Machine {
             now: 0,
             at: 0,
             moving: MoveRead::NONE,
+            open_units: 0,
             counts: FlashCounts::default(),
             erase_every: scale,
             erase_phase: 0,
@@ -137,11 +140,16 @@ impl Machine {
 impl Flash for Machine {
     #[inline]
     fn program_host(&mut self, physical: u32) {
+        self.open_units += 1;
         if self.ends_word_line(physical) {
-            let end = self.program(physical);
-            self.buffer
-                .programmed(end, self.geometry.units_per_program());
+            self.program_early(physical);
         }
+    }
+
+    fn program_early(&mut self, last: u32) {
+        let end = self.program(last);
+        self.buffer
+            .programmed(end, std::mem::take(&mut self.open_units));
     }
 
     #[inline]

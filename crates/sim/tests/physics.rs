@@ -44,7 +44,9 @@ fn spec() -> DriveSpec {
         user_bytes: geometry.raw_bytes() / 100 * 87 / 4096 * 4096,
         buffer_bytes: 16 << 20,
         reserve: 4,
-        scale: 1,
+        power_loss_protection: true,
+        logical_block_bytes: 512,
+        erase_every: 1,
     }
 }
 

@@ -1,0 +1,91 @@
+//! A source of I/Os at run time: drawn some way ahead, so that the tables of the map can be asked for in time.
+
+use workload::spec::Pattern;
+use workload::{Generator, Io, Quota, Schedule, StreamPlan};
+
+/// I/Os drawn ahead by all sources together; longer than a look-up in memory takes.
+const AHEAD: usize = 32;
+
+/// An I/O of an open loop and when it is meant to start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) due_ns: u64,
+    pub(crate) io: Io,
+}
+
+/// What a source still has to give.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    generator: Generator,
+    schedule: Option<Schedule>,
+    left: Quota,
+    /// The next I/Os, in a ring whose length is a power of two; the next one is at `head`.
+    ahead: Box<[Io]>,
+    head: usize,
+    /// Where a sequential source goes on.
+    cursor: Option<u64>,
+}
+
+impl Feed {
+    /// A source of a stream; all streams together have `sources` of them.
+    pub(crate) fn new(plan: &StreamPlan, source: u32, pattern: &Pattern, sources: u32) -> Self {
+        let mut generator = plan.generator(source);
+        let cursor = generator.cursor();
+        // What lies side by side in the map needs no asking ahead.
+        let ahead = match pattern {
+            Pattern::Sequential { .. } => 1,
+            _ => (AHEAD / sources.max(1) as usize).max(1).next_power_of_two(),
+        };
+        Self {
+            ahead: (0..ahead).map(|_| generator.next()).collect(),
+            head: 0,
+            schedule: plan.schedule(source),
+            left: plan.quota(source),
+            cursor,
+            generator,
+        }
+    }
+
+    /// The I/O that was drawn last: the one to be asked for ahead.
+    #[inline]
+    pub(crate) fn furthest(&self) -> Io {
+        self.ahead[self.head.wrapping_sub(1) & (self.ahead.len() - 1)]
+    }
+
+    /// Whether the source has given all that it may.
+    #[inline]
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left.ios == 0 || self.left.bytes == 0
+    }
+
+    /// The next I/O; `None` when the quota is used up.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<Io> {
+        if self.is_spent() {
+            return None;
+        }
+        let io = std::mem::replace(&mut self.ahead[self.head], self.generator.next());
+        self.head = (self.head + 1) & (self.ahead.len() - 1);
+        self.left.ios -= 1;
+        self.left.bytes = self.left.bytes.saturating_sub(u64::from(io.length));
+        if let Some(cursor) = &mut self.cursor {
+            *cursor = io.offset + u64::from(io.length);
+        }
+        Some(io)
+    }
+
+    /// The next arrival before `stop_ns`; `None` when there is no more, now and ever.
+    pub(crate) fn next_due(&mut self, stop_ns: u64) -> Option<Arrival> {
+        let due_ns = self.schedule.as_mut()?.next();
+        if due_ns >= stop_ns {
+            self.left.ios = 0;
+        }
+        let io = self.next()?;
+        Some(Arrival { due_ns, io })
+    }
+
+    /// Where a sequential source goes on.
+    pub(crate) fn cursor(&self) -> Option<u64> {
+        self.cursor
+    }
+}
