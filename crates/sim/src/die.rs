@@ -13,35 +13,46 @@ pub struct Die {
     behind: u64,
     /// Length of the operation at the end of the queue, to find the rest of the running one.
     last_ns: u64,
+    /// By how much reads have pushed out what waits, less the time in which it went on since.
+    pushed_ns: u64,
 }
 
 impl Die {
     /// A read that may start at `now` and takes `read_ns`. Returns when its data is ready.
     #[inline]
     pub fn read(&mut self, now: u64, read_ns: u64, timing: &Timing) -> u64 {
-        let mut start = now.max(self.front);
-        if self.behind > start {
-            start = start.max(self.behind.saturating_sub(timing.deferral_limit_ns));
-            let waiting = self.behind - start;
-            match timing.suspend_ns {
-                Some(penalty) => {
-                    // Several reads in a row pay for one interruption: the die is already suspended.
-                    let penalty = if self.front >= now && self.front > 0 && start == self.front {
-                        0
-                    } else {
-                        penalty
-                    };
-                    start += penalty.min(waiting);
-                }
-                None => start += Self::rest_of_running(waiting, self.last_ns),
-            }
-            if self.behind > start {
-                self.behind += read_ns;
-                self.behind += start - now.max(self.front);
-            }
-        }
+        let start = now.max(self.front);
+        let start = if self.behind > start {
+            self.interrupt(start, read_ns, timing)
+        } else {
+            start
+        };
         self.front = start + read_ns;
         self.front
+    }
+
+    /// Finds the start of a read that comes while other work waits, and pushes that out.
+    fn interrupt(&mut self, ready: u64, read_ns: u64, timing: &Timing) -> u64 {
+        // Right behind another read nothing is running that would have to be stopped.
+        let nothing_runs = ready == self.front;
+        self.pushed_ns = self.pushed_ns.saturating_sub(ready - self.front);
+        let waiting = self.behind - ready;
+        let (start, lost_ns) = if self.pushed_ns >= timing.deferral_limit_ns {
+            self.pushed_ns = 0;
+            (ready + waiting.min(self.last_ns), 0)
+        } else if nothing_runs {
+            (ready, 0)
+        } else {
+            match timing.suspend_ns {
+                Some(penalty) => (ready + penalty.min(waiting), penalty.min(waiting)),
+                None => (ready + Self::rest_of_running(waiting, self.last_ns), 0),
+            }
+        };
+        if self.behind > start {
+            self.behind += read_ns + lost_ns;
+            self.pushed_ns += read_ns + lost_ns;
+        }
+        start
     }
 
     /// A program, erase or move that may start at `now`. Returns when it ends if no read comes between.
@@ -60,8 +71,70 @@ impl Die {
 
     fn rest_of_running(waiting: u64, operation: u64) -> u64 {
         match waiting.checked_rem(operation) {
-            Some(0) | None => waiting.min(operation),
+            None => waiting,
+            Some(0) => operation,
             Some(rest) => rest,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ_NS: u64 = 60;
+    const PROGRAM_NS: u64 = 1700;
+
+    fn timing(suspend_ns: Option<u64>, deferral_limit_ns: u64) -> Timing {
+        Timing {
+            read_ns: [READ_NS; 4],
+            program_ns: PROGRAM_NS,
+            erase_ns: 5000,
+            unit_transfer_ns: 5,
+            command_ns: 0,
+            suspend_ns,
+            deferral_limit_ns,
+        }
+    }
+
+    #[test]
+    fn a_read_interrupts_and_pushes_out_what_waits() {
+        let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
+        assert_eq!(die.work(0, PROGRAM_NS), PROGRAM_NS);
+        assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
+        assert_eq!(
+            die.read(100, READ_NS, &timing),
+            100 + 20 + 2 * READ_NS,
+            "already interrupted"
+        );
+        assert_eq!(die.idle_at(), PROGRAM_NS + 20 + 2 * READ_NS);
+    }
+
+    #[test]
+    fn without_suspend_a_read_waits_for_the_running_operation_only() {
+        let (mut die, timing) = (Die::default(), timing(None, 10_000));
+        die.work(0, PROGRAM_NS);
+        die.work(0, PROGRAM_NS);
+        assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
+        assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + 2 * READ_NS);
+        assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 2 * READ_NS);
+    }
+
+    #[test]
+    fn reads_without_end_leave_other_work_its_turns() {
+        let limit_ns = 6000;
+        let (mut die, timing) = (Die::default(), timing(Some(20), limit_ns));
+        for _ in 0..10 {
+            die.work(0, PROGRAM_NS);
+        }
+        let (mut now, mut reads) = (0, 0);
+        while die.idle_at() > now {
+            now = die.read(now, READ_NS, &timing);
+            reads += 1;
+        }
+        // A turn of one program for each limit's worth of reads, and nothing else in between.
+        let turns = reads * READ_NS / limit_ns;
+        assert!((9..=10).contains(&turns), "{turns}");
+        assert!(now < 10 * (PROGRAM_NS + limit_ns + 2 * READ_NS));
     }
 }

@@ -226,11 +226,12 @@ impl<R: VictimRule> Drive<R> {
     fn write(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
         let processed = self.host.process(accepted, true);
         let end = offset + u64::from(length);
-        let mut there = self.host.send(self.clock, processed, u64::from(length));
+        let sent = self.host.send(self.clock, processed, u64::from(length));
+        let mut there = sent;
+        if !(offset | end).is_multiple_of(UNIT) {
+            there = self.fetch_rest(offset, end, sent);
+        }
         for unit in offset / UNIT..end.div_ceil(UNIT) {
-            if unit * UNIT < offset || (unit + 1) * UNIT > end {
-                there = self.fetch_for_modify(unit as u32, there);
-            }
             there = self.machine.buffer.admit(there);
             self.machine.at = there;
             self.ftl.write(unit as u32, &mut self.machine);
@@ -239,13 +240,24 @@ impl<R: VictimRule> Drive<R> {
     }
 
     /// A write of part of a unit needs the rest of it first.
-    fn fetch_for_modify(&mut self, unit: u32, ready: u64) -> u64 {
-        match self.ftl.map().lookup(unit) {
-            NONE => ready,
-            physical => self
-                .machine
-                .read(self.machine.geometry().place(physical), 1, ready),
+    #[cold]
+    fn fetch_rest(&mut self, offset: u64, end: u64, ready: u64) -> u64 {
+        let (first, last) = (offset / UNIT, (end - 1) / UNIT);
+        let mut there = ready;
+        for (unit, partial) in [
+            (
+                first,
+                !offset.is_multiple_of(UNIT) || end < (first + 1) * UNIT,
+            ),
+            (last, last > first && !end.is_multiple_of(UNIT)),
+        ] {
+            let physical = self.ftl.map().lookup(unit as u32);
+            if partial && physical != NONE {
+                let place = self.machine.geometry().place(physical);
+                there = there.max(self.machine.read(place, 1, ready));
+            }
         }
+        there
     }
 
     fn trim(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {

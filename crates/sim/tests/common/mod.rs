@@ -11,7 +11,7 @@ use sim::owner::{Owner, Progress, Unattended};
 use sim::runner::{Options, Outcome, run};
 use workload::Op;
 
-/// A TLC drive of 2 channels and 8 dies with 1.1 GiB of flash.
+/// A TLC drive of 2 channels and 8 dies with 1.2 GiB of flash.
 pub fn spec() -> DriveSpec {
     let geometry = Geometry {
         channels: 2,
@@ -20,7 +20,7 @@ pub fn spec() -> DriveSpec {
         page_bytes: 16384,
         pages_per_block: 6,
         bits_per_cell: 3,
-        superblocks: 700,
+        superblocks: 800,
     };
     DriveSpec {
         geometry,
@@ -89,7 +89,7 @@ pub fn workload(change: Value) -> Value {
 pub fn mixed(workers: u32) -> Value {
     let mut text = workload(json!({
         "workers": workers, "ops": {"mix": {"read_pct": 60}}, "pattern": {"zipf": {"theta_milli": 1100}},
-        "block": [{"bytes": 4096, "weight": 6}, {"bytes": 16384, "weight": 2}, {"bytes": 1536, "weight": 1}]
+        "block": [{"bytes": 4096, "weight": 6}, {"bytes": 16384, "weight": 2}, {"bytes": 512, "weight": 1}]
     }));
     text["streams"][0]["stop"]["ios"] = json!(60_000);
     let open = json!({"open": {"process": "poisson", "rate": {"num": 3000, "den": 1}, "backlog_ns": 500_000_000}});
