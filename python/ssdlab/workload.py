@@ -134,7 +134,7 @@ class Stream(Frozen):
     """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
 
     name: str = Field("main", min_length=1, description="name in results, unique within the workload")
-    ops: Annotated[Mix | Literal["trim"], BeforeValidator(_ops)] = Field(
+    ops: Annotated[Literal["trim"] | Mix, Field(union_mode="left_to_right"), BeforeValidator(_ops)] = Field(
         Mix(), description="read, write or trim, or the share of reads in percent"
     )
     block: Annotated[tuple[Block, ...], BeforeValidator(_blocks)] = Field(
@@ -219,7 +219,7 @@ class Stream(Frozen):
             raise UsageError("bursts need one block size", "give one block size, or another arrival")
         if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:
             raise UsageError(
-                f"a burst of {self.arrival.bytes} is not a multiple of the block, {self.block[0].bytes} bytes",
+                f"a burst of {self.arrival.bytes} is not a multiple of {self.block[0].bytes}, the block",
                 "use a multiple of the block",
             )
         if isinstance(self.arrival, Open) and self.workers % (self.arrival.queues or 1):
