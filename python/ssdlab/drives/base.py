@@ -54,7 +54,8 @@ class Drive(Protocol):
         ----------
         workload
             What to do.
-            Where the append log and the log of single I/Os go.
+        log_path
+            Where the append log goes, with the single I/Os of streams that log them; must not exist yet.
         on_tick
             Called with a snapshot about every 50 ms.
         until
