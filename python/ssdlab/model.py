@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
@@ -29,6 +29,9 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    noun: ClassVar[str] = ""
+    """What a field is called in errors; by default "field of a" and the class."""
+
     @model_validator(mode="wrap")
     @classmethod
     def _typed(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - anything comes
@@ -38,26 +41,24 @@ class Frozen(BaseModel):
             raise usage_error(error, cls) from None
 
 
-def usage_error(error: ValidationError, model: type[BaseModel]) -> UsageError:
+def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
     """Return the first fault that `error` found in a `model`, as one line what and one line what to do."""
     fault = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in fault["loc"])
-    noun = model.__name__.lower()
+    noun = model.noun or model.__name__.lower()
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
     if fault["type"] == "extra_forbidden":
-        return unknown(f"field of a {noun}", str(fault["loc"][-1]), model.model_fields)
+        return unknown(noun if model.noun else f"field of a {noun}", str(fault["loc"][-1]), fields)
+    field = fields.get(str(fault["loc"][0])) if fault["loc"] else None
+    meaning = f": {field.description}" if field is not None and field.description else ""
     if fault["type"] == "missing":
-        return UsageError(f"{noun} needs {place}", f"give {place}{_meaning(model, fault)}", field=place)
+        return UsageError(f"{noun} needs {place}", f"give {place}{meaning}", field=place)
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         return unknown(place, fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
     message = fault["msg"][0].lower() + fault["msg"][1:]
     return UsageError(
         f"{place or noun} is {fault['input']!r}: {message}",
-        f"{place or noun}{_meaning(model, fault)}",
+        f"{place or noun}{meaning}",
         field=place,
         given=str(fault["input"]),
     )
-
-
-def _meaning(model: type[BaseModel], fault: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
-    field = model.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
-    return f": {field.description}" if field is not None and field.description else ""

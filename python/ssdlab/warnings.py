@@ -209,7 +209,7 @@ def judge(summary: Mapping[str, Any], workload: Workload, around: Surroundings) 
     return found
 
 
-Rule = Callable[[Mapping[str, Any], Workload, Surroundings], Iterator[Warning]]
+Rule = Callable[[Mapping[str, Any], Workload, "Surroundings"], Iterator[Warning]]
 
 
 def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:

@@ -130,6 +130,12 @@ def parse_cpus(value: object) -> object:
     return tuple(cpus)
 
 
+Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks)]
+"""Block sizes; text such as ``"4k"`` or ``"4k:70,128k:30"`` is understood."""
+Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus)]
+"""CPU numbers; text such as ``"0-3,8"`` is understood."""
+
+
 class Stream(Frozen):
     """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
 
@@ -137,7 +143,7 @@ class Stream(Frozen):
     ops: Annotated[Literal["trim"] | Mix, Field(union_mode="left_to_right"), BeforeValidator(_ops)] = Field(
         Mix(), description="read, write or trim, or the share of reads in percent"
     )
-    block: Annotated[tuple[Block, ...], BeforeValidator(_blocks)] = Field(
+    block: Blocks = Field(
         (Block(bytes=4096),),
         min_length=1,
         max_length=64,
@@ -166,9 +172,7 @@ class Stream(Frozen):
     direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
-    cpus: Annotated[tuple[int, ...], BeforeValidator(parse_cpus)] = Field(
-        (), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned"
-    )
+    cpus: Cpus = Field((), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned")
     stop: Stop = Field(Stop(), description="when the stream ends")
     log_ios: bool = Field(False, description="record every single I/O")
 
