@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.errors import nearest
-from ssdlab.units import block_text, count_text, latency_text, rate_text, significant
+from ssdlab.units import block_text, latency_text, significant
 from ssdlab.workload import Closed, Stream, Workload
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Entry:
 
 CATALOGUE: dict[str, Entry] = {
     "host-limited": Entry(
-        "the CPUs were {busy} busy with {threads} threads on {cores} cores: the host may be the limit",
+        "the CPUs were {busy:.0%} busy with {threads} threads on {cores} cores: the host may be the limit",
         "threads that wait for a CPU submit late and stamp completions late",
         "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
     ),
@@ -169,12 +169,13 @@ class Warning:
     facts: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, code: str, **facts: object) -> Self:
-        """Return the catalogue's warning `code` with these facts."""
+    def of(cls, code: str, words: Mapping[str, str] | None = None, /, **facts: object) -> Self:
+        """Return the catalogue's warning `code` with its facts; `words` say some of them in other terms."""
         if code not in CATALOGUE:
             raise KeyError(f"no warning is called {code!r}; {nearest(code, CATALOGUE)!r} is")
         entry = CATALOGUE[code]
-        return cls(code, entry.what.format(**facts), entry.advice.format(**facts), dict(facts))
+        said = {**facts, **(words or {})}
+        return cls(code, entry.what.format(**said), entry.advice.format(**said), dict(facts))
 
     @property
     def cause(self) -> str:
@@ -216,13 +217,14 @@ def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surround
     threads = sum(stream.workers for stream in workload.streams)
     busy, cores = around.cpu_busy_share, around.cores
     if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
-        yield Warning.of("host-limited", busy=f"{busy:.0%}", threads=threads, cores=cores)
+        yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
     done = sum(part["ios"] for part in _directions(summary).values())
     waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns")
     tails = [part["response_ns"]["p99"] for part in _directions(summary).values()]
     p99_ns = max((tail for tail in tails if tail is not None), default=None)
     if waited_ns and done and p99_ns and waited_ns / done >= QUEUE_DELAY_OF_P99 * p99_ns:
-        yield Warning.of("run-queue-delay", delay=latency_text(waited_ns / done), p99=latency_text(p99_ns))
+        words = {"delay": latency_text(waited_ns / done), "p99": latency_text(p99_ns)}
+        yield Warning.of("run-queue-delay", words, delay_ns=waited_ns / done, p99_ns=p99_ns)
     if around.governors and set(around.governors) != {"performance"}:
         other = next(name for name in around.governors if name != "performance")
         yield Warning.of("governor", governor=other)
@@ -232,33 +234,35 @@ def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surround
 
 def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     rates = [stream.requested_iops for stream in workload.streams]
-    requested = sum((rate for rate in rates if rate is not None), Fraction())
-    if requested and None not in rates and summary["iops"] < RATE_REACHED * float(requested):
-        share = f"{100 * summary['iops'] / float(requested):.1f} %"
-        asked = rate_text(requested) if requested.denominator == 1 else significant(float(requested), 6)
-        yield Warning.of(
-            "rate-not-reached", achieved=significant(summary["iops"], 6), requested=asked, share=share
-        )
+    requested = float(sum((rate for rate in rates if rate is not None), Fraction()))
+    if requested and None not in rates and summary["iops"] < RATE_REACHED * requested:
+        words = {"achieved": significant(summary["iops"], 5), "requested": significant(requested, 5)}
+        words["share"] = f"{100 * summary['iops'] / requested:.1f} %"
+        yield Warning.of("rate-not-reached", words, achieved=summary["iops"], requested=requested)
     parts = _directions(summary).values()
     late, done = sum(part["late"] for part in parts), sum(part["ios"] for part in parts)
     if done and late / done >= LATE_SHARE:
         yield Warning.of("late", late=late, done=done)
     if dropped := sum(part["dropped"] for part in parts):
         yield Warning.of("dropped", dropped=dropped)
-    reached, asked_depth = summary.get("in_flight"), _asked_depth(workload)
-    mean = reached.get("mean") if isinstance(reached, Mapping) else reached
-    if asked_depth and mean is not None and mean < DEPTH_REACHED * asked_depth:
-        yield Warning.of("depth-not-reached", reached=significant(mean), asked=asked_depth)
-    if asked_depth and (device := around.device_in_flight) is not None:
-        enough = mean is None or mean >= DEPTH_REACHED * asked_depth
-        if enough and device < DEPTH_REACHED * asked_depth:
-            yield Warning.of("device-depth", reached=significant(device), asked=asked_depth)
+    asked, reached = _asked_depth(workload), summary["in_flight"]
+    if asked is None:
+        return
+    if reached < DEPTH_REACHED * asked:
+        yield _depth("depth-not-reached", reached, asked)
+    elif around.device_in_flight is not None and around.device_in_flight < DEPTH_REACHED * asked:
+        yield _depth("device-depth", around.device_in_flight, asked)
+
+
+def _depth(code: str, reached: float, asked: int) -> Warning:
+    return Warning.of(code, {"reached": significant(reached)}, reached=reached, asked=asked)
 
 
 def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     for direction, part in _directions(summary).items():
         if part["failed"]:
-            yield Warning.of("failed", failed=part["failed"], errors=_errors_text(part["errors"]))
+            words = {"errors": _errors_text(part["errors"])}
+            yield Warning.of("failed", words, failed=part["failed"], errors=dict(part["errors"]))
         if part["requested"] and part["ios"] < P99_SAMPLES:
             yield Warning.of("few-samples", samples=part["ios"], direction=direction)
 
@@ -288,11 +292,11 @@ def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surrou
         yield Warning.of("link", device=device, link=settings.link)
     largest = max(block.bytes for stream in workload.streams for block in stream.block)
     if settings.max_io_bytes and largest > settings.max_io_bytes:
-        limit = block_text(settings.max_io_bytes)
-        yield Warning.of("split", block=block_text(largest), limit=limit, device=device)
+        words = {"block": block_text(largest), "limit": block_text(settings.max_io_bytes)}
+        yield Warning.of("split", words, device=device, block=largest, limit=settings.max_io_bytes)
     asked = sum(stream.in_flight for stream in workload.streams)
     if settings.nr_requests and asked > settings.nr_requests:
-        yield Warning.of("queue-limit", asked=count_text(asked), limit=settings.nr_requests, device=device)
+        yield Warning.of("queue-limit", asked=asked, limit=settings.nr_requests, device=device)
 
 
 _RULES: tuple[Rule, ...] = (_judge_counts, _judge_pace, _judge_host, _judge_device, _judge_target)
