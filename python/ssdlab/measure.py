@@ -254,7 +254,7 @@ class Watcher(Protocol):
     """Looks on at a measurement."""
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
-        """Take note that a phase begins, and of how long it lasts or how much it transfers, where that is known."""
+        """Take note that a phase begins, and of its length or its bytes where they are known."""
 
     def tick(self, snapshot: _core.Snapshot) -> None:
         """Take note of how far it is; about every 50 ms."""
