@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.results.schema import HostLoad
+
+if TYPE_CHECKING:
+    from ssdlab.surroundings import Surroundings
 
 _STAT = Path("/proc/stat")
 _IDLE_FIELDS = (3, 4)
@@ -42,9 +45,7 @@ def busy_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
     return (after.busy - before.busy) / (after.total - before.total)
 
 
-def host_load(
-    threads: int, summary: dict[str, Any], before: CpuTimes | None, after: CpuTimes | None
-) -> HostLoad:
+def host_load(threads: int, summary: dict[str, Any], around: Surroundings) -> HostLoad:
     """Put together what the host had to do with a step.
 
     Parameters
@@ -53,16 +54,17 @@ def host_load(
         Workers of the step.
     summary
         Its measurement's summary; `workers` holds CPU and run-queue time of all workers.
-    before, after
-        CPU ticks around it.
+    around
+        What stood around it.
     """
     workers = summary.get("workers") or {}
     ran, waited = workers.get("run_ns", 0), workers.get("run_queue_wait_ns", 0)
     own = workers.get("user_cpu_ns", 0) + workers.get("system_cpu_ns", 0)
     return HostLoad(
-        cores=len(os.sched_getaffinity(0)),
+        cores=around.cores or len(os.sched_getaffinity(0)),
         threads=threads,
-        cpu_busy_share=busy_share(before, after),
+        cpu_busy_share=around.cpu_busy_share,
         run_queue_delay_share=waited / (ran + waited) if ran + waited else None,
         own_cpu_s=own / 1e9 if own else None,
+        device_in_flight=around.device_in_flight,
     )

@@ -1,8 +1,9 @@
 """What a run will do, found by running its procedure on a lab that only counts.
 
-Each step gets bounds, [least, most], of time and of bytes written. A step that stops by time is known to the second. One
-that stops by bytes takes as long as the drive needs, so its bounds are those of the fastest and the slowest drive that
-anybody would test; while a run goes on, `runner` narrows them by the speed it sees.
+Each step gets bounds, [least, most], of time and of bytes written. A step that stops by time is known to
+the second. One that stops by bytes takes as long as the drive needs, so its bounds are those of the fastest
+and the slowest drive that anybody would test; while a run goes on, `runner` narrows them by the speed it
+sees.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SLOWEST_RANDOM_IOPS = 50.0
 SHORTEST_LATENCY_S = 1e-6
 """A file in memory."""
 STEP_MOST_S = 6.0
-"""Beyond its workload a step may take so long: threads start, I/O in flight is drained, records reach the disk."""
+"""A step may take so much longer than its workload: threads start, I/O is drained, records reach the disk."""
 TRIM_MOST_S_PER_TB = 120.0
 FLUSH_MOST_S = 60.0
 START_MOST_S = 10.0

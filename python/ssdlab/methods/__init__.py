@@ -18,7 +18,7 @@ REGISTRY = {
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 
 
-def method(name: str) -> Method:
+def find_method(name: str) -> Method:
     """Return a method by its name.
 
     Raises
@@ -34,4 +34,4 @@ def method(name: str) -> Method:
 
 def all_methods() -> list[Method]:
     """Return every method, in the order a review prints them."""
-    return [method(name) for name in REGISTRY]
+    return [find_method(name) for name in REGISTRY]

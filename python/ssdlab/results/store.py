@@ -32,7 +32,7 @@ def default_library(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def new_run_id(method: str, moment: datetime | None = None) -> str:
-    """Return a fresh id such as `20261121-0912-qd1-k7f3qa`: time, method, and letters that alone name the run."""
+    """Return a fresh id such as `20261121-0912-qd1-k7f3qa`: time, method, and letters that name the run."""
     stamp = (moment or datetime.now(UTC)).strftime("%Y%m%d-%H%M")
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
     return f"{stamp}-{method}-{letters}"
@@ -85,7 +85,9 @@ def find_run(text: str, library: Path) -> Path:
     if ("/" in text or path.exists()) and (path / MANIFEST).is_file():
         return path.resolve()
     if "/" in text:
-        raise UsageError(f"{text} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id")
+        raise UsageError(
+            f"{text} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
+        )
     folders = run_folders(library)
     exact = [f for f in folders if text in (f.name, short_id(f.name))]
     fits = exact or [f for f in folders if f.name.startswith(text) or short_id(f.name).startswith(text)]
@@ -97,7 +99,9 @@ def find_run(text: str, library: Path) -> Path:
             f"{text!r} means {len(fits)} runs", f"give more letters: {listed}", runs=[f.name for f in fits]
         )
     newest = ", ".join(f.name for f in folders[-3:])
-    advice = f"the newest there: {newest}" if newest else "there is no run in it yet; name another with --library"
+    advice = (
+        f"the newest there: {newest}" if newest else "there is no run in it yet; name another with --library"
+    )
     raise UsageError(f"there is no run {text!r} in {library}", advice, given=text, library=str(library))
 
 
