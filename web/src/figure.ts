@@ -81,7 +81,7 @@ export class Figure {
   private height(width: number): number {
     switch (this.spec.kind) {
       case "bars":
-        return Math.max(...this.spec.views.map(barsHeight));
+        return Math.max(...this.spec.views.map((view) => barsHeight(view, this.page.runs)));
       case "marks":
         return marksHeight(this.spec);
       case "xy":
@@ -98,7 +98,7 @@ export class Figure {
       case "bars":
         return bars(at(spec.views, this.view), canvas);
       case "marks":
-        return marks(spec, canvas);
+        return marks(spec, at(spec.views, this.view), canvas);
       case "series":
         return series(spec, this.view, this.pressed["measure"] ?? 0, canvas);
     }

@@ -33,7 +33,7 @@ class Run:
     """Attempts that do not count, each a sentence."""
 
     def step(self, ordinal: int | None) -> Step | None:
-        """The step of that ordinal, if it is one that counts."""
+        """Return the step of that ordinal, if it is one that counts."""
         return next((step for step in self.steps if step.ordinal == ordinal), None)
 
     def rows(self, ordinal: int | None) -> tables.Columns:
@@ -51,7 +51,7 @@ def read_run(folder: Path) -> Run:
     Raises
     ------
     Refused
-        When it is no run folder, is damaged or of a newer ssdlab, has no result yet, or its tables are missing.
+        When it is no run folder, is damaged, of a newer ssdlab, without a result, or lacks its tables.
     """
     found = RunFolder(folder)
     result = _result(found)

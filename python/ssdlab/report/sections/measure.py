@@ -8,7 +8,7 @@ from ssdlab.report import numbers
 from ssdlab.report.numbers import Cell, Table
 from ssdlab.report.sections import over_time, percentiles, point_tables
 from ssdlab.report.tree import flat
-from ssdlab.report.view import Section
+from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.schema import JobResult, MeasureResult
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def measured(runs: Sequence[Shown]) -> Section:
     return Section(
         id="measure",
         title="One workload",
-        lead=" ".join(_finding(shown, result.measurement) for shown, result in kept),
+        lead=tuple(_finding(shown, result.measurement) for shown, result in kept),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        tables=tables,
+        exhibits=(Exhibit("The measurement", "Everything that `ssdlab measure` returned.", tables),),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
@@ -76,10 +76,10 @@ def job(runs: Sequence[Shown]) -> Section:
     return Section(
         id="job",
         title="A sequence of steps",
-        lead=f"{len(rows)} measured steps.",
+        lead=(f"{len(rows)} measured steps.",),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        tables=(*tables, point_tables.host(rows)),
+        exhibits=(Exhibit("Every step", "Throughput, depth and latency.", tables), point_tables.host(rows)),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
@@ -89,13 +89,14 @@ def _steps(shown: Shown) -> list[int]:
 
 
 def _finding(shown: Shown, summary: Mapping[str, Any]) -> str:
-    text = f"{shown.label}: {numbers.of_unit(summary['iops'], 'IOPS')}, {numbers.of_unit(summary['mb_s'], 'MB/s')}"
+    figures = (numbers.of_unit(summary["iops"], "IOPS"), numbers.of_unit(summary["mb_s"], "MB/s"))
+    text = f"{shown.label}: {', '.join(figures)}"
     asked = summary.get("requested_iops")
     return text + (f" of {numbers.of_unit(asked, 'IOPS')} requested." if asked is not None else ".")
 
 
 def _sides(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The directions that did something."""
+    """Return the directions that did something."""
     found = [(name, summary.get(name)) for name in DIRECTIONS]
     return [(name, side) for name, side in found if side is not None and side["requested"]]
 
