@@ -50,7 +50,7 @@ pub use log::{LogContents, LogError, LogReader, LogWriter, read_log};
 pub use measurement::{IntervalHistogram, Measurement, StreamTotals};
 pub use operation::OPS;
 pub use pending::LiveCounts;
-pub use recorder::{LATE_NS, Recorder};
+pub use recorder::{LATE_NS, Recorder, Together};
 pub use row::{
     FLAG_PARTIAL, FLAG_RAMP, LatencyRow, LatencyRows, OpRow, OpRows, Row, Rows, StreamRow,
     StreamRows,

@@ -1,6 +1,10 @@
 //! What one worker records. Everything here is private to the worker; the collector's lock is taken only when the worker's
 //! clock passes an interval edge, and once a second in longer intervals.
 
+mod back_to_back;
+
+pub use back_to_back::Together;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
