@@ -83,7 +83,7 @@ export class Figure {
       case "bars":
         return Math.max(...this.spec.views.map((view) => barsHeight(view, this.page.runs)));
       case "marks":
-        return marksHeight(this.spec);
+        return marksHeight(this.spec, width);
       case "xy":
       case "series":
         return width < 560 ? NARROW_HEIGHT : CURVE_HEIGHT;

@@ -8,15 +8,19 @@ import { base, colourOf, escaped } from "./theme";
 
 type Row = MarksView["rows"][number];
 
+/** Below this width names stand over their rows, not beside them. */
+const NARROW = 460;
+
 /** Pixels that the rows want. */
-export function marksHeight(chart: MarksChart): number {
-  return 64 + Math.max(...chart.views.map(({ rows }) => rows.length)) * 52;
+export function marksHeight(chart: MarksChart, width: number): number {
+  return 64 + Math.max(...chart.views.map(({ rows }) => rows.length)) * (width < NARROW ? 76 : 52);
 }
 
 export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Option {
   const { theme, width } = canvas;
   // One range for all views, so that switching compares.
   const values = chart.views.flatMap(({ rows }) => rows.flatMap((row) => row.marks.map(({ value }) => value)));
+  const narrow = width < NARROW;
   // Room on the left for the label over the first mark.
   if (values.length > 0) values.push(Math.min(...values) / 1.5);
   const common = base(theme);
@@ -32,7 +36,7 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
     yAxis: {
       type: "category",
       inverse: true,
-      data: view.rows.map(({ name, note }) => (note === "" ? name : `${name}\n{note|${note}}`)),
+      data: view.rows.map(({ name, note }) => (note === "" ? name : `${name}${narrow ? "  " : "\n"}{note|${note}}`)),
       axisLine: { lineStyle: { color: theme.rule } },
       axisTick: { show: false },
       axisLabel: {
@@ -40,8 +44,9 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
         fontSize: 13,
         lineHeight: 17,
         interval: 0,
-        width: Math.min(220, width * 0.34),
+        width: narrow ? width * 0.9 : Math.min(220, width * 0.34),
         overflow: "truncate",
+        ...(narrow ? { inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] } : {}),
         rich: { note: { color: theme.muted, fontSize: 12 } },
       },
     },
@@ -64,6 +69,12 @@ function span(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
 
 const SHAPES = ["circle", "diamond", "triangle"];
 
+/** Neighbouring labels stand on different lines. */
+function placed(index: number, width: number): Option {
+  if (width < NARROW) return { position: "bottom", distance: index % 2 === 0 ? 4 : 18 };
+  return { position: index % 2 === 0 ? "top" : "bottom" };
+}
+
 function dots(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
   const run = runStyle(canvas, row.run);
   const colour = colourOf(run, canvas.theme);
@@ -71,7 +82,7 @@ function dots(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
   const data = row.marks.map(({ name, value }, index) => ({
     value: [place(axis, value), at],
     symbol: SHAPES[index % SHAPES.length],
-    label: { position: index % 2 === 0 ? "top" : "bottom", formatter: `${name} ${number(value, axis.quantity)}` },
+    label: { ...placed(index, canvas.width), formatter: `${name} ${number(value, axis.quantity)}` },
     told: [`${run.label} · ${row.name}`, `${name}: ${number(value, axis.quantity)}`].map(escaped).join("<br>"),
   }));
   return {

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.report.numbers import NOTHING, Table, of_unit, words
+from ssdlab.report.numbers import NOTHING, Table, words
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
+from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.tree import fact
-from ssdlab.results.schema import Manifest, PeakResult
+from ssdlab.results.schema import Manifest
 from ssdlab.units import block_text, capacity_text
 
 if TYPE_CHECKING:
@@ -56,15 +57,6 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
 
 
 @dataclass(frozen=True)
-class Card:
-    """A headline figure, one line for each run."""
-
-    label: str
-    better: str
-    figures: tuple[tuple[int, str], ...]
-
-
-@dataclass(frozen=True)
 class Header:
     """The head of the page."""
 
@@ -90,7 +82,7 @@ def header(runs: Sequence[Shown]) -> Header:
         badges=tuple(badges),
         facts=_facts(runs),
         banners=banners(runs),
-        cards=_cards(runs),
+        cards=cards(runs),
     )
 
 
@@ -109,23 +101,6 @@ def _facts(runs: Sequence[Shown]) -> Table:
 def _told(tell: Callable[[Manifest], str | None], entry: Entry) -> str:
     """Join what the runs of an entry say, each different answer once."""
     return "; ".join(dict.fromkeys(filter(None, (tell(one.run.manifest) for one in entry.runs))))
-
-
-def _cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
-    """Return the headline figures of the Results, then who set the limit."""
-    cards: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    several = len({shown.run.manifest.method.name for shown in runs}) > 1
-    for shown in runs:
-        title, result = shown.run.manifest.method.title, shown.run.result
-        of = f"{title}: " if several else ""
-        for scalar in result.scalars:
-            key = (f"{of}{scalar.label}", f"{scalar.better} is better")
-            cards.setdefault(key, []).append((shown.index, of_unit(scalar.value, scalar.unit)))
-        if isinstance(result, PeakResult):
-            verdict = result.points[result.chosen].attribution
-            limit = verdict.limit if verdict else "unknown"
-            cards.setdefault((f"{of}limit at the reported depth", ""), []).append((shown.index, limit))
-    return tuple(Card(_sentence(label), better, tuple(told)) for (label, better), told in cards.items())
 
 
 def _sentence(text: str) -> str:

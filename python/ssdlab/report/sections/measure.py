@@ -84,6 +84,12 @@ def job(runs: Sequence[Shown]) -> Section:
     )
 
 
+def sides(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the directions of a measurement that did something, with their figures."""
+    found = [(name, summary.get(name)) for name in DIRECTIONS]
+    return [(name, side) for name, side in found if side is not None and side["requested"]]
+
+
 def _steps(shown: Shown) -> list[int]:
     return [step.ordinal for step in shown.run.steps if step.result.measurement is not None]
 
@@ -95,24 +101,18 @@ def _finding(shown: Shown, summary: Mapping[str, Any]) -> str:
     return text + (f" of {numbers.of_unit(asked, 'IOPS')} requested." if asked is not None else ".")
 
 
-def _sides(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the directions that did something."""
-    found = [(name, summary.get(name)) for name in DIRECTIONS]
-    return [(name, side) for name, side in found if side is not None and side["requested"]]
-
-
 def _tails(shown: Shown, summary: Mapping[str, Any]) -> list[percentiles.Tail]:
     steps = _steps(shown)
     ordinal = steps[0] if len(steps) == 1 else None
     return [
         percentiles.Tail(shown, name, "", name, ordinal, side["service_ns"], side["response_ns"])
-        for name, side in _sides(summary)
+        for name, side in sides(summary)
     ]
 
 
 def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Table, ...]:
     of = f", {shown.label}" if many else ""
-    sides = _sides(summary)
+    active = sides(summary)
     counts = tuple(
         (
             numbers.words(name),
@@ -122,14 +122,14 @@ def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Ta
                 ", ".join(f"{errno}: {n}" for errno, n in side["errors"].items()) or numbers.NOTHING
             ),
         )
-        for name, side in sides
+        for name, side in active
     )
     latencies = tuple(
         (
             numbers.words(f"{name} {clock}"),
             *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in point_tables.LATENCIES),
         )
-        for name, side in sides
+        for name, side in active
         for clock in ("service", "response")
     )
     rest = {key: value for key, value in summary.items() if key not in (*DIRECTIONS, "drive", "warnings")}
