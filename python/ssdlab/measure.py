@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ssdlab import units
 from ssdlab.arrival import Closed, Open, Rate
 from ssdlab.errors import LabError, Refused, UsageError, unknown
-from ssdlab.model import Bytes, Frozen
+from ssdlab.model import Bytes, Frozen, Metavar
 from ssdlab.pattern import AnyPattern, Sequential, Uniform
 from ssdlab.span import AnySpan, Span
 from ssdlab.workload import MAX_DEPTH, MAX_WORKERS, Block, Blocks, Cpus, Mix, Stop, Stream, Workload
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.measurement import Measurement
 
-Duration = Annotated[int, BeforeValidator(units.parse_duration)]
+Duration = Annotated[int, BeforeValidator(units.parse_duration), Metavar("TIME")]
 """A time: text with a unit, or a number of seconds; kept in ns."""
 
 DEFAULT_TIME_NS = 10 * units.NS_PER_S
@@ -106,7 +106,7 @@ class MeasureOptions(Frozen):
     )
     stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="how much to transfer: 10GiB")
     ramp_ns: Duration = Field(
-        0, alias="ramp", description="time before measuring that is run and not counted"
+        0, alias="ramp", description="time at the start that is run and not counted [default: none]"
     )
     span: AnySpan = Field(Span(), description="part of the drive: 0..25%, 10GiB..20GiB [default: all]")
     interval_ns: Duration = Field(
@@ -116,12 +116,12 @@ class MeasureOptions(Frozen):
     precondition: Literal["none", "fill", "steady"] = Field(
         "none", description="before measuring: none, fill (write the whole drive once), steady"
     )
-    compressible_pct: Annotated[int, BeforeValidator(_percent)] = Field(
+    compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
         0,
         alias="compressible",
         ge=0,
         le=100,
-        description="share of the written data that compresses away: 50%",
+        description="share of written data that compresses away: 50% [default: 0%]",
     )
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
@@ -18,9 +19,16 @@ def _nanoseconds(value: object) -> object:
     return units.parse_duration(value) if isinstance(value, str) else value
 
 
-Bytes = Annotated[int, BeforeValidator(units.parse_bytes)]
+@dataclass(frozen=True)
+class Metavar:
+    """What stands for a value of this type in help texts."""
+
+    word: str
+
+
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Metavar("SIZE")]
 """A size in bytes; text such as ``"4k"`` is understood."""
-Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds)]
+Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
 """A time in nanoseconds; text such as ``"90s"`` is understood."""
 
 

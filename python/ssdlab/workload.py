@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ssdlab import units
 from ssdlab.arrival import AnyArrival, Bursts, Closed, Open
 from ssdlab.errors import UsageError, unknown
-from ssdlab.model import Bytes, Frozen, Nanoseconds
+from ssdlab.model import Bytes, Frozen, Metavar, Nanoseconds
 from ssdlab.pattern import AnyPattern, Band, Bands, Sequential, Uniform, Zipf
 from ssdlab.span import AnySpan, Span
 
@@ -130,9 +130,9 @@ def parse_cpus(value: object) -> object:
     return tuple(cpus)
 
 
-Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks)]
+Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
 """Block sizes; text such as ``"4k"`` or ``"4k:70,128k:30"`` is understood."""
-Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus)]
+Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
 """CPU numbers; text such as ``"0-3,8"`` is understood."""
 
 
