@@ -360,7 +360,8 @@ fn overlapping(pacing: Pacing) -> Measurement {
         Recorder::new(&collector, 0, 0),
         Recorder::new(&collector, 0, 1),
     );
-    // a holds 3 until 200; b holds 4 from 300: 4 at once, but 3 + 4 as a sum of the workers' maxima.
+    // a holds 3 until 200; b holds 4 from 300: 4 at once, but 3 + 4 as a sum of the workers'
+    // maxima.
     a.submitted(3, 100);
     (0..3).for_each(|_| a.completed(Op::Read, 512, 100, 100, 200));
     b.submitted(4, 300);
@@ -579,8 +580,8 @@ fn asking_for_no_columns_keeps_none() {
 
 #[test]
 fn a_day_of_rows_stays_small() {
-    let (collector, mut recorder) = single(Pacing::Scheduled);
     const ROWS: u64 = 86_400;
+    let (collector, mut recorder) = single(Pacing::Scheduled);
     for row in 0..ROWS {
         for op in [Op::Read, Op::Write] {
             recorder.submitted(1, row * INTERVAL_NS + 10);

@@ -18,7 +18,9 @@ fn samples() -> impl Strategy<Value = Vec<u64>> {
 
 fn histogram_of(values: &[u64]) -> Histogram {
     let mut histogram = Histogram::new();
-    values.iter().for_each(|&value| histogram.record(value));
+    for &value in values {
+        histogram.record(value);
+    }
     histogram
 }
 

@@ -50,7 +50,8 @@ fn streams() -> Vec<StreamSpec> {
     ]
 }
 
-/// A small run of two streams with everything in it: ramp, empty rows, failures, drops, per-I/O columns.
+/// A small run of two streams with everything in it: ramp, empty rows, failures, drops, per-I/O
+/// columns.
 fn run(path: &Path, ramp_ns: u64, keep: bool) -> Measurement {
     let spec = CollectorSpec {
         ramp_ns,
@@ -484,7 +485,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Format version 1, byte by byte, one frame a line: a change here must come with a new version number.
+/// Format version 1, byte by byte, one frame a line: a change here must come with a new version
+/// number.
 #[test]
 fn the_format_is_that_of_the_golden_file() {
     let scratch = Scratch::new("golden");

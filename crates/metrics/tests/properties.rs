@@ -59,7 +59,8 @@ fn ios() -> impl Strategy<Value = Vec<Io>> {
     let io = io.prop_map(|(op, submit_ns, lateness_ns, service_ns, fate)| Io {
         op: OPS[op],
         bytes: 512 * (op as u32 + 1),
-        // Zero is the start of the run, so lateness beyond it is cut; the base below leaves room for 1 ms and more.
+        // Zero is the start of the run, so lateness beyond it is cut; the base below leaves room
+        // for 1 ms and more.
         intended_ns: (BASE_NS + submit_ns).saturating_sub(lateness_ns),
         submit_ns: BASE_NS + submit_ns,
         end_ns: BASE_NS + submit_ns + service_ns,
@@ -113,7 +114,8 @@ impl Run {
         Collector::new(spec).unwrap()
     }
 
-    /// A worker's events in order of time, ends before submits at the same stamp unless they are the same I/O.
+    /// A worker's events in order of time, ends before submits at the same stamp unless they are
+    /// the same I/O.
     fn events(&self, worker: usize) -> Vec<(u64, Event)> {
         let mut events = Vec::new();
         for &io in &self.workers[worker].1 {
@@ -281,7 +283,8 @@ fn model_area(run: &Run, stream: usize, from_ns: u64, to_ns: u64) -> u64 {
         .sum()
 }
 
-/// Most in flight of a closed loop: the sum over its workers of what each had at the start of the row or later in it.
+/// Most in flight of a closed loop: the sum over its workers of what each had at the start of the
+/// row or later in it.
 fn model_max(run: &Run, stream: usize, row: u64) -> u32 {
     let of_worker = |worker| {
         let (mut now, mut most) = (0u32, 0u32);
