@@ -9,6 +9,7 @@ The thresholds are named below with their reasons.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -258,7 +259,7 @@ def _least_iops(requested: float, summary: Mapping[str, Any], workload: Workload
     """Return the rate that must be reached; random arrivals vary by the root of their number."""
     due = max(requested * summary["elapsed_s"], 1.0)
     drawn = any(getattr(stream.arrival, "process", None) == "poisson" for stream in workload.streams)
-    slack = max(1 - RATE_REACHED, 4 / due**0.5 if drawn else 1 / due)
+    slack = max(1 - RATE_REACHED, 4 / math.sqrt(due) if drawn else 1 / due)
     return requested * (1 - slack)
 
 
