@@ -28,8 +28,10 @@ SLOWEST_RANDOM_IOPS = 50.0
 """A hard disk."""
 SHORTEST_LATENCY_S = 1e-6
 """A file in memory."""
-STEP_MOST_S = 6.0
+STEP_MOST_S = 4.0
 """A step may take so much longer than its workload: threads start, I/O is drained, records reach the disk."""
+RECORD_MOST_S = 2.0
+"""A step that only reads a setting or writes a record."""
 TRIM_MOST_S_PER_TB = 120.0
 FLUSH_MOST_S = 60.0
 START_MOST_S = 10.0
@@ -105,7 +107,7 @@ class Recorder:
 
 def planned_step(request: Request) -> PlannedStep:
     """Work out the bounds of one step."""
-    seconds, written, target = Bounds(0.0, STEP_MOST_S), NOTHING, None
+    seconds, written, target = Bounds(0.0, RECORD_MOST_S), NOTHING, None
     if request.workload is not None:
         seconds, written, target = _workload(request, request.workload)
     elif request.verb == "idle":

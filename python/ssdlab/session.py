@@ -23,6 +23,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
 from ssdlab.plan import Plan, Recorder, layout_bounds
 from ssdlab.results.durable import library_errors
+from ssdlab.results.live import LiveFile
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, DriveInfo, Failure, Manifest, Session, Warned
 from ssdlab.results.store import make_run_folder, new_run_id, short_id, write_manifest
@@ -211,7 +212,7 @@ class _Work:
 
     def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
         own = RunLock(self._folder) if self._lock is None else None
-        tracker = Tracker(plan, observers)
+        tracker = Tracker(plan, [*observers, LiveFile(self._folder)])
         try:
             with StopFlag() as stop, Journal(self._folder) as journal:
                 write_manifest(self._folder, self._manifest)

@@ -17,6 +17,9 @@ REGISTRY = {
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 
+_UNLISTED = {"job": "ssdlab.methods.job"}
+"""What has a command of its own and is found here only to be resumed."""
+
 
 def find_method(name: str) -> Method:
     """Return a method by its name.
@@ -26,9 +29,10 @@ def find_method(name: str) -> Method:
     UsageError
         With the nearest name, when there is none.
     """
-    if name not in REGISTRY:
+    place = REGISTRY.get(name) or _UNLISTED.get(name)
+    if place is None:
         raise unknown("method", name, REGISTRY, elsewhere="see ssdlab methods")
-    found: Method = import_module(REGISTRY[name]).METHOD
+    found: Method = import_module(place).METHOD
     return found
 
 

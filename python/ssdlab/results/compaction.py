@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ssdlab.results.store import write_manifest
 if TYPE_CHECKING:
     from ssdlab import _core
 
-_CLOCKS = ("service", "response")
+_CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")
 _SUB_BUCKET_BITS = 6
 """64 buckets an octave, as `metrics::histogram` cuts them."""
 _READ_ONLY = 0o444
@@ -165,11 +165,13 @@ def _hist(attempt: _Attempt) -> list[tables.Columns]:
     found = measured.interval_histograms()
     if len(found["row"]):
         names = [np.array(values, dtype=np.object_) for values in (measured.streams, DIRECTIONS, _CLOCKS)]
-        stream, direction, clock = (
+        streams, directions, clocks = (
             names[i][found[key]] for i, key in enumerate(("stream", "direction", "kind"))
         )
         parts.append(
-            _buckets(attempt, stream, direction, found["row"], clock, found["bucket_low_ns"], found["count"])
+            _buckets(
+                attempt, streams, directions, found["row"], clocks, found["bucket_low_ns"], found["count"]
+            )
         )
     return parts
 

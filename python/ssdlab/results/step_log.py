@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssdlab.errors import LabError
-from ssdlab.results.schema import Spread
+from ssdlab.results.schema import Direction, Spread
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DIRECTIONS = ("read", "write", "trim")
+DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 
 
 def log_name(ordinal: int, attempt: int) -> str:
@@ -64,7 +64,7 @@ def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, 
     full = ~(cells[0]["partial"] | cells[0]["ramp"])
     if not full.any():
         return None
-    ios = np.sum([cell["ios"] for cell in cells], axis=0, dtype=np.float64)
+    ios = np.asarray(np.sum([cell["ios"] for cell in cells], axis=0), dtype=np.float64)
     iops = ios[full] / (cells[0]["duration_ns"][full].astype(np.float64) / 1e9)
     return Spread(
         n=int(full.sum()),

@@ -5,18 +5,27 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.errors import Refused, UsageError
+from ssdlab.journal import is_running, now
 from ssdlab.results.durable import library_errors, replace, sync_folder
-from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, read_manifest
+from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
+from ssdlab.results.schema import Note
+from ssdlab.results.step_log import log_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.measurement import Measurement
     from ssdlab.results.schema import Manifest, Status
+    from ssdlab.workload import Workload
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that are mistaken for digits."""
@@ -107,8 +116,6 @@ def find_run(text: str, library: Path) -> Path:
 
 def actual_status(folder: Path, manifest: Manifest) -> Status:
     """Return the status of a run as it is: one marked running that no process holds was killed."""
-    from ssdlab.journal import is_running
-
     if manifest.status == "running" and not is_running(folder):
         return "interrupted"
     return manifest.status
@@ -134,15 +141,71 @@ def require_finished(folder: Path) -> RunFolder:
     return run
 
 
-__all__ = [
-    "actual_status",
-    "default_library",
-    "find_run",
-    "make_run_folder",
-    "new_run_id",
-    "read_manifest",
-    "require_finished",
-    "run_folders",
-    "short_id",
-    "write_manifest",
-]
+def add_note(folder: Path, text: str) -> Note:
+    """Put a dated note beside a run, durably; the run itself is not changed.
+
+    Raises
+    ------
+    UsageError
+        An empty note.
+    HostError
+        When the library cannot be written.
+    """
+    if not text.strip():
+        raise UsageError("the note is empty", "give its text, in quotes")
+    note = Note(at=now(), text=text.strip())
+    path = folder / NOTES
+    with library_errors(path):
+        with path.open("a", encoding="utf-8") as file:
+            file.write(note.model_dump_json() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(folder)
+    return note
+
+
+def save_measurement(
+    library: Path,
+    drive: Drive,
+    text: str,
+    workload: Workload,
+    measurement: Measurement,
+    log_path: Path,
+    params: dict[str, JsonValue],
+) -> Path:
+    """Put one measurement into the library, as a finished run of the pseudo-method `measure`.
+
+    Parameters
+    ----------
+    library
+        Where to.
+    drive, text
+        What was measured, still held, and how the user named it.
+    workload, measurement
+        What was asked and what came of it.
+    log_path
+        The append log of the run; it is moved into the run folder.
+    params
+        The options as the user gave them.
+
+    Returns
+    -------
+    Path
+        The run folder.
+
+    Raises
+    ------
+    HostError
+        When the library cannot be written; the log then stays, here or in the run folder.
+    """
+    from ssdlab.results.compaction import finish_run
+    from ssdlab.results.saving import measured_run
+
+    manifest, journal = measured_run(drive, text, workload, measurement, params)
+    folder = make_run_folder(library, manifest.run_id)
+    with library_errors(folder):
+        shutil.move(log_path, folder / STEPS / log_name(0, 1))
+    replace(folder / JOURNAL, "".join(record.model_dump_json(by_alias=True) + "\n" for record in journal))
+    write_manifest(folder, manifest)
+    finish_run(folder, manifest)
+    return folder
