@@ -1,253 +1,29 @@
-"""One workload now: the definition of `ssdlab measure`'s options, and what is done with them.
-
-`MeasureOptions` is the one definition. The command's flags and help, and the parameters of
-`ssdlab.measure`, derive from it; `MeasureOptions.workload` says what the options mean as a `Workload`.
-"""
+"""One workload now: opening the drive, filling it if asked, measuring, judging and saving."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol, Self
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pydantic import BeforeValidator, Field, model_validator
-
-from ssdlab import units
-from ssdlab.arrival import Closed, Open, Rate
-from ssdlab.errors import LabError, Refused, UsageError, unknown
-from ssdlab.model import Bytes, Frozen, Metavar
-from ssdlab.pattern import AnyPattern, Sequential, Uniform
-from ssdlab.span import AnySpan, Span
-from ssdlab.workload import MAX_DEPTH, MAX_WORKERS, Block, Blocks, Cpus, Mix, Stop, Stream, Workload
+from ssdlab.errors import LabError, Refused, UsageError
+from ssdlab.options import MeasureOptions
+from ssdlab.pattern import Sequential
+from ssdlab.span import Span
+from ssdlab.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab import _core
     from ssdlab.drives.base import Drive
     from ssdlab.measurement import Measurement
+    from ssdlab.surroundings import Observation
 
-Duration = Annotated[int, BeforeValidator(units.parse_duration), Metavar("TIME")]
-"""A time: text with a unit, or a number of seconds; kept in ns."""
-
-DEFAULT_TIME_NS = 10 * units.NS_PER_S
 FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
-
-_DIRECTIONS = {
-    "read": (True, 100),
-    "write": (True, 0),
-    "rw": (True, None),
-    "randread": (False, 100),
-    "randwrite": (False, 0),
-    "randrw": (False, None),
-    "trim": (True, None),
-    "randtrim": (False, None),
-}
-"""fio's names: whether the pattern is sequential, and the share of reads where the name fixes it."""
-
-
-def _percent(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    share = units.parse_percent(value if value.rstrip().endswith("%") else f"{value}%") * 100
-    if share.denominator != 1:
-        raise UsageError(f"share {value!r} is not a whole percentage", "give one such as 50%", given=value)
-    return share.numerator
-
-
-class MeasureOptions(Frozen):
-    """What `ssdlab measure` may be told; names and text as on the command line."""
-
-    noun: ClassVar[str] = "option of measure"
-
-    rw: Literal["read", "write", "rw", "randread", "randwrite", "randrw", "trim", "randtrim"] = Field(
-        "randread", description="direction and order, as in fio; rw and randrw mix reads and writes"
-    )
-    read_pct: int | None = Field(
-        None, ge=0, le=100, description="share of reads of rw and randrw, in percent [default: 50]"
-    )
-    block: Blocks = Field(
-        (Block(bytes=4096),),
-        alias="bs",
-        min_length=1,
-        max_length=64,
-        description="block size: 4k, or sizes with weights: 4k:70,128k:30 [default: 4k]",
-    )
-    workers: int = Field(1, alias="threads", ge=1, le=MAX_WORKERS, description="threads that issue I/O")
-    depth: int = Field(1, ge=1, le=MAX_DEPTH, description="I/Os in flight per thread; over 1 needs uring")
-    engine: Literal["sync", "uring"] = Field(
-        "sync", description="sync: one blocking call at a time per thread; uring: io_uring"
-    )
-    batch: int | None = Field(None, ge=1, description="I/Os to gather before a submission (uring)")
-    pattern: AnyPattern | None = Field(
-        None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
-    )
-    arrival: str | None = Field(
-        None,
-        description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
-        "act6, act2019 or act2019:QUEUES [default: closed; even with --rate]",
-    )
-    rate: Rate | None = Field(None, description="I/Os a second in all, exactly: 2000, 23.53, 60k, 400/17")
-    backlog_ns: Duration | None = Field(
-        None,
-        alias="backlog",
-        gt=0,
-        description="how long an I/O may be due before it is dropped [default: 10s]",
-    )
-    think_ns: Duration | None = Field(
-        None, alias="think", description="pause between a completion and the next I/O (closed)"
-    )
-    time_ns: Duration | None = Field(
-        None,
-        alias="seconds",
-        gt=0,
-        description="how long to measure: 5, 90s, 10m [default: 10 s, or until --bytes]",
-    )
-    stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="how much to transfer: 10GiB")
-    ramp_ns: Duration = Field(
-        0, alias="ramp", description="time at the start that is run and not counted [default: none]"
-    )
-    span: AnySpan = Field(Span(), description="part of the drive: 0..25%, 10GiB..20GiB [default: all]")
-    interval_ns: Duration = Field(
-        units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval row [default: 1s]"
-    )
-    seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw; the same seed gives the same I/Os")
-    precondition: Literal["none", "fill", "steady"] = Field(
-        "none", description="before measuring: none, fill (write the whole drive once), steady"
-    )
-    compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
-        0,
-        alias="compressible",
-        ge=0,
-        le=100,
-        description="share of written data that compresses away: 50% [default: 0%]",
-    )
-    dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
-    cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")
-    numa: int | None = Field(None, ge=0, description="NUMA node whose CPUs the threads are pinned to")
-    allow_unwritten: bool = Field(
-        False, description="let reads go where nothing was ever written: measures the tool, not the drive"
-    )
-    log_ios: Path | None = Field(None, description="file that gets a record of every single I/O")
-    size_bytes: Bytes | None = Field(
-        None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
-    )
-    destroy: str | None = Field(
-        None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
-    )
-
-    @property
-    def writing(self) -> bool:
-        """Whether anything on the drive changes."""
-        return self.precondition != "none" or self.workload().changes_data
-
-    def workload(self, cpus: tuple[int, ...] = ()) -> Workload:
-        """Return the workload that the options mean.
-
-        Parameters
-        ----------
-        cpus
-            CPUs of the NUMA node asked for, which the options cannot know.
-        """
-        sequential, _ = _DIRECTIONS[self.rw]
-        if "trim" in self.rw:
-            ops: Mix | Literal["trim"] = "trim"
-        else:
-            ops = Mix(read_pct=self._read_pct())
-        stream = Stream(
-            name=self.rw,
-            ops=ops,
-            block=self.block,
-            pattern=Sequential() if sequential else self.pattern or Uniform(),
-            span=self.span,
-            workers=self.workers,
-            depth=self.depth,
-            engine=self.engine,
-            batch=self.batch,
-            arrival=self._arrival(),
-            compressible_pct=self.compressible_pct,
-            dsync=self.dsync,
-            cpus=self.cpus or cpus,
-            stop=self._stop(),
-            log_ios=self.log_ios is not None,
-        )
-        return Workload(seed=self.seed, interval_ns=self.interval_ns, ramp_ns=self.ramp_ns, streams=(stream,))
-
-    def _read_pct(self) -> int:
-        _, fixed = _DIRECTIONS[self.rw]
-        if fixed is not None:
-            return fixed
-        return 50 if self.read_pct is None else self.read_pct
-
-    def _stop(self) -> Stop:
-        time_ns = self.time_ns
-        if time_ns is None and self.stop_bytes is None:
-            time_ns = DEFAULT_TIME_NS
-        return Stop(time_ns=None if time_ns is None else time_ns + self.ramp_ns, bytes=self.stop_bytes)
-
-    def _arrival(self) -> Closed | Open:
-        name, _, queues = (self.arrival or ("closed" if self.rate is None else "even")).partition(":")
-        if name not in ("closed", "even", "poisson", "act6", "act2019"):
-            raise unknown("arrival", name, ("closed", "even", "poisson", "act6", "act2019"))
-        if name == "closed":
-            if self.rate is not None:
-                raise UsageError(
-                    "a closed loop has no rate: its next I/O waits for a completion",
-                    "use --arrival even or poisson with --rate, or --think for a pause",
-                )
-            if self.backlog_ns is not None:
-                raise UsageError("a closed loop has no backlog", "use --backlog with --rate, or leave it out")
-            return Closed(think_ns=self.think_ns or 0)
-        if self.rate is None:
-            raise UsageError(f"arrival {name} needs a rate", "give --rate, in I/Os a second, such as 2000")
-        if self.think_ns is not None:
-            raise UsageError(
-                f"arrival {name} has no think time: I/Os are due at --rate",
-                "leave out --think, or use closed",
-            )
-        backlog = {} if self.backlog_ns is None else {"backlog_ns": self.backlog_ns}
-        return Open(process=name, queues=self._queues(name, queues), rate=self.rate, **backlog)
-
-    def _queues(self, name: str, text: str) -> int | None:
-        if text and not (name == "act2019" and text.isdecimal() and int(text)):
-            raise UsageError(
-                f"arrival {self.arrival} is not understood", "only act2019 takes queues: act2019:4"
-            )
-        if name != "act2019":
-            return None
-        # ACT before 6 gave each queue four threads.
-        return int(text) if text else max(1, self.workers // 4)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        sequential, fixed = _DIRECTIONS[self.rw]
-        if self.read_pct is not None and self.rw not in ("rw", "randrw"):
-            raise UsageError(f"{self.rw} has no share of reads", "use --rw randrw (or rw) with --read-pct")
-        if self.pattern is not None and sequential:
-            raise UsageError(
-                f"{self.rw} is sequential and has no {self.pattern.kind} pattern",
-                f"use --rw rand{self.rw} with --pattern",
-            )
-        if isinstance(self.pattern, Sequential):
-            raise UsageError(
-                f"{self.rw} is random, not sequential", f"use --rw {self.rw.removeprefix('rand')}"
-            )
-        if self.cpus and self.numa is not None:
-            raise UsageError("both --cpus and --numa say where threads run", "give one of them")
-        if self.precondition == "steady":
-            raise Refused(
-                "--precondition steady is not in this version for real drives",
-                "use --precondition fill, then a long randwrite, and watch its rows until they are level",
-            )
-        if self.allow_unwritten and (fixed == 0 or "trim" in self.rw):
-            raise UsageError(f"{self.rw} reads nothing", "leave out --allow-unwritten")
-        if self.allow_unwritten and self.precondition == "fill":
-            raise UsageError(
-                "after a fill nothing is unwritten", "leave out --allow-unwritten or --precondition"
-            )
-        self.workload()
-        return self
 
 
 class Watcher(Protocol):
@@ -296,14 +72,17 @@ def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  #
 def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
     """Do what the options say, telling the watcher how far it is; see `measure`."""
     workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
-    _refuse_existing(options.log_ios)
-    with _opened(drive, options, watcher) as held:
+    with _log(options) as log_path, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
         if options.precondition == "fill":
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
-        return _measured(held, workload, options, watcher)
+        measurement = _measured(held, workload, options, watcher, log_path)
+        if not options.save:
+            return measurement
+        assert log_path is not None  # made for saving
+        return _saved(held, os.fspath(drive), workload, measurement, options, log_path)
 
 
 def fill_workload(capacity_bytes: int, seed: int) -> Workload:
@@ -330,11 +109,6 @@ def fill_workload(capacity_bytes: int, seed: int) -> Workload:
     return Workload(seed=seed, streams=streams)
 
 
-def _refuse_existing(path: Path | None) -> None:
-    if path is not None and path.exists():
-        raise Refused(f"{path} exists and would be overwritten", "name a new file", path=str(path))
-
-
 def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tuple[int, ...]:
     """Return the CPUs of a NUMA node.
 
@@ -356,10 +130,35 @@ def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tupl
 
 
 @contextmanager
+def _log(options: MeasureOptions) -> Iterator[Path | None]:
+    """Give the path of the run's append log: the file for single I/Os, or one in the library."""
+    single = options.log_ios
+    if single is not None and single.exists():
+        raise Refused(f"{single} exists and would be overwritten", "name a new file", path=str(single))
+    if not options.save:
+        yield single
+        return
+    from ssdlab.results.durable import library_errors
+
+    library = _library(options)
+    with library_errors(library):
+        library.mkdir(parents=True, exist_ok=True)
+        folder = TemporaryDirectory(prefix=".measure-", dir=library)
+    with folder as name:
+        yield Path(name) / "run.log"
+
+
+def _library(options: MeasureOptions) -> Path:
+    from ssdlab.results.store import default_library
+
+    return default_library() if options.library is None else options.library.expanduser().absolute()
+
+
+@contextmanager
 def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Iterator[Drive]:
     from ssdlab.drives import open_drive
 
-    watcher.phase("opening", duration_ns=None, size_bytes=options.size_bytes)
+    watcher.phase("laying out the file", duration_ns=None, size_bytes=options.size_bytes)
     held = open_drive(
         drive,
         size=options.size_bytes,
@@ -372,14 +171,16 @@ def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         yield held
 
 
-def _measured(held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher) -> Measurement:
+def _measured(
+    held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher, log_path: Path | None
+) -> Measurement:
     from ssdlab.surroundings import Observation
 
     observation = Observation(held, allow_unwritten=options.allow_unwritten)
     stop = workload.streams[0].stop
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
     try:
-        measurement = held.run(workload, log_path=options.log_ios, on_tick=watcher.tick)
+        measurement = held.run(workload, log_path=log_path, on_tick=watcher.tick)
     except LabError as error:
         if error.measurement is not None:
             error.measurement = _judged(error.measurement, workload, observation)
@@ -387,10 +188,27 @@ def _measured(held: Drive, workload: Workload, options: MeasureOptions, watcher:
     return _judged(measurement, workload, observation)
 
 
-def _judged(measurement: Measurement, workload: Workload, observation: Any) -> Measurement:  # noqa: ANN401
+def _judged(measurement: Measurement, workload: Workload, observation: Observation) -> Measurement:
     from ssdlab.warnings import judge
 
     summary = measurement.summary()
     around = observation.around(summary)
     measurement = measurement.with_facts(workload=workload.model_dump(mode="json"), host=around.as_facts())
     return measurement.with_warnings(judge(summary, workload, around))
+
+
+def _saved(
+    held: Drive,
+    text: str,
+    workload: Workload,
+    measurement: Measurement,
+    options: MeasureOptions,
+    log_path: Path,
+) -> Measurement:
+    from ssdlab.results.store import save_measurement
+
+    if options.log_ios is not None:
+        shutil.copyfile(log_path, options.log_ios)
+    params = options.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    folder = save_measurement(_library(options), held, text, workload, measurement, log_path, params)
+    return measurement.with_facts(run=str(folder))

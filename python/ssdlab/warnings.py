@@ -73,8 +73,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "device-depth": Entry(
         "the block device had {reached} I/Os in flight on average, not the {asked} asked for",
-        "a file system, a small queue or a throttle between ssdlab and the device held them back",
-        "read the figures as those of the lower depth; test the device itself, or raise its nr_requests",
+        "the host's own time per I/O, a file system, a small queue or a throttle kept them from the device",
+        "read the figures as those of the lower depth; a less busy host or the bare device comes closer",
     ),
     "late": Entry(
         "{late} of {done} I/Os were submitted over 1 ms after they were due",
@@ -151,9 +151,9 @@ CATALOGUE: dict[str, Entry] = {
         "without optimisation the tool itself costs several times as much per I/O",
         "build it with make setup, or with maturin develop --release",
     ),
-    "interrupted": Entry(
-        "the run was stopped before its end, after {seconds} s",
-        "it holds less than was asked for",
+    "incomplete": Entry(
+        "the record of this run is not complete: it holds what was written before it was cut off",
+        "a run that is killed leaves the rows that had reached its log",
         "measure again for a full result",
     ),
 }
@@ -268,6 +268,8 @@ def _depth(code: str, reached: float, asked: int) -> Warning:
 
 
 def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    if not summary.get("complete", True):
+        yield Warning.of("incomplete")
     for direction, part in _directions(summary).items():
         if part["failed"]:
             words = {"errors": _errors_text(part["errors"])}

@@ -6,9 +6,10 @@ from typing import Any
 
 from ssdlab.cli.flags import takes
 from ssdlab.cli.live import TerminalWatcher, watcher
-from ssdlab.cli.output import print_json
+from ssdlab.cli.output import print_json, say
 from ssdlab.errors import LabError
-from ssdlab.measure import MeasureOptions, perform
+from ssdlab.measure import perform
+from ssdlab.options import MeasureOptions
 
 
 @takes(MeasureOptions)
@@ -42,10 +43,13 @@ def measure(
     finally:
         if isinstance(looker, TerminalWatcher):
             looker.close()
+    summary = measurement.summary()
     if json:
-        print_json(measurement.summary())
-    else:
-        _print(measurement.summary())
+        print_json(summary)
+        return
+    _print(summary)
+    if run := summary.get("run"):
+        say(f"saved: {run}")
 
 
 def _print(summary: dict[str, Any]) -> None:
