@@ -85,6 +85,18 @@ fn an_io_that_completes_on_the_edge_belongs_to_the_interval_that_ends_there() {
 }
 
 #[test]
+fn the_edge_of_an_interval_longer_than_a_second_is_no_different() {
+    let mut long = spec(Pacing::BackToBack, 1);
+    long.interval_ns = 3_000_000_000;
+    let collector = Collector::new(long).unwrap();
+    let mut recorder = Recorder::new(&collector, 0, 0);
+    read(&mut recorder, 100, 3_000_000_000);
+    read(&mut recorder, 3_000_000_000, 3_000_000_001);
+    recorder.finish(3_000_000_001, &WorkerFacts::default());
+    assert_eq!(done(&collector.close_rows().unwrap()), [1, 1]);
+}
+
+#[test]
 fn rows_wait_for_the_slowest_worker_and_come_in_order() {
     let collector = Collector::new(spec(Pacing::BackToBack, 2)).unwrap();
     let (mut fast, mut slow) = (
