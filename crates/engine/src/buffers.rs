@@ -12,6 +12,7 @@ use std::slice;
 use std::sync::Arc;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use workload::Op;
 use workload::spec::Stream;
 
 use crate::error::EngineError;
@@ -54,6 +55,20 @@ struct Shape {
     /// Index of the first write slot; equal to `slots` if reads have slots of their own, else 0.
     first_write: usize,
     total_slots: usize,
+    /// Some slots are for reads.
+    reads: bool,
+}
+
+/// One slot of a region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) address: *mut u8,
+    /// Index of the piece that it lies in.
+    pub(crate) buffer: u16,
+    /// Its number among the slots of its operation.
+    pub(crate) slot: usize,
+    /// What it is for.
+    pub(crate) op: Op,
 }
 
 impl Shape {
@@ -65,6 +80,7 @@ impl Shape {
             slots,
             slot_bytes: (stream.largest_block_bytes() as usize).next_multiple_of(PAGE_BYTES),
             first_write: if both { slots } else { 0 },
+            reads: stream.reads(),
             total_slots: match (none, both) {
                 (true, _) => 0,
                 (_, true) => 2 * slots,
@@ -198,16 +214,20 @@ impl Region {
             .collect()
     }
 
-    /// Each slot's address and the index of its piece; those for reads first, then those for writes.
-    pub(crate) fn places(&self) -> Vec<(*mut u8, u16)> {
-        let per_piece = self.slots_per_piece();
-        (0..self.shape.total_slots)
-            .map(|slot| {
-                // SAFETY: the slot lies inside the region.
-                let start = unsafe { self.base.add(slot * self.shape.slot_bytes) };
-                (start.as_ptr(), (slot / per_piece) as u16)
-            })
-            .collect()
+    /// All slots; those for reads first, then those for writes.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
+        let (base, shape, per_piece) = (self.base, self.shape, self.slots_per_piece());
+        // A trim has no memory, but a slot all the same.
+        (0..shape.total_slots.max(shape.slots)).map(move |index| Place {
+            address: base.as_ptr().wrapping_add(index * shape.slot_bytes),
+            buffer: (index / per_piece) as u16,
+            slot: index % shape.slots,
+            op: match (shape.total_slots, shape.reads && index < shape.slots) {
+                (0, _) => Op::Trim,
+                (_, true) => Op::Read,
+                (_, false) => Op::Write,
+            },
+        })
     }
 
     /// Index among [`Region::places`] of the first slot for writes.

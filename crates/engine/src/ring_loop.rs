@@ -9,84 +9,10 @@ use std::io;
 use workload::spec::Arrival as Law;
 use workload::{Io, Op};
 
-use crate::source::Arrival;
+use crate::slots::{AT_ONCE, InFlight, Slots};
+use crate::source::{Arrival, Feed};
 use crate::uring::{Completion, Ring};
 use crate::worker::{SHORT, Worker};
-
-/// One I/O in flight.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    io: Io,
-    intended_ns: u64,
-    submit_ns: u64,
-}
-
-/// The intended start of an I/O that is meant to start when it is submitted.
-const AT_ONCE: u64 = u64::MAX;
-
-const UNUSED: Slot = Slot {
-    io: Io {
-        op: Op::Read,
-        offset: 0,
-        length: 0,
-    },
-    intended_ns: 0,
-    submit_ns: 0,
-};
-
-/// Which I/O has which slot.
-#[derive(Debug)]
-struct Slots {
-    all: Box<[Slot]>,
-    /// A stack of the numbers of free slots: the first `free_count` are free. Those taken since the last submission still
-    /// stand above them, so that they can be stamped all at once.
-    free: Box<[u16]>,
-    free_count: usize,
-    free_at_submission: usize,
-}
-
-impl Slots {
-    fn new(depth: u32) -> Self {
-        let depth = depth as usize;
-        Self {
-            all: vec![UNUSED; depth].into_boxed_slice(),
-            free: (0..depth).rev().map(|slot| slot as u16).collect(),
-            free_count: depth,
-            free_at_submission: depth,
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, io: Io, intended_ns: u64) -> usize {
-        self.free_count -= 1;
-        let slot = usize::from(self.free[self.free_count]);
-        self.all[slot] = Slot {
-            io,
-            intended_ns,
-            submit_ns: 0,
-        };
-        slot
-    }
-
-    #[inline]
-    fn give_back(&mut self, slot: usize) -> Slot {
-        self.free[self.free_count] = slot as u16;
-        self.free_count += 1;
-        self.all[slot]
-    }
-
-    /// Stamps what was taken since the last time; says how many that are.
-    #[inline]
-    fn stamp(&mut self, submit_ns: u64) -> u32 {
-        let fresh = &self.free[self.free_count..self.free_at_submission];
-        for &slot in fresh {
-            let slot = &mut self.all[usize::from(slot)];
-            slot.submit_ns = submit_ns;
-            slot.intended_ns = slot.intended_ns.min(submit_ns);
-        }
-        fresh.len() as u32
-    }
-}
 
 /// Writes between two flushes.
 #[derive(Debug)]
@@ -144,13 +70,11 @@ impl RingLoop<'_, '_> {
         let source = self.worker.source;
         let mut feed = source.lock();
         let mut first = true;
+        let stream = self.worker.stream;
+        let lean = !stream.log_ios && stream.flush_every.is_none();
         loop {
-            while !self.over && self.slots.free_count > 0 {
-                let Some(io) = feed.next() else {
-                    self.over = true;
-                    break;
-                };
-                self.put(io, AT_ONCE);
+            if !self.over {
+                self.over = !self.fill(&mut feed);
             }
             self.submitting();
             if self.ring.in_flight() == 0 {
@@ -158,7 +82,11 @@ impl RingLoop<'_, '_> {
             }
             self.ring
                 .enter(self.batch.min(self.ring.in_flight()) as usize)?;
-            let at = self.reap();
+            let at = if lean {
+                self.reap_together()
+            } else {
+                self.reap()
+            };
             if std::mem::take(&mut first) {
                 self.worker.meet();
             }
@@ -170,7 +98,7 @@ impl RingLoop<'_, '_> {
         let source = self.worker.source;
         let mut feed = source.lock();
         // When each free slot has thought enough; all think equally long, so the first to complete is the first to go on.
-        let mut due: VecDeque<u64> = vec![0; self.slots.free_count].into();
+        let mut due: VecDeque<u64> = vec![0; self.slots.free()].into();
         loop {
             let now = self.worker.clock.now();
             self.over |= self.worker.is_over(now);
@@ -189,7 +117,7 @@ impl RingLoop<'_, '_> {
             let next = due.front().copied().filter(|_| !self.over);
             self.wait_for_either(next)?;
             let at = self.reap();
-            due.resize(self.slots.free_count, at + think_ns);
+            due.resize(self.slots.free(), at + think_ns);
         }
     }
 
@@ -197,7 +125,7 @@ impl RingLoop<'_, '_> {
         let mut held: Option<Arrival> = None;
         loop {
             let now = self.worker.clock.now();
-            while self.slots.free_count > 0 && !self.over {
+            while self.slots.free() > 0 && !self.over {
                 held = held.or_else(|| self.worker.source.lock().next_due(self.worker.stop_ns()));
                 let Some(arrival) = held.filter(|a| a.due_ns < self.worker.stop_ns()) else {
                     self.over = true;
@@ -223,11 +151,29 @@ impl RingLoop<'_, '_> {
         }
     }
 
-    /// Prepares an I/O; there is a free slot.
+    /// Gives an I/O to each free slot; says whether there were enough.
     #[inline]
+    fn fill(&mut self, feed: &mut Feed) -> bool {
+        let wanted = self.slots.free();
+        if feed.counts_bytes() {
+            return (0..wanted).all(|_| {
+                let io = feed.next();
+                io.map(|io| self.put(io, AT_ONCE)).is_some()
+            });
+        }
+        let granted = feed.grant(wanted);
+        let slots = &mut self.slots;
+        self.ring.prepare(granted, || {
+            let io = feed.draw();
+            (slots.take(io), io)
+        });
+        granted == wanted
+    }
+
+    /// Prepares an I/O; there is a free slot.
     fn put(&mut self, io: Io, intended_ns: u64) {
-        let slot = self.slots.take(io, intended_ns);
-        self.ring.push(slot, io);
+        let slot = self.slots.take_for(io, intended_ns);
+        self.ring.prepare(1, || (slot, io));
     }
 
     /// Prepares a flush if one is due, and stamps what is about to be submitted.
@@ -246,7 +192,7 @@ impl RingLoop<'_, '_> {
 
     #[cold]
     fn flush(&mut self) {
-        if !self.flushing.in_flight && self.ring.push_flush() {
+        if !self.flushing.in_flight && self.ring.prepare_flush() {
             self.flushing.in_flight = true;
             self.flushing.writes = 0;
         }
@@ -285,13 +231,13 @@ impl RingLoop<'_, '_> {
         let at = worker.clock.now();
         ring.reap(|completion| match completion {
             Completion::Io(number, result) => {
-                let slot = slots.give_back(number);
-                if result as u32 == slot.io.length {
-                    worker.done(slot.io, slot.intended_ns, slot.submit_ns, at);
+                let was = *slots.give_back(number);
+                if result as u32 == was.io.length {
+                    worker.done(was.io, was.intended_ns(), was.submit_ns, at);
                 } else {
-                    *over |= !settle(worker, slot, result, at);
+                    *over |= !settle(worker, was, result, at);
                 }
-                flushing.writes += u64::from(slot.io.op == Op::Write);
+                flushing.writes += u64::from(was.io.op == Op::Write);
             }
             Completion::Flush(result) => {
                 flushing.in_flight = false;
@@ -301,7 +247,42 @@ impl RingLoop<'_, '_> {
                 }
             }
         });
-        slots.free_at_submission = slots.free_count;
+        slots.submitted();
+        self.reaped_at_ns = at;
+        at
+    }
+
+    /// As [`Self::reap`], for a loop that only counts.
+    #[inline]
+    fn reap_together(&mut self) -> u64 {
+        let Self {
+            worker,
+            ring,
+            slots,
+            over,
+            ..
+        } = self;
+        let at = worker.clock.now();
+        let mut odd = Vec::new();
+        let mut together = worker.recorder.together(at);
+        ring.reap(|completion| {
+            let Completion::Io(number, result) = completion else {
+                return;
+            };
+            let was = slots.give_back(number);
+            if result as u32 == was.io.length {
+                together.completed(was.io.op, was.io.length, was.submit_ns);
+            } else {
+                odd.push((*was, result));
+            }
+        });
+        let done = together.count();
+        drop(together);
+        worker.some_done(done);
+        for (was, result) in odd {
+            *over |= !settle(worker, was, result, at);
+        }
+        slots.submitted();
         self.reaped_at_ns = at;
         at
     }
@@ -310,11 +291,11 @@ impl RingLoop<'_, '_> {
 /// Counts a completion whose result is not its length: a trim that was done, or a failure; says whether the worker goes on.
 #[cold]
 #[inline(never)]
-fn settle(worker: &mut Worker, slot: Slot, result: i32, at_ns: u64) -> bool {
-    if slot.io.op == Op::Trim && result == 0 {
-        worker.done(slot.io, slot.intended_ns, slot.submit_ns, at_ns);
+fn settle(worker: &mut Worker, was: InFlight, result: i32, at_ns: u64) -> bool {
+    if was.io.op == Op::Trim && result == 0 {
+        worker.done(was.io, was.intended_ns(), was.submit_ns, at_ns);
         return true;
     }
     let errno = if result < 0 { -result } else { SHORT };
-    worker.failed(slot.io, errno, slot.intended_ns, slot.submit_ns, at_ns)
+    worker.failed(was.io, errno, was.intended_ns(), was.submit_ns, at_ns)
 }

@@ -40,16 +40,37 @@ impl Source {
 }
 
 impl Feed {
-    /// The next I/O of a closed loop; `None` when the source's quota is used up.
+    /// The next I/O; `None` when the source's quota is used up.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Io> {
         if self.left.ios == 0 || self.left.bytes == 0 {
             return None;
         }
-        let io = self.generator.next();
         self.left.ios -= 1;
-        self.left.bytes = self.left.bytes.saturating_sub(u64::from(io.length));
+        let io = self.generator.next();
+        if self.left.bytes != u64::MAX {
+            self.left.bytes = self.left.bytes.saturating_sub(u64::from(io.length));
+        }
         Some(io)
+    }
+
+    /// Whether the quota is in bytes, so that each I/O's size must be known before the next can be granted.
+    pub(crate) fn counts_bytes(&self) -> bool {
+        self.left.bytes != u64::MAX
+    }
+
+    /// How many of the `wanted` I/Os may be drawn, which they must then be. Not for a quota in bytes.
+    #[inline]
+    pub(crate) fn grant(&mut self, wanted: usize) -> usize {
+        let granted = self.left.ios.min(wanted as u64);
+        self.left.ios -= granted;
+        granted as usize
+    }
+
+    /// An I/O that was granted.
+    #[inline]
+    pub(crate) fn draw(&mut self) -> Io {
+        self.generator.next()
     }
 
     /// The next arrival before `stop_ns`; `None` when there is no more, now and ever.

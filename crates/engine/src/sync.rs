@@ -116,8 +116,17 @@ fn back_to_back(worker: &mut Worker, calls: &mut Calls) {
         let submit = worker.clock.now();
         let outcome = calls.perform(io);
         at = worker.clock.now();
-        worker.recorder.submitted(1, submit);
-        if !settle(worker, calls, io, outcome, [submit, submit, at]) {
+        let goes_on = match outcome {
+            Ok(()) => {
+                worker.done_alone(io, submit, at);
+                calls.flush_if_due(io, worker)
+            }
+            Err(errno) => {
+                worker.recorder.submitted(1, submit);
+                worker.failed(io, errno, submit, submit, at)
+            }
+        };
+        if !goes_on {
             break;
         }
         if std::mem::take(&mut first) {
@@ -166,23 +175,12 @@ fn issue(worker: &mut Worker, calls: &mut Calls, io: Io, due: u64) -> Option<u64
     worker.recorder.submitted(1, submit);
     let outcome = calls.perform(io);
     let at = worker.clock.now();
-    settle(worker, calls, io, outcome, [due, submit, at]).then_some(at)
-}
-
-/// Counts an I/O with its stamps: intended, submitted, completed.
-#[inline]
-fn settle(
-    worker: &mut Worker,
-    calls: &mut Calls,
-    io: Io,
-    outcome: Result<(), Failed>,
-    [intended, submit, at]: [u64; 3],
-) -> GoesOn {
-    match outcome {
+    let goes_on = match outcome {
         Ok(()) => {
-            worker.done(io, intended, submit, at);
+            worker.done(io, due, submit, at);
             calls.flush_if_due(io, worker)
         }
-        Err(errno) => worker.failed(io, errno, intended, submit, at),
-    }
+        Err(errno) => worker.failed(io, errno, due, submit, at),
+    };
+    goes_on.then_some(at)
 }

@@ -11,7 +11,7 @@ use rustix::fs::FallocateFlags;
 use workload::spec::Stream;
 use workload::{Io, Op};
 
-use crate::buffers::Region;
+use crate::buffers::{Place, Region};
 use crate::error::EngineError;
 use crate::sys::SECOND_NS;
 use crate::target::Kind;
@@ -37,15 +37,101 @@ pub(crate) enum Completion {
 /// A ring with its registered file and buffers, which it outlives: dropping a ring waits for all that is in flight.
 pub(crate) struct Ring {
     ring: IoUring,
-    /// Address and registered buffer of each slot.
-    places: Vec<(*mut u8, u16)>,
-    first_write: usize,
-    kind: Kind,
     polled: bool,
     in_flight: u32,
     // These go last, after the ring.
-    region: Region,
+    memory: Memory,
     _file: File,
+}
+
+/// An entry of the submission queue as the kernel defines it (`struct io_uring_sqe`): word 1 is the offset, the low half of
+/// word 3 the length.
+type Words = [u64; 8];
+
+const OFFSET_WORD: usize = 1;
+const LENGTH_WORD: usize = 3;
+
+/// The slots' memory, as the kernel knows it.
+struct Memory {
+    /// An entry for each slot, complete but for offset and length; building it anew would take most of the loop's time.
+    drafts: Vec<squeue::Entry>,
+    first_write: usize,
+    kind: Kind,
+    region: Region,
+}
+
+impl Memory {
+    fn new(region: Region, kind: Kind) -> Self {
+        let draft = |place: Place| {
+            let entry = match place.op {
+                Op::Read => opcode::ReadFixed::new(FILE, place.address, 0, place.buffer).build(),
+                Op::Write => opcode::WriteFixed::new(FILE, place.address, 0, place.buffer).build(),
+                Op::Trim => opcode::Nop::new().build(),
+            };
+            entry.user_data(place.slot as u64)
+        };
+        Self {
+            drafts: region.places().map(draft).collect(),
+            first_write: region.first_write(),
+            kind,
+            region,
+        }
+    }
+
+    /// The entry of an I/O in a slot.
+    #[inline(always)]
+    fn entry(&mut self, slot: usize, io: Io) -> &squeue::Entry {
+        let draft = match io.op {
+            Op::Read => slot,
+            Op::Write => {
+                self.region.stamp(slot, io.length as usize);
+                self.first_write + slot
+            }
+            Op::Trim => return self.trim(slot, io.offset, io.length),
+        };
+        let entry = &mut self.drafts[draft];
+        let words = words_of(entry);
+        words[OFFSET_WORD] = io.offset;
+        words[LENGTH_WORD] = u64::from(io.length);
+        entry
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn trim(&mut self, slot: usize, offset: u64, length: u32) -> &squeue::Entry {
+        self.drafts[slot] = trim(self.kind, offset, u64::from(length)).user_data(slot as u64);
+        &self.drafts[slot]
+    }
+}
+
+const _: () = assert!(size_of::<squeue::Entry>() == size_of::<Words>());
+
+#[inline(always)]
+fn words_of(entry: &mut squeue::Entry) -> &mut Words {
+    // SAFETY: an `Entry` is the kernel's structure, 64 bytes of integers without padding, aligned to 8; any words make
+    // one, and whether it may be submitted is for `prepare` to justify.
+    unsafe { &mut *std::ptr::from_mut(entry).cast() }
+}
+
+fn trim(kind: Kind, offset: u64, length: u64) -> squeue::Entry {
+    match kind {
+        Kind::File => {
+            let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            opcode::Fallocate::new(FILE, length)
+                .offset(offset)
+                .mode(mode.bits() as i32)
+                .build()
+        }
+        Kind::Block => {
+            // The kernel takes the start from `addr` and the length from `addr3`, the first word of the command.
+            let mut command = [0; 16];
+            command[..8].copy_from_slice(&length.to_ne_bytes());
+            opcode::UringCmd16::new(FILE, BLOCK_URING_CMD_DISCARD)
+                .addr(Some(offset))
+                .cmd(command)
+                .build()
+        }
+    }
 }
 
 impl Ring {
@@ -76,12 +162,9 @@ impl Ring {
             .map_err(|e| EngineError::setup("registering the file with the ring", e))?;
         Ok(Self {
             ring,
-            places: region.places(),
-            first_write: region.first_write(),
-            kind,
             polled: stream.polled,
             in_flight: 0,
-            region,
+            memory: Memory::new(region, kind),
             _file: file,
         })
     }
@@ -92,73 +175,31 @@ impl Ring {
         self.in_flight
     }
 
-    /// Prepares an I/O in a slot that is free.
+    /// Prepares `count` I/Os; `next` gives each with its slot, which is free. There is room: one entry for each slot.
     #[inline]
-    pub(crate) fn push(&mut self, slot: usize, io: Io) {
-        let entry = match io.op {
-            Op::Read => {
-                let (address, buffer) = self.places[slot];
-                opcode::ReadFixed::new(FILE, address, io.length, buffer)
-                    .offset(io.offset)
-                    .build()
-            }
-            Op::Write => self.write(slot, io),
-            Op::Trim => self.trim(io),
-        };
-        self.push_entry(&entry.user_data(slot as u64));
+    pub(crate) fn prepare(&mut self, count: usize, mut next: impl FnMut() -> (usize, Io)) {
+        let mut queue = self.ring.submission();
+        for _ in 0..count {
+            let (slot, io) = next();
+            let entry = self.memory.entry(slot, io);
+            // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and outlives the I/O (see `drop`).
+            let pushed = unsafe { queue.push(entry) };
+            assert!(pushed.is_ok(), "the queue has an entry for each slot");
+            // One by one, so that a drain after a panic of `next` waits for what was prepared and no more.
+            self.in_flight += 1;
+        }
     }
 
     /// Prepares a flush of all writes that have completed; says whether there was room for it.
-    pub(crate) fn push_flush(&mut self) -> bool {
-        if self.ring.submission().is_full() {
-            return false;
-        }
-        let entry = opcode::Fsync::new(FILE).flags(FsyncFlags::DATASYNC).build();
-        self.push_entry(&entry.user_data(FLUSH));
-        true
-    }
-
-    #[inline]
-    fn write(&mut self, slot: usize, io: Io) -> squeue::Entry {
-        self.region.stamp(slot, io.length as usize);
-        let (address, buffer) = self.places[self.first_write + slot];
-        opcode::WriteFixed::new(FILE, address, io.length, buffer)
-            .offset(io.offset)
+    pub(crate) fn prepare_flush(&mut self) -> bool {
+        let entry = opcode::Fsync::new(FILE)
+            .flags(FsyncFlags::DATASYNC)
             .build()
-    }
-
-    #[cold]
-    fn trim(&self, io: Io) -> squeue::Entry {
-        let length = u64::from(io.length);
-        match self.kind {
-            Kind::File => {
-                let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-                opcode::Fallocate::new(FILE, length)
-                    .offset(io.offset)
-                    .mode(mode.bits() as i32)
-                    .build()
-            }
-            Kind::Block => {
-                // The kernel takes the start from `addr` and the length from `addr3`, the first word of the command.
-                let mut command = [0; 16];
-                command[..8].copy_from_slice(&length.to_ne_bytes());
-                opcode::UringCmd16::new(FILE, BLOCK_URING_CMD_DISCARD)
-                    .addr(Some(io.offset))
-                    .cmd(command)
-                    .build()
-            }
-        }
-    }
-
-    #[inline]
-    fn push_entry(&mut self, entry: &squeue::Entry) {
-        // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and outlives the I/O (see `drop`).
-        let pushed = unsafe { self.ring.submission().push(entry) };
-        assert!(
-            pushed.is_ok(),
-            "the queue has an entry for each slot and the flush"
-        );
-        self.in_flight += 1;
+            .user_data(FLUSH);
+        // SAFETY: a flush has no buffer.
+        let pushed = unsafe { self.ring.submission().push(&entry) }.is_ok();
+        self.in_flight += u32::from(pushed);
+        pushed
     }
 
     /// Submits what was prepared and waits until `want` completions are there.
@@ -245,7 +286,7 @@ impl Drop for Ring {
     fn drop(&mut self) {
         if self.drain().is_err() {
             // What is in flight may still come: better lose the memory than have a stranger's data written into it.
-            self.region.abandon();
+            self.memory.region.abandon();
         }
     }
 }

@@ -324,17 +324,40 @@ impl<'a> Worker<'a> {
         self.recorder
             .completed(io.op, io.length, intended_ns, submit_ns, at_ns);
         if self.stream.log_ios {
-            self.recorder.log_io(&IoRecord {
-                op: io.op,
-                offset: io.offset,
-                length: io.length,
-                submit_ns,
-                latency_ns: at_ns - submit_ns,
-                intended_ns,
-            });
+            self.log(io, intended_ns, submit_ns, at_ns);
         }
-        self.failures_in_a_row = 0;
-        self.any_done = true;
+        self.some_done(1);
+    }
+
+    /// Counts an I/O of a loop without intended starts that was done while nothing else of this worker was in flight.
+    #[inline]
+    pub(crate) fn done_alone(&mut self, io: Io, submit_ns: u64, at_ns: u64) {
+        self.recorder.alone(io.op, io.length, submit_ns, at_ns);
+        if self.stream.log_ios {
+            self.log(io, submit_ns, submit_ns, at_ns);
+        }
+        self.some_done(1);
+    }
+
+    /// So many I/Os were done.
+    #[inline]
+    pub(crate) fn some_done(&mut self, count: u32) {
+        if count > 0 {
+            self.failures_in_a_row = 0;
+            self.any_done = true;
+        }
+    }
+
+    #[cold]
+    fn log(&mut self, io: Io, intended_ns: u64, submit_ns: u64, at_ns: u64) {
+        self.recorder.log_io(&IoRecord {
+            op: io.op,
+            offset: io.offset,
+            length: io.length,
+            submit_ns,
+            latency_ns: at_ns - submit_ns,
+            intended_ns,
+        });
     }
 
     /// Counts an I/O that failed; says whether the worker goes on.
