@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Manifest, Warned
 
 SCHEMA = "ssdlab.show/1"
 _TAILS = ("mean", "p99", "p99.99")
@@ -112,6 +112,17 @@ def _print_points(points: Iterable[Point], mark: int | None = None) -> None:
     print_table(rows, ("", "IOPS", "throughput", *_TAILS, ""), right=(1, 2, 3, 4, 5))
 
 
+def _grouped(warnings: Iterable[Warned]) -> list[str]:
+    """Return one line for each kind of warning; all of them are in --json and on the report page."""
+    by_code: dict[str, list[Warned]] = {}
+    for warned in warnings:
+        by_code.setdefault(warned.code, []).append(warned)
+    return [
+        each[0].what + (f" (and {len(each) - 1} more such steps)" if len(each) > 1 else "")
+        for each in by_code.values()
+    ]
+
+
 def _latency(latency_ns: float | None) -> str:
     return "-" if latency_ns is None else units.latency_text(latency_ns)
 
@@ -121,7 +132,7 @@ def _print_remarks(run: RunFolder) -> None:
     result = run.result
     lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
     lines += [("departure", f"{each.what}. {each.why}") for each in manifest.departures]
-    lines += [("warning", each.what) for each in manifest.warnings]
+    lines += [("warning", text) for text in _grouped(manifest.warnings)]
     lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]
     lines += [("note", f"{each.at}  {each.text}") for each in run.notes()]
     if lines:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ssdlab.errors import HostError, LabError
+from ssdlab.errors import HostError, LabError, Refused
 from ssdlab.results import tables
 from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder
@@ -75,7 +75,11 @@ def compact(folder: Path) -> list[TableInfo]:
     ------
     HostError
         A table could not be written, or does not hold what the logs hold.
+    Refused
+        The logs are gone: it was compacted before.
     """
+    if not (folder / STEPS).is_dir():
+        raise Refused(f"{folder.name} is compacted already", "its tables are in the folder", path=str(folder))
     attempts = _attempts(folder)
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
@@ -87,7 +91,6 @@ def compact(folder: Path) -> list[TableInfo]:
     ):
         path = folder / name
         with library_errors(path):
-            path.unlink(missing_ok=True)
             rows = tables.write(path, data, columns, order)
             sync_folder(folder)
         if rows != len(data["ordinal"]):
