@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ssdlab.measurement import Measurement
     from ssdlab.surroundings import Observation
 
+__all__ = ["MeasureOptions", "Silent", "Watcher", "fill_workload", "measure", "numa_cpus", "perform"]
+
 FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
 
