@@ -8,6 +8,9 @@ function data<T>(id: string): T {
   return JSON.parse(document.getElementById(id)?.textContent ?? "null") as T;
 }
 
+/** Width of a chart on paper, in CSS pixels: one column of A4 or Letter inside their margins. */
+const PRINTED = 680;
+
 function figures(page: Page): Figure[] {
   const found: Figure[] = [];
   for (const element of document.querySelectorAll<HTMLElement>("figure[data-chart]")) {
@@ -21,15 +24,15 @@ function figures(page: Page): Figure[] {
 /** One chart after the other, top first, with room in between for the reader's scrolling and clicks. */
 async function drawAll(all: Figure[]): Promise<void> {
   for (const figure of all) {
-    await figure.draw();
+    await figure.show();
     await new Promise((resume) => setTimeout(resume));
   }
 }
 
 function start(): void {
   const all = figures(data<Page>("page-data"));
-  const redraw = () => {
-    for (const figure of all) if (figure.drawn) void figure.draw();
+  const redraw = (width?: number) => {
+    for (const figure of all) if (figure.drawn) figure.draw(width);
   };
 
   void drawAll(all);
@@ -41,10 +44,10 @@ function start(): void {
     width = window.innerWidth;
     redraw();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw());
   window.addEventListener("beforeprint", () => {
     document.documentElement.dataset["theme"] = "light";
-    for (const figure of all) void figure.draw();
+    redraw(PRINTED);
   });
   window.addEventListener("afterprint", () => {
     delete document.documentElement.dataset["theme"];

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 from pydantic import ValidationError
 
@@ -110,7 +111,15 @@ def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Column
             path=str(path),
         )
     columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
-    return tables.read(path, columns, where, order)
+    try:
+        return tables.read(path, columns, where, order)
+    except duckdb.Error as error:
+        raise Refused(
+            f"{name} of run {found.manifest.run_id} is damaged: {error}",
+            "restore it from a copy, or run the method again",
+            run=found.manifest.run_id,
+            path=str(path),
+        ) from error
 
 
 def _counting(lines: tables.Columns, attempts: dict[int, tuple[int, ...]]) -> tables.Columns:

@@ -130,11 +130,14 @@ def _throughput(name: str, sweeps: Sequence[Sweep]) -> Figure:
     views = tuple(_throughput_view(sweeps, unit) for unit in _units(sweeps))
     crossed = any(_host(point) for sweep in sweeps for point in sweep.measured)
     cross = " Crosses: the host, not the drive, was the limit." if crossed else ""
-    workload = sweeps[0].workload
+    levels = f" Fine dotted: {sweeps[0].share}, of each." if len(sweeps) > 1 else ""
     return Figure(
         id=f"{name}-throughput",
         title="Throughput against queue depth",
-        lead=f"{workload}; higher is better. Ring: reported depth. Band: slowest to fastest interval.{cross}",
+        lead=(
+            f"{sweeps[0].workload}; higher is better. Ring: reported depth. "
+            f"Band: slowest to fastest interval.{levels}{cross}"
+        ),
         described=" ".join(finding(sweep) for sweep in sweeps),
         chart=XyChart(views),
         tables=(
