@@ -1,7 +1,7 @@
 """How long `ssdlab measure` takes to begin, and how much memory it takes.
 
-Begins: from the moment the command is started to the zero of the run's clock, which the result holds as a Unix
-stamp. Ends: when the command has ended, with one I/O done. Medians of ten, on a scratch file that was laid out
+Begins: from the moment the command is started to the zero of the run's clock, which the result holds as a
+Unix stamp. Ends: when the command has ended, with one I/O done. Medians of ten, on a scratch file laid out
 before.
 
     python benches/startup.py
