@@ -21,11 +21,13 @@ WEB = Path(__file__).parents[2] / "web"
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory):
-    """Evaluates an expression with the front end's modules at hand: `node("numbers.number(1, 'ns')")`."""
+    """Evaluates an expression with the front end's modules at hand: `node("web.numbers.number(1, 'ns')")`."""
     program, bundler = shutil.which("node"), WEB / "node_modules" / ".bin" / "esbuild"
     if program is None or not bundler.exists():
         pytest.skip("the front end's tools are not installed: make setup")
-    modules = "".join(f"export * as {name} from './{name}';" for name in ("numbers", "axes", "unpack"))
+    names = ("numbers", "axes", "unpack")
+    modules = "".join(f"import * as {name} from './{name}';" for name in names)
+    modules += f"globalThis.web = {{ {', '.join(names)} }};"
     line = [bundler, "--bundle", "--format=esm", "--loader=ts", f"--sourcefile={WEB}/src/all.ts"]
     bundle = subprocess.run(
         line, input=modules, capture_output=True, text=True, check=True, cwd=WEB / "src"
@@ -64,44 +66,43 @@ VALUES = [
 def test_numbers_are_printed_alike_on_both_sides(node) -> None:
     texts = {"iops": units.count_text, "ns": units.latency_text, "mb_s": units.throughput_text}
     for quantity, text in texts.items():
-        found = node(f"{json.dumps(VALUES)}.map((value) => numbers.number(value, '{quantity}'))")
+        found = node(f"{json.dumps(VALUES)}.map((value) => web.numbers.number(value, '{quantity}'))")
         assert dict(zip(VALUES, found, strict=True)) == {value: text(value) for value in VALUES}
 
 
 def test_block_sizes_are_printed_alike_on_both_sides(node) -> None:
     sizes = [512, 1024, 4096, 131072, 1 << 20]
-    found = node(f"{json.dumps(sizes)}.map((value) => numbers.number(value, 'bytes'))")
+    found = node(f"{json.dumps(sizes)}.map((value) => web.numbers.number(value, 'bytes'))")
     assert found == [units.block_text(size) for size in sizes]
 
 
 @pytest.mark.parametrize(
     ("values", "ticks"),
     [
-        ([100, 900], ["100", "200", "500", "1k"]),
-        ([12, 45_000], ["10", "100", "1k", "10k", "100k"]),
+        ([110, 900], ["100", "200", "500", "1k"]),
         ([30, 1900], ["20", "50", "100", "200", "500", "1k", "2k"]),
+        ([12, 90_000_000], ["10", "100", "1k", "10k", "100k", "1M", "10M", "100M"]),
     ],
 )
 def test_a_logarithmic_axis_has_ticks_at_1_2_5_steps(node, values: list[float], ticks: list[str]) -> None:
     option = node(
         "(() => { const axis = { title: '', quantity: 'iops', scale: 'log' };"
-        f"const made = axes.axisOption(axis, {{ theme: {{}}, side: 'y', values: {values}, length: 400 }});"
+        f"const made = web.axes.axisOption(axis, {{ theme: {{}}, side: 'y', values: {values}, length: 400 }});"
         "return { at: made.axisLabel.customValues, lines: made.axisTick.customValues,"
         "low: made.min, high: made.max,"
         "text: made.axisLabel.customValues.map(made.axisLabel.formatter) }; })()"
     )
-    assert [text for text in option["text"] if text] == [tick for tick in ticks if tick in option["text"]]
+    assert option["text"] == ticks
     assert option["at"] == option["lines"]
     assert option["low"] <= math.log10(min(values))
     assert option["high"] >= math.log10(max(values))
-    assert set(option["text"]) >= set(ticks[1:-1])
 
 
 def test_columns_unpack_to_what_was_packed(node) -> None:
     values = np.array([0, 1, 255, 256, 65_535, 1 << 24, 4_294_967_295])
     packed, unit = pack(values, 1.0)
     assert unit == 1.0
-    assert node(f"unpack.unpack({json.dumps(packed)}).then((found) => [...found])") == values.tolist()
+    assert node(f"web.unpack.unpack({json.dumps(packed)}).then((found) => [...found])") == values.tolist()
 
 
 @given(st.lists(st.integers(0, 2**32 - 1)))
