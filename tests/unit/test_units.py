@@ -125,7 +125,9 @@ def test_what_is_no_size_is_refused(text: str) -> None:
         units.parse_bytes(text)
 
 
-@pytest.mark.parametrize("text", ["", "s", "-1s", "1s foo", "foo 1s", float("nan"), float("inf"), -1, "1h,5m"])
+@pytest.mark.parametrize(
+    "text", ["", "s", "-1s", "1s foo", "foo 1s", float("nan"), float("inf"), -1, "1h,5m"]
+)
 def test_what_is_no_duration_is_refused(text: str | float) -> None:
     with pytest.raises(UsageError):
         units.parse_duration(text)
