@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.results.schema import HostLoad
-
 if TYPE_CHECKING:
+    from ssdlab.results.schema import HostLoad
     from ssdlab.surroundings import Surroundings
 
 _STAT = Path("/proc/stat")
@@ -59,6 +58,9 @@ def host_load(threads: int, summary: dict[str, Any], around: Surroundings) -> Ho
     around
         What stood around it.
     """
+    # Its models take 20 ms to load, which `measure` does not wait for.
+    from ssdlab.results.schema import HostLoad
+
     workers = summary.get("workers") or {}
     ran, waited = workers.get("run_ns", 0), workers.get("run_queue_wait_ns", 0)
     own = workers.get("user_cpu_ns", 0) + workers.get("system_cpu_ns", 0)

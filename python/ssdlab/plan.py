@@ -17,6 +17,7 @@ from ssdlab.results.schema import StepResult
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from ssdlab.errors import Refused
     from ssdlab.lab import Request
     from ssdlab.workload import Stream, Workload
 
@@ -73,6 +74,8 @@ class Plan:
     preparation: Bounds = NOTHING
     """Seconds of laying out a file that does not exist yet."""
     preparation_bytes: int = 0
+    objection: Refused | None = None
+    """Why the run would be refused as things stand."""
 
     @property
     def seconds(self) -> Bounds:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -102,10 +102,9 @@ def plan_order(order: Order) -> Plan:
 
     Raises
     ------
-    UsageError
-        The drive does not exist, or a file that would have to be made has no size.
-    Refused
-        The run itself would be refused, for example for want of consent.
+    UsageError, Refused
+        There is no such drive, or a file that would have to be made has no size. What else speaks against the run,
+        for example want of consent, is the plan's `objection`.
     """
     from ssdlab.drives import look
 
@@ -114,11 +113,13 @@ def plan_order(order: Order) -> Plan:
         refusal = found.reading
         assert refusal is not None  # what has no identity is refused
         raise refusal.error(order.drive)
-    planned = plan_on(order.method, order.params, found.identity)
+    refusal = found.writing if order.method.writes(order.params) else found.reading
+    objection = None if refusal is None else refusal.error(order.drive)
+    planned = replace(plan_on(order.method, order.params, found.identity), objection=objection)
     if found.exists:
         return planned
     size = found.identity.capacity_bytes
-    return Plan(planned.steps, layout_bounds(size), size)
+    return replace(planned, preparation=layout_bounds(size), preparation_bytes=size)
 
 
 def plan_on(method: Method, params: Params, drive: Identity | Drive) -> Plan:

@@ -134,6 +134,7 @@ def spread_over_the_run(found: Counter) -> bool:
     return len(found) >= 4
 
 
+@pytest.mark.timeout(400)
 def test_killed_at_fifty_seeded_moments(scratch: Path) -> None:
     found = campaign(scratch, KILLS)
     print("finished steps at the kill:", dict(found))

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from ssdlab import units
 from ssdlab.cli.ordering import order
-from ssdlab.cli.output import print_fields, print_json, print_table
+from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.progress import range_text
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def plan(
             ("endurance", "share not known: the drive's rating is not on record"),
         ]
     )
+    if planned.objection is not None:
+        warn(f"as things stand the run would be refused: {planned.objection.what}", planned.objection.advice)
 
 
 def _as_json(name: str, drive: str, params: dict[str, Any], planned: Plan) -> dict[str, Any]:
@@ -94,6 +96,7 @@ def _as_json(name: str, drive: str, params: dict[str, Any], planned: Plan) -> di
         "seconds": [planned.seconds.least, planned.seconds.most],
         "bytes_written": [planned.bytes_written.least, planned.bytes_written.most],
         "endurance_share": None,
+        "objection": None if planned.objection is None else planned.objection.as_dict(),
     }
 
 
