@@ -22,7 +22,7 @@ impl Buckets {
     #[inline]
     fn record(&mut self, ns: u64) {
         let ns = ns.max(64);
-        let octave = 63 - ns.leading_zeros();
+        let octave = ns.ilog2();
         let index = (u64::from(octave - 6) << 6) + (ns >> (octave - 6));
         self.0[(index & 4095) as usize] += 1;
     }

@@ -204,12 +204,9 @@ impl Region {
         let all = self.shape.bytes();
         (0..all)
             .step_by(per_piece)
-            // SAFETY: `start` lies inside the region.
             .map(|start| {
-                (
-                    unsafe { self.base.add(start) }.as_ptr(),
-                    per_piece.min(all - start),
-                )
+                let address = self.base.as_ptr().wrapping_add(start);
+                (address, per_piece.min(all - start))
             })
             .collect()
     }

@@ -16,9 +16,10 @@ use crate::error::EngineError;
 use crate::source::Source;
 use crate::sync::{self, Calls};
 use crate::sys::{Clock, SECOND_NS, monotonic_ns, sharpen_timers, sleep_until, wake_all};
-use crate::uring::Ring;
+use crate::target::Kind;
+use crate::uring::{Ring, Trims};
 use crate::worker::{Shared, Spent, Worker};
-use crate::{placement, ring_loop};
+use crate::{features, placement, ring_loop};
 
 /// The loops need little; what is not touched costs nothing.
 const STACK_BYTES: usize = 256 << 10;
@@ -86,11 +87,13 @@ impl<'a> Driver<'a> {
                 Some(_) => self.shared.gate.abandon(),
                 None => self.look_after(&at_work),
             }
-            let panicked = spawned
+            // All of them, before anything is looked at: nobody may be left behind.
+            let ended: Vec<_> = spawned
                 .threads
                 .into_iter()
-                .filter_map(|t| t.join().err())
-                .next();
+                .map(ScopedJoinHandle::join)
+                .collect();
+            let panicked = ended.into_iter().find_map(Result::err);
             match (setup, panicked) {
                 (Some(error), _) => Err(error),
                 (None, Some(payload)) => Err(EngineError::Panicked {
@@ -256,7 +259,7 @@ impl Drop for Leaving<'_> {
 
 enum BackEnd {
     Sync(Calls),
-    Uring(Ring),
+    Uring(Box<Ring>),
 }
 
 /// A worker's life.
@@ -286,7 +289,7 @@ fn work<'a>(seat: Seat<'a>, shared: &'a Shared<'a>, at_work: &'a AtomicU32) {
     let mut worker = Worker::new(shared, stream, source, clock, recorder, before);
     match back_end {
         BackEnd::Sync(mut calls) => sync::run(&mut worker, &mut calls),
-        BackEnd::Uring(ring) => ring_loop::run(&mut worker, ring),
+        BackEnd::Uring(ring) => ring_loop::run(&mut worker, *ring),
     }
     worker.finish();
 }
@@ -308,7 +311,14 @@ fn prepare(
     let (file, kind) = (shared.target.reopen(stream)?, shared.target.kind());
     Ok(match stream.engine {
         Engine::Sync => BackEnd::Sync(Calls::new(file, kind, region, stream.flush_every)),
-        Engine::Uring => BackEnd::Uring(Ring::new(stream, file, kind, region)?),
+        Engine::Uring => {
+            let trims = match kind {
+                Kind::File => Trims::Punch,
+                Kind::Block if features::has_queues(shared.target) => Trims::Discard,
+                Kind::Block => Trims::DiscardInThread,
+            };
+            BackEnd::Uring(Box::new(Ring::new(stream, file, trims, region)?))
+        }
     })
 }
 

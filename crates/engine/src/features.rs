@@ -66,9 +66,23 @@ fn check_stream(target: &Target, stream: &Stream) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Whether a device's driver has hardware queues. One without, such as zram, may refuse a discard that must not block, which
+/// is how `io_uring` tries it first.
+pub(crate) fn has_queues(target: &Target) -> bool {
+    device_folders(target).is_some_and(|folders| folders.iter().any(|f| f.join("mq").exists()))
+}
+
 /// A number among the settings of the queue of the target's device, or of the device under its file system; `None` where
 /// there is none, as under tmpfs or btrfs.
 fn queue_attribute(target: &Target, name: &str) -> Option<u64> {
+    let text = device_folders(target)?
+        .iter()
+        .find_map(|folder| fs::read_to_string(folder.join("queue").join(name)).ok())?;
+    text.trim().parse().ok()
+}
+
+/// Where the kernel describes the device; a partition has no queue of its own, its disk is the folder above.
+fn device_folders(target: &Target) -> Option<[PathBuf; 2]> {
     let facts = fs::metadata(target.path()).ok()?;
     let device = if facts.file_type().is_block_device() {
         facts.rdev()
@@ -77,10 +91,5 @@ fn queue_attribute(target: &Target, name: &str) -> Option<u64> {
     };
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    // A partition has no queue of its own; the disk is the folder above.
-    let queues = [folder.join("queue"), folder.join("../queue")];
-    let text = queues
-        .iter()
-        .find_map(|queue| fs::read_to_string(queue.join(name)).ok())?;
-    text.trim().parse().ok()
+    Some([folder.clone(), folder.join("..")])
 }

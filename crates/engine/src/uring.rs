@@ -1,5 +1,7 @@
 //! The `io_uring` back end, the ring itself: setting up, preparing, entering the kernel, reaping, draining.
 #![allow(unsafe_code)]
+// The two are the heart of the loop, and the compiler's own choice costs a fifth of its instructions.
+#![allow(clippy::inline_always)]
 
 use std::fs::File;
 use std::io;
@@ -14,7 +16,6 @@ use workload::{Io, Op};
 use crate::buffers::{Place, Region};
 use crate::error::EngineError;
 use crate::sys::SECOND_NS;
-use crate::target::Kind;
 
 /// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)`: a discard as a ring operation (Linux 6.12).
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
@@ -36,7 +37,7 @@ pub(crate) enum Completion {
 
 /// A ring with its registered file and buffers, which it outlives: dropping a ring waits for all that is in flight.
 pub(crate) struct Ring {
-    ring: IoUring,
+    uring: IoUring,
     polled: bool,
     in_flight: u32,
     // These go last, after the ring.
@@ -56,12 +57,12 @@ struct Memory {
     /// An entry for each slot, complete but for offset and length; building it anew would take most of the loop's time.
     drafts: Vec<squeue::Entry>,
     first_write: usize,
-    kind: Kind,
+    trims: Trims,
     region: Region,
 }
 
 impl Memory {
-    fn new(region: Region, kind: Kind) -> Self {
+    fn new(region: Region, trims: Trims) -> Self {
         let draft = |place: Place| {
             let entry = match place.op {
                 Op::Read => opcode::ReadFixed::new(FILE, place.address, 0, place.buffer).build(),
@@ -73,7 +74,7 @@ impl Memory {
         Self {
             drafts: region.places().map(draft).collect(),
             first_write: region.first_write(),
-            kind,
+            trims,
             region,
         }
     }
@@ -99,7 +100,10 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn trim(&mut self, slot: usize, offset: u64, length: u32) -> &squeue::Entry {
-        self.drafts[slot] = trim(self.kind, offset, u64::from(length)).user_data(slot as u64);
+        self.drafts[slot] = self
+            .trims
+            .entry(offset, u64::from(length))
+            .user_data(slot as u64);
         &self.drafts[slot]
     }
 }
@@ -113,23 +117,36 @@ fn words_of(entry: &mut squeue::Entry) -> &mut Words {
     unsafe { &mut *std::ptr::from_mut(entry).cast() }
 }
 
-fn trim(kind: Kind, offset: u64, length: u64) -> squeue::Entry {
-    match kind {
-        Kind::File => {
+/// How blocks are given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trims {
+    /// A hole is punched into a file.
+    Punch,
+    /// A device with queues is sent discards.
+    Discard,
+    /// A device without queues is sent discards by a thread of the kernel.
+    DiscardInThread,
+}
+
+impl Trims {
+    fn entry(self, offset: u64, length: u64) -> squeue::Entry {
+        if self == Self::Punch {
             let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            opcode::Fallocate::new(FILE, length)
+            return opcode::Fallocate::new(FILE, length)
                 .offset(offset)
                 .mode(mode.bits() as i32)
-                .build()
+                .build();
         }
-        Kind::Block => {
-            // The kernel takes the start from `addr` and the length from `addr3`, the first word of the command.
-            let mut command = [0; 16];
-            command[..8].copy_from_slice(&length.to_ne_bytes());
-            opcode::UringCmd16::new(FILE, BLOCK_URING_CMD_DISCARD)
-                .addr(Some(offset))
-                .cmd(command)
-                .build()
+        // The kernel takes the start from `addr` and the length from `addr3`, the first word of the command.
+        let mut command = [0; 16];
+        command[..8].copy_from_slice(&length.to_ne_bytes());
+        let entry = opcode::UringCmd16::new(FILE, BLOCK_URING_CMD_DISCARD)
+            .addr(Some(offset))
+            .cmd(command)
+            .build();
+        match self {
+            Self::DiscardInThread => entry.flags(squeue::Flags::ASYNC),
+            _ => entry,
         }
     }
 }
@@ -142,16 +159,16 @@ impl Ring {
     pub(crate) fn new(
         stream: &Stream,
         file: File,
-        kind: Kind,
+        trims: Trims,
         region: Region,
     ) -> Result<Self, EngineError> {
-        let ring = build(stream.depth + ENTRIES_BESIDE, stream.polled)?;
+        let uring = build(stream.depth + ENTRIES_BESIDE, stream.polled)?;
         let vector = |(base, length): (*mut u8, usize)| libc::iovec {
             iov_base: base.cast(),
             iov_len: length,
         };
         let pieces: Vec<libc::iovec> = region.pieces().into_iter().map(vector).collect();
-        let submitter = ring.submitter();
+        let submitter = uring.submitter();
         if !pieces.is_empty() {
             // SAFETY: the pieces make up the region, which the ring keeps until after nothing is in flight.
             unsafe { submitter.register_buffers(&pieces) }
@@ -161,10 +178,10 @@ impl Ring {
             .register_files(&[file.as_raw_fd()])
             .map_err(|e| EngineError::setup("registering the file with the ring", e))?;
         Ok(Self {
-            ring,
+            uring,
             polled: stream.polled,
             in_flight: 0,
-            memory: Memory::new(region, kind),
+            memory: Memory::new(region, trims),
             _file: file,
         })
     }
@@ -178,7 +195,7 @@ impl Ring {
     /// Prepares `count` I/Os; `next` gives each with its slot, which is free. There is room: one entry for each slot.
     #[inline]
     pub(crate) fn prepare(&mut self, count: usize, mut next: impl FnMut() -> (usize, Io)) {
-        let mut queue = self.ring.submission();
+        let mut queue = self.uring.submission();
         for _ in 0..count {
             let (slot, io) = next();
             let entry = self.memory.entry(slot, io);
@@ -197,7 +214,7 @@ impl Ring {
             .build()
             .user_data(FLUSH);
         // SAFETY: a flush has no buffer.
-        let pushed = unsafe { self.ring.submission().push(&entry) }.is_ok();
+        let pushed = unsafe { self.uring.submission().push(&entry) }.is_ok();
         self.in_flight += u32::from(pushed);
         pushed
     }
@@ -209,10 +226,10 @@ impl Ring {
     #[inline]
     pub(crate) fn enter(&mut self, want: usize) -> io::Result<()> {
         loop {
-            match self.ring.submit_and_wait(want) {
+            match self.uring.submit_and_wait(want) {
                 Ok(_) => return Ok(()),
                 Err(e) if is_passing(&e) => {
-                    if !self.ring.completion().is_empty() {
+                    if !self.uring.completion().is_empty() {
                         return Ok(());
                     }
                 }
@@ -233,7 +250,7 @@ impl Ring {
             .sec(wait_ns / SECOND_NS)
             .nsec((wait_ns % SECOND_NS) as u32);
         let arguments = SubmitArgs::new().timespec(&wait);
-        match self.ring.submitter().submit_with_args(1, &arguments) {
+        match self.uring.submitter().submit_with_args(1, &arguments) {
             Err(e) if e.raw_os_error() == Some(libc::ETIME) || is_passing(&e) => Ok(()),
             other => other.map(drop),
         }
@@ -244,10 +261,10 @@ impl Ring {
     /// # Errors
     /// As for [`Self::enter`].
     pub(crate) fn poll(&mut self) -> io::Result<()> {
-        let prepared = self.ring.submission().len() as u32;
+        let prepared = self.uring.submission().len() as u32;
         // SAFETY: no argument is passed, so there is nothing whose validity could matter.
         let entered = unsafe {
-            self.ring.submitter().enter::<libc::sigset_t>(
+            self.uring.submitter().enter::<libc::sigset_t>(
                 prepared,
                 0,
                 EnterFlags::GETEVENTS.bits(),
@@ -263,7 +280,7 @@ impl Ring {
     /// Hands each completion that is there to `each`.
     #[inline]
     pub(crate) fn reap(&mut self, mut each: impl FnMut(Completion)) {
-        for entry in self.ring.completion() {
+        for entry in self.uring.completion() {
             // Before `each`, which may panic: a drain must not wait for what has come.
             self.in_flight -= 1;
             each(match entry.user_data() {
