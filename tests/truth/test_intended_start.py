@@ -41,8 +41,8 @@ def test_a_stop_of_one_second(zram: Path, engine: str) -> None:
     assert read["response_ns"]["p99.9"] is None
     assert 980 * MS < said["response_p99.9_ns"] <= read["response_ns"]["max"]
     assert read["service_ns"]["p99"] < 1 * MS
-    # Those due in the second, but for its last millisecond; a busy machine makes a few more.
-    assert 950 <= read["late"] <= 1100
+    # Those due in the second, but for its last millisecond, and those that a busy machine made late besides.
+    assert 950 <= read["late"] < 2000
 
 
 def measured_with_a_stop(device: Path, options: dict[str, str | int]) -> dict[str, dict[str, dict[str, int]]]:

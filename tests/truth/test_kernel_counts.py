@@ -18,10 +18,15 @@ from ssdlab.workload import Mix, Stop, Stream, Workload
 
 MIB = 1 << 20
 SECTOR_BYTES = 512
+KEYS_MAX = 20_000
+ATTEMPTS = 3
+"""While any other program on a CPU handles a BPF map, the kernel skips the events of tracers there. So a
+tracer may miss an I/O on a machine where others trace, and look again; it never sees one that was not."""
+
 SPAN = (64 * MIB, 192 * MIB)
 LETTERS = {"read": "R", "write": "W", "trim": "D"}
 
-Bpf = Callable[[str], AbstractContextManager[tracing.Trace]]
+Bpf = Callable[..., AbstractContextManager[tracing.Trace]]
 Seen = Counter[tuple[str, int, int]]
 
 WORKLOADS = {
@@ -40,17 +45,33 @@ WORKLOADS = {
 @pytest.mark.parametrize("engine", ["sync", "uring"])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_not_one_io_more_or_less(zram: Path, bpf: Bpf, tmp_path: Path, name: str, engine: str) -> None:
-    stream = WORKLOADS[name].model_copy(
-        update={"engine": engine, "depth": 8 if engine == "uring" else 1, "log_ios": True}
-    )
-    stream = Stream.model_validate({**stream.model_dump(), "span": f"{SPAN[0]}..{SPAN[1]}"})
-    log = tmp_path / "ios.log"
-    with open_drive(zram, writing=True, destroy=zram.name) as drive, bpf(program(zram)) as trace:
-        measured = drive.run(Workload.of(stream), log_path=log)
-    seen = requests(trace)
-    assert seen == logged(log)
-    assert totals(seen) == claimed(measured)
-    assert all(SPAN[0] <= offset and offset + length <= SPAN[1] for _, offset, length in seen)
+    Path(f"/sys/block/{zram.name}/queue/iostats").write_text("1")
+    stream = on_engine(WORKLOADS[name], engine)
+    for attempt in range(ATTEMPTS):
+        log = tmp_path / f"ios-{attempt}.log"
+        with open_drive(zram, writing=True, destroy=zram.name) as drive:
+            before = drive.counters()
+            with bpf(program(zram), keys_max=KEYS_MAX) as trace:
+                measured = drive.run(Workload.of(stream), log_path=log)
+            after = drive.counters()
+        done = logged(log)
+        assert totals(done) == claimed(measured)
+        assert before is not None
+        assert after is not None
+        assert after.reads - before.reads == totals(done)["read"][0]
+        assert after.writes - before.writes == totals(done)["write"][0]
+        assert all(SPAN[0] <= offset and offset + length <= SPAN[1] for _, offset, length in done)
+        seen = requests(trace)
+        if seen == done:
+            return
+        assert not seen - done, "the kernel saw I/Os that were not claimed"
+    pytest.fail(f"{(done - seen).total()} I/Os were claimed and not seen")
+
+
+def on_engine(stream: Stream, engine: str) -> Stream:
+    """The stream on an engine, within the span, each I/O logged."""
+    fields = {"engine": engine, "depth": 8 if engine == "uring" else 1, "log_ios": True}
+    return Stream.model_validate({**stream.model_dump(), **fields, "span": f"{SPAN[0]}..{SPAN[1]}"})
 
 
 def program(device: Path) -> str:
