@@ -13,6 +13,7 @@ from ssdlab.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from pydantic import ModelWrapValidatorHandler
+    from pydantic_core import ErrorDetails
 
 
 def _nanoseconds(value: object) -> object:
@@ -63,10 +64,31 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
         return UsageError(f"{noun} needs {place}", f"give {place}{meaning}", field=place)
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         return unknown(place, fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
-    message = fault["msg"][0].lower() + fault["msg"][1:]
     return UsageError(
-        f"{place or noun} is {fault['input']!r}: {message}",
+        f"{place or noun} is {_shown(fault['input'])}, {_fault_text(fault)}",
         f"{place or noun}{meaning}",
         field=place,
         given=str(fault["input"]),
     )
+
+
+def _shown(value: object) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _fault_text(fault: ErrorDetails) -> str:
+    """Return what is wrong with a value, as the end of a sentence."""
+    context = fault.get("ctx", {})
+    if fault["type"].startswith("int_"):
+        return "not a whole number"
+    bounds = {
+        "greater_than_equal": ("ge", "below {}"),
+        "greater_than": ("gt", "not above {}"),
+        "less_than_equal": ("le", "above {}"),
+        "less_than": ("lt", "not below {}"),
+    }
+    if fault["type"] in bounds:
+        name, words = bounds[fault["type"]]
+        return words.format(context[name])
+    message = fault["msg"]
+    return f"which does not do: {message[0].lower()}{message[1:]}"
