@@ -72,7 +72,7 @@ $(DEPENDENCIES): requirements/run.lock requirements/dev.lock | prerequisites $(I
 
 # Release, because numbers are measured with it; the profile is recorded in every result.
 $(EXTENSION): $(RUST_SOURCES) pyproject.toml $(DEPENDENCIES)
-	$(BIN)/maturin develop --quiet --release --locked
+	PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
 
 $(NODE_MODULES): web/package.json web/package-lock.json | prerequisites

@@ -49,7 +49,7 @@ check_python() {
         lacking "Python $PYTHON_WANTED or later (found: ${version:-none})" \
             "Debian, Ubuntu: apt install python3 python3-venv; Fedora: dnf install python3" \
             "Another interpreter is used with: make PYTHON=/path/to/python3"
-    elif ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    elif ! "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then
         lacking "the venv module of $python" "Debian, Ubuntu: apt install python3-venv"
     fi
 }

@@ -1,12 +1,15 @@
 """The native half of ssdlab: it issues I/O and counts. Private; use the classes of ``ssdlab`` that wrap it.
 
-Times are nanoseconds as ``int``, sizes bytes as ``int``; a name says which. A *direction* is ``"read"``, ``"write"`` or ``"trim"``;
-a *kind* of latency is ``"service"`` (submit to complete) or ``"response"`` (intended start to complete). Columns are one-dimensional
-numpy arrays that own no memory of their own: they look into what Rust keeps, without a copy.
+Times are nanoseconds as ``int``, sizes bytes as ``int``; a name says which. A *direction* is ``"read"``,
+``"write"`` or ``"trim"``; a *kind* of latency is ``"service"`` (submit to complete) or ``"response"``
+(intended start to complete). Columns are one-dimensional numpy arrays that own no memory of their own: they
+look into what Rust keeps, without a copy.
 
-Errors are those of ``ssdlab.errors``: ``UsageError`` (the workload or a parameter is wrong), ``HostError`` (this host cannot, or its resources
-ran out), ``DriveError`` (the drive or its file failed), ``Interrupted``. They carry, where known, ``errno``, ``device``, ``operation``, ``offset``, ``length``
-and, when a run had begun, ``measurement`` with what was measured until then.
+Errors are those of ``ssdlab.errors``: ``UsageError`` (the workload or a parameter is wrong, or there is no
+such target), ``Refused`` (it is busy, or not allowed), ``HostError`` (this host cannot, or its resources ran
+out), ``DriveError`` (the drive or its file failed), ``Interrupted``. Their ``facts`` hold, where known,
+``errno``, ``device``, ``operation``, ``offset``, ``length``; when a run had begun, the exception has an
+attribute ``measurement`` with what was measured until then.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,16 +19,33 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Cell",
+    "Histogram",
+    "LogContents",
+    "Measurement",
+    "Row",
+    "Snapshot",
+    "Target",
+    "build_info",
+    "calibrate",
+    "capabilities",
+    "check_workload",
+    "digest",
+    "read_log",
+    "run",
+    "workload_schema",
+]
+
 _Direction: TypeAlias = Literal["read", "write", "trim"]
 _Kind: TypeAlias = Literal["service", "response"]
 _Columns: TypeAlias = dict[str, NDArray[Any]]
 
 @final
 class Target:
-    """A block device or a file, opened once and held until `close`; an exclusive claim on a device lasts as long.
+    """A block device or a file, opened once and held until `close`; an exclusive claim lasts as long.
 
-    Raises `DriveError` with the errno (``EBUSY``: mounted or claimed; ``ENOENT``; ``EACCES``), also for what is neither.
-    Usable as a context manager.
+    A device is always claimed for writing. Usable as a context manager.
     """
 
     def __new__(
@@ -57,7 +77,7 @@ class Target:
 
 @final
 class Histogram:
-    """A log-linear histogram of latencies: 64 buckets an octave, so that a quantile is off by at most 0.78 %."""
+    """A log-linear histogram of latencies: 64 buckets an octave, so a quantile is off by at most 0.79 %."""
 
     def __new__(cls) -> Histogram: ...
     @property
@@ -96,8 +116,7 @@ class Histogram:
         min_ns: int | None = None,
         max_ns: int | None = None,
     ) -> Histogram:
-        """A histogram from what `buckets` gave; without the exact sum and extremes, those of the buckets' midpoints."""
-
+        """Make one from what `buckets` gave; the sum and extremes default to those of the midpoints."""
 
 @final
 class Cell:
@@ -193,20 +212,22 @@ class Measurement:
     @property
     def streams(self) -> list[str]: ...
     def summary(self) -> dict[str, Any]:
-        """The totals under the keys of ``measure --json``: all but ``drive``; ``warnings`` is empty and ``power`` None.
+        """Return the keys of ``measure --json``: all but ``drive``; ``warnings`` is empty, ``power`` None.
 
-        A direction that the workload does not ask for is None. ``elapsed_s`` is the span that rates divide by: without ramp and overshoot.
-        ``in_flight`` is the mean. Beside the contract's keys: ``streams`` (a list, the same keys for each stream), ``in_flight_max``, ``total_s``,
-        ``started`` {monotonic_ns, unix_ns}, ``lateness_ns``, ``failed_ns``, ``overshoot`` {ios, bytes, ns} or None, ``workers`` (CPU and run-queue
-        time, switches, start skew), ``batch_spans``, ``complete``, ``build``. Each call gives a new dict.
+        A direction that the workload does not ask for is None. ``elapsed_s`` is the span that rates divide
+        by: without ramp and overshoot. ``in_flight`` is the mean. Beside the contract's keys: ``streams`` (a
+        list, the same keys for each stream), ``in_flight_max``, ``total_s``, ``started`` {monotonic_ns,
+        unix_ns}, ``lateness_ns``, ``failed_ns``, ``overshoot`` {ios, bytes, ns} or None, ``workers`` (CPU and
+        run-queue time, switches, start skew), ``batch_spans``, ``complete``, ``build``. Each call gives a new
+        dict.
         """
 
     def rows(self, stream: str, direction: _Direction) -> _Columns:
         """Read-only columns with one entry per interval, the intervals without I/O included.
 
-        ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns in_flight_mean in_flight_max`` and, for each kind,
-        ``{kind}_p50_ns {kind}_p99_ns {kind}_p99_9_ns {kind}_max_ns`` (0 where the interval has no sample).
-        In flight counts all directions of the stream.
+        ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns in_flight_mean
+        in_flight_max`` and, for each kind, ``{kind}_p50_ns {kind}_p99_ns {kind}_p99_9_ns {kind}_max_ns`` (0
+        where the interval has no sample). In flight counts all directions of the stream.
         """
 
     def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
@@ -241,10 +262,11 @@ class Measurement:
         """Whether the run was recorded to its end; False for what a torn log holds."""
 
     def interval_histograms(self) -> _Columns:
-        """``row stream direction kind bucket_low_ns count``: one entry per bucket that is not empty, if they were kept or logged.
+        """``row stream direction kind bucket_low_ns count``, if they were kept: one entry per filled bucket.
 
-        ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in (service, response). A response that is
-        the service, as in a closed loop without think time, is not repeated.
+        ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in
+        (service, response). A response that is the service, as in a closed loop without think time, is not
+        repeated.
         """
 
 @final
@@ -253,7 +275,7 @@ class LogContents:
 
     @property
     def header(self) -> dict[str, Any]:
-        """What it says before the first row: ``workload``, ``build``, ``owner`` (the header that `run` was given)."""
+        """What it says before the first row: ``workload``, ``build``, ``owner`` (what `run` was given)."""
 
     @property
     def torn(self) -> bool:
@@ -264,7 +286,7 @@ class LogContents:
         """What was measured, or as much of it as was logged."""
 
     def ios(self) -> _Columns:
-        """``stream direction intended_ns submit_ns latency_ns offset length``: one entry per I/O, if they were logged."""
+        """``stream direction intended_ns submit_ns latency_ns offset length``: one entry per logged I/O."""
 
 def run(
     target: Target,
@@ -278,12 +300,14 @@ def run(
 ) -> Measurement:
     """Run a workload to its end and return what was measured; other Python threads go on meanwhile.
 
-    Every 50 ms signals are looked at, `on_tick` gets a `Snapshot`, and `until` is asked once for each newly closed row, in order, with all rows so far,
-    the newest last. The row at which it says True is the last of the result; what was done after it is counted as overshoot.
-    An exception from either, or from a signal handler, stops the run, drains what is in flight and is raised then. ``KeyboardInterrupt`` becomes
-    `Interrupted` with ``measurement``; SIGTERM and SIGHUP do the same where the program has no handler of its own for them.
-    `log_path` must not exist yet; the log holds rows and their histograms, and single I/Os of streams with ``log_ios``. Its header is
-    ``{"workload": ..., "build": ..., "owner": header}``, where `header` is JSON.
+    Every 50 ms signals are looked at, `on_tick` gets a `Snapshot`, and `until` is asked once for each newly
+    closed row, in order, with all rows so far, the newest last. The row at which it says True is the last of
+    the result; what was done after it is counted as overshoot. An exception from either, or from a signal
+    handler, stops the run, drains what is in flight and is raised then. ``KeyboardInterrupt`` becomes
+    `Interrupted` with ``measurement``; SIGTERM and SIGHUP do the same where the program has no handler of its
+    own for them. `log_path` must not exist yet; the log holds rows and their histograms, and single I/Os of
+    streams with ``log_ios``. Its header is ``{"workload": ..., "build": ..., "owner": header}``, where
+    `header` is JSON.
     """
 
 def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = False) -> LogContents:
@@ -299,16 +323,17 @@ def workload_schema() -> dict[str, Any]:
     """Names that Rust accepts: ``{"structs": {name: [field]}, "enums": {name: {variant: [field]}}}``."""
 
 def capabilities() -> dict[str, Any]:
-    """What kernel and process limits allow.
+    """Ask what kernel and process limits allow.
 
-    ``io_uring`` {available, errno, single_issuer, fixed_buffers, commands}, ``locked_memory_bytes``, ``open_files``, ``threads`` (None: no limit), ``cpus``
-    (those the process may use), ``schedstat``.
+    ``io_uring`` {available, errno, single_issuer, fixed_buffers, commands}, ``locked_memory_bytes``,
+    ``open_files``, ``threads`` (None: no limit), ``cpus`` (those the process may use), ``schedstat``.
     """
 
 def calibrate(seconds: float) -> dict[str, Any]:
-    """What the tool itself costs on this host when no drive is in the way, measured for so long in all.
+    """Measure, for so long in all, what the tool itself costs on this host when no drive is in the way.
 
-    ``clock_ns``, ``system_call_ns``, ``generate_ns``, ``record_ns`` (per I/O), ``wake_up_ns`` {min, mean, max, p50, ...} (lateness of a sleeper).
+    ``clock_ns``, ``system_call_ns``, ``generate_ns``, ``record_ns`` (per I/O), ``wake_up_ns`` {min, mean,
+    max, p50, ...} (lateness of a sleeper).
     """
 
 def build_info() -> dict[str, str]:

@@ -9,12 +9,13 @@ from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, mo
 
 from ssdlab import units
 from ssdlab.errors import UsageError
-from ssdlab.model import Bytes, Frozen, Nanoseconds
+from ssdlab.model import Bytes, Frozen, Metavar, Nanoseconds
 
 Rate = Annotated[
     Fraction,
     BeforeValidator(units.parse_rate),
     PlainSerializer(units.rate_text),
+    Metavar("RATE"),
     WithJsonSchema(
         {"type": "string", "description": "I/Os a second, an exact number such as 2000 or 400/17"}
     ),

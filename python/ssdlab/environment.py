@@ -20,6 +20,7 @@ from ssdlab.drives.mounts import devices_of, mount_of, mounts
 from ssdlab.drives.sysfs import HostFiles, flag, names, number, text
 
 if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
     from ssdlab.drives.identity import Identity
 
 SCHEMA = "ssdlab.environment/1"
@@ -55,8 +56,8 @@ class Cpu:
 
     Attributes
     ----------
-    model
-        As `/proc/cpuinfo` names it.
+    model_name
+        As in `/proc/cpuinfo`.
     sockets, cores, cpus
         Packages, physical cores, and logical CPUs that are online.
     allowed
@@ -72,7 +73,7 @@ class Cpu:
         Deepest idle state that is enabled: waking from it adds to every completion that finds the CPU asleep.
     """
 
-    model: str | None
+    model_name: str | None
     sockets: int | None
     cores: int | None
     cpus: int | None
@@ -98,6 +99,8 @@ class Machine:
 
     Attributes
     ----------
+    hostname
+        Its name.
     hypervisor
         Its name; `unknown` where the CPU says that there is one and nothing says which; None on bare metal.
     container
@@ -108,6 +111,7 @@ class Machine:
         Over 1, 5 and 15 minutes.
     """
 
+    hostname: str | None
     hypervisor: str | None
     container: str | None
     memory_bytes: int | None
@@ -138,7 +142,7 @@ class Queues:
 class FileSystem:
     """The file system under a file, and the block devices beneath it (kernel names)."""
 
-    kind: str
+    fstype: str
     mount_point: str
     options: tuple[str, ...]
     source: str
@@ -195,6 +199,11 @@ def read_environment(identity: Identity | None = None, *, files: HostFiles | Non
     )
 
 
+def environment_facts(drive: Drive) -> dict[str, Any]:
+    """Return the environment of an open drive as JSON can hold it."""
+    return read_environment(drive.identity).as_dict()
+
+
 def tool_facts() -> dict[str, str]:
     """Return version and build profile of ssdlab and the Python it runs on."""
     from ssdlab import _core
@@ -244,7 +253,7 @@ def _cpu(files: HostFiles, allowed: tuple[int, ...]) -> Cpu:
     policies = (root / "cpufreq").glob("policy*")
     governors = {text(policy / "scaling_governor") for policy in policies} - {None}
     return Cpu(
-        model=model.group(1).strip() if model else None,
+        model_name=model.group(1).strip() if model else None,
         sockets=len(packages) or None,
         cores=len(cores) or None,
         cpus=len(online) or None,
@@ -282,6 +291,7 @@ def _machine(files: HostFiles) -> Machine:
     memory = text(files.proc / "meminfo") or ""
     load = (text(files.proc / "loadavg") or "").split()
     return Machine(
+        hostname=text(files.proc / "sys/kernel/hostname"),
         hypervisor=_hypervisor(files),
         container=_container(files),
         memory_bytes=_kibibytes(memory, "MemTotal"),
@@ -342,7 +352,7 @@ def _file_system(files: HostFiles, path: Path) -> FileSystem | None:
         return None
     nodes = [files.node(device) for device in devices_of(files, mount)]
     return FileSystem(
-        kind=mount.kind,
+        fstype=mount.kind,
         mount_point=mount.point,
         options=mount.options,
         source=mount.source,

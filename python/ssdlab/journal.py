@@ -1,8 +1,9 @@
 """The durable record of a run's steps, and the lock that keeps two runs off one folder.
 
-The journal is a file of JSON lines that is only ever appended to. Each record is on the disk (fsync) before anything
-is done that relies on it: `begin` before a step touches the drive, `end` after the step's own log is durable. What a
-kill can leave is a torn last line, which nobody was promised; opening the journal cuts it off.
+The journal is a file of JSON lines that is only ever appended to. Each record is on the disk (fsync) before
+anything is done that relies on it: `begin` before a step touches the drive, `end` after the step's own log
+is durable. What a kill can leave is a torn last line, which nobody was promised; opening the journal cuts
+it off.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The verbs a procedure may use, and nothing else: a method knows no drive.
 
-A procedure is straight-line code over these verbs. Each verb makes a `Request`, a step with an ordinal, and hands it to
-an `Executor`: `runner.Runner` does it on a drive and journals it, `plan.Recorder` only counts it. On resume the
-procedure runs again from its first line; a finished step is read back from the journal and not done twice. So a
-procedure may branch only on what a verb returned, on its parameters and on the facts of the drive.
+A procedure is straight-line code over these verbs. Each verb makes a `Request`, a step with an ordinal, and
+hands it to an `Executor`: `runner.Runner` does it on a drive and journals it, `plan.Recorder` only counts
+it. On resume the procedure runs again from its first line; a finished step is read back from the journal
+and not done twice. So a procedure may branch only on what a verb returned, on its parameters and on the
+facts of the drive.
 
 Interruption policies of a step:
 
@@ -12,8 +13,8 @@ Interruption policies of a step:
 `restart`
     The attempt is voided and begun anew.
 `re-precondition`
-    The drive's state was part of the measurement and a pause has changed it: the last `precondition` step is done
-    again first, then the interrupted step. Steps that were finished stay finished.
+    The drive's state was part of the measurement and a pause has changed it: the last `precondition` step
+    is done again first, then the interrupted step. Steps that were finished stay finished.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ssdlab import units
 from ssdlab.errors import Refused, UsageError
+from ssdlab.pattern import Sequential
 from ssdlab.span import Span
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
-from ssdlab.pattern import Sequential
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -43,14 +44,14 @@ FILL_BLOCK_BYTES = 128 * 1024
 
 
 class Unsupported(Refused):
-    """This kind of drive cannot do what a verb asks for; nothing was touched."""
+    """The kind of drive in use cannot do what a verb asks for; nothing was touched."""
 
     kind = "unsupported"
 
 
 @dataclass(frozen=True)
 class Until:
-    """A condition judged on the closed interval rows, in order; its name and arguments are part of the step."""
+    """A condition judged on the closed interval rows, in order; name and arguments are part of the step."""
 
     name: str
     args: dict[str, JsonValue]
@@ -269,7 +270,8 @@ class Lab:
     ) -> Step:
         if endless := next((s.name for s in workload.streams if not s.stop.ever), None):
             raise UsageError(
-                f"stream {endless!r} of step {label!r} would never stop", "give it a time, bytes or I/Os to stop at"
+                f"stream {endless!r} of step {label!r} would never stop",
+                "give it a time, bytes or I/Os to stop at",
             )
         workload = self._laid(workload)
         args: dict[str, JsonValue] = {"workload": workload.model_dump(mode="json"), **(extra or {})}
@@ -311,7 +313,7 @@ def derived_seed(seed: int, *path: int) -> int:
 
 
 def _check_continuable(workload: Workload) -> None:
-    """Refuse a policy that could not be kept: a killed sequential stream of many workers has no known cursors."""
+    """Refuse a policy that could not be kept: after a kill the cursors of many workers are not known."""
     if len(workload.streams) > 1:
         raise UsageError(
             "a step of several streams cannot be continued after a kill", "declare restart or re-precondition"

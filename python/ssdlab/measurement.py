@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from ssdlab.errors import LabError, unknown
 
@@ -52,28 +52,14 @@ _KEYS = (
 """The contract's keys, in the order they are printed; others follow."""
 
 
-class Source(Protocol):
-    """Where rows and histograms are kept: a native measurement, or an append log that was read back."""
-
-    @property
-    def streams(self) -> list[str]:
-        """Names of the streams, in the order of the workload."""
-
-    def rows(self, stream: str, direction: Direction) -> Columns:
-        """Columns with one entry per interval."""
-
-    def histogram(self, direction: Direction, kind: Clock, stream: str | None = None) -> _core.Histogram:
-        """Latencies of one stream, or of all."""
-
-
 class Measurement:
     """What a run measured. Immutable; made by `ssdlab.measure`, `Drive.run` or `Measurement.from_journal`."""
 
-    def __init__(self, summary: Mapping[str, Any], source: Callable[[], Source]) -> None:
+    def __init__(self, summary: Mapping[str, Any], source: Callable[[], _core.Measurement]) -> None:
         known = {"schema": SCHEMA, **summary}
         self._summary = {name: known.pop(name, None) for name in _KEYS} | known
         self._load = source
-        self._source: Source | None = None
+        self._source: _core.Measurement | None = None
 
     @classmethod
     def of(cls, native: _core.Measurement, drive: object) -> Self:
@@ -88,10 +74,10 @@ class Measurement:
         The log is read when rows or histograms are first asked for.
         """
 
-        def read() -> Source:
+        def read() -> _core.Measurement:
             from ssdlab import _core
 
-            return _core.read_log(log_path)
+            return _core.read_log(log_path).measurement
 
         return cls(record, read)
 
@@ -137,7 +123,7 @@ class Measurement:
         return self.source.streams
 
     @property
-    def source(self) -> Source:
+    def source(self) -> _core.Measurement:
         """Where rows and histograms come from."""
         if self._source is None:
             self._source = self._load()
@@ -154,10 +140,11 @@ class Measurement:
         Returns
         -------
         dict
-            ``start_ns end_ns ios failed dropped late bytes in_flight_mean in_flight_max``, and for each
-            clock ``{service|response}_{p50|p99|p999|max}_ns`` (0 where an interval has no sample).
-            Percentiles cannot be added up: with several streams or directions only ``max`` is there.
-            ``in_flight_max`` is then the sum of the streams' own, an upper bound.
+            ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns
+            in_flight_mean in_flight_max`` and, for each clock, ``{clock}_p50_ns {clock}_p99_ns
+            {clock}_p99_9_ns {clock}_max_ns`` (0 where an interval has no sample). Percentiles cannot be added
+            up: with several streams or directions only the maxima are there, and ``in_flight_max`` is the sum
+            of the streams' own, an upper bound.
         """
         streams = self.streams if stream is None else [self._known_stream(stream)]
         directions = DIRECTIONS if direction is None else (direction,)
@@ -209,7 +196,20 @@ def run(target: _core.Target, resolved: str, drive: object, **options: Any) -> M
         raise
 
 
+def read_ios(path: Path | str) -> Columns:
+    """Return the single I/Os of a log made with ``--log-ios``, in numpy columns of equal length.
+
+    ``stream direction intended_ns submit_ns latency_ns offset length``: stream and direction (read, write,
+    trim) as places in their lists, times in ns since the start of the run, offset and length in bytes.
+    """
+    from ssdlab import _core
+
+    return _core.read_log(path).ios()
+
+
+_CLOCK = ("index", "start_ns", "duration_ns", "partial", "ramp")
 _SUMS = ("ios", "failed", "dropped", "late", "bytes")
+_MAXIMA = ("lateness_max_ns", "service_max_ns", "response_max_ns")
 
 
 def _used(cell: Columns) -> bool:
@@ -222,11 +222,11 @@ def _combined(per_stream: list[list[Columns]]) -> Columns:
 
     cells = [cell for cells in per_stream for cell in cells]
     once = [cells[0] for cells in per_stream]
-    columns: Columns = {name: cells[0][name] for name in ("start_ns", "end_ns")}
+    columns: Columns = {name: cells[0][name] for name in _CLOCK}
     columns |= {name: np.stack([cell[name] for cell in cells]).sum(axis=0) for name in _SUMS}
-    columns["in_flight_mean"] = np.stack([cell["in_flight_mean"] for cell in once]).sum(axis=0)
-    columns["in_flight_max"] = np.stack([cell["in_flight_max"] for cell in once]).sum(axis=0)
-    for clock in ("service", "response"):
-        name = f"{clock}_max_ns"
-        columns[name] = np.stack([cell[name] for cell in cells]).max(axis=0)
+    columns |= {
+        name: np.stack([cell[name] for cell in once]).sum(axis=0)
+        for name in ("in_flight_mean", "in_flight_max")
+    }
+    columns |= {name: np.stack([cell[name] for cell in cells]).max(axis=0) for name in _MAXIMA}
     return columns

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
@@ -12,15 +13,23 @@ from ssdlab.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from pydantic import ModelWrapValidatorHandler
+    from pydantic_core import ErrorDetails
 
 
 def _nanoseconds(value: object) -> object:
     return units.parse_duration(value) if isinstance(value, str) else value
 
 
-Bytes = Annotated[int, BeforeValidator(units.parse_bytes)]
+@dataclass(frozen=True)
+class Metavar:
+    """What stands for a value of this type in help texts."""
+
+    word: str
+
+
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Metavar("SIZE")]
 """A size in bytes; text such as ``"4k"`` is understood."""
-Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds)]
+Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
 """A time in nanoseconds; text such as ``"90s"`` is understood."""
 
 
@@ -28,6 +37,9 @@ class Frozen(BaseModel):
     """An immutable model; what does not fit it raises `UsageError` with the name, the value and the bound."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    noun: ClassVar[str] = ""
+    """What a field is called in errors; by default "field of a" and the class."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -38,26 +50,45 @@ class Frozen(BaseModel):
             raise usage_error(error, cls) from None
 
 
-def usage_error(error: ValidationError, model: type[BaseModel]) -> UsageError:
+def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
     """Return the first fault that `error` found in a `model`, as one line what and one line what to do."""
     fault = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in fault["loc"])
-    noun = model.__name__.lower()
+    noun = model.noun or model.__name__.lower()
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
     if fault["type"] == "extra_forbidden":
-        return unknown(f"field of a {noun}", str(fault["loc"][-1]), model.model_fields)
+        return unknown(noun if model.noun else f"field of a {noun}", str(fault["loc"][-1]), fields)
+    field = fields.get(str(fault["loc"][0])) if fault["loc"] else None
+    meaning = f": {field.description}" if field is not None and field.description else ""
     if fault["type"] == "missing":
-        return UsageError(f"{noun} needs {place}", f"give {place}{_meaning(model, fault)}", field=place)
+        return UsageError(f"{noun} needs {place}", f"give {place}{meaning}", field=place)
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         return unknown(place, fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
-    message = fault["msg"][0].lower() + fault["msg"][1:]
     return UsageError(
-        f"{place or noun} is {fault['input']!r}: {message}",
-        f"{place or noun}{_meaning(model, fault)}",
+        f"{place or noun} is {_shown(fault['input'])}, {_fault_text(fault)}",
+        f"{place or noun}{meaning}",
         field=place,
         given=str(fault["input"]),
     )
 
 
-def _meaning(model: type[BaseModel], fault: Any) -> str:  # noqa: ANN401 - pydantic's ErrorDetails
-    field = model.model_fields.get(str(fault["loc"][0])) if fault["loc"] else None
-    return f": {field.description}" if field is not None and field.description else ""
+def _shown(value: object) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _fault_text(fault: ErrorDetails) -> str:
+    """Return what is wrong with a value, as the end of a sentence."""
+    context = fault.get("ctx", {})
+    if fault["type"].startswith("int_"):
+        return "not a whole number"
+    bounds = {
+        "greater_than_equal": ("ge", "below {}"),
+        "greater_than": ("gt", "not above {}"),
+        "less_than_equal": ("le", "above {}"),
+        "less_than": ("lt", "not below {}"),
+    }
+    if fault["type"] in bounds:
+        name, words = bounds[fault["type"]]
+        return words.format(context[name])
+    message = fault["msg"]
+    return f"which does not do: {message[0].lower()}{message[1:]}"

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from ssdlab.errors import UsageError
-from ssdlab.model import Frozen
+from ssdlab.model import Frozen, Metavar
 
 
 class Sequential(Frozen):
@@ -86,6 +86,9 @@ def parse_pattern(value: object) -> object:
 
 
 AnyPattern = Annotated[
-    Sequential | Uniform | Zipf | Bands, Field(discriminator="kind"), BeforeValidator(parse_pattern)
+    Sequential | Uniform | Zipf | Bands,
+    Field(discriminator="kind"),
+    BeforeValidator(parse_pattern),
+    Metavar("PATTERN"),
 ]
 """A pattern; text such as ``"zipf:1.1"`` is understood."""

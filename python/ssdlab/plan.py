@@ -1,8 +1,9 @@
 """What a run will do, found by running its procedure on a lab that only counts.
 
-Each step gets bounds, [least, most], of time and of bytes written. A step that stops by time is known to the second. One
-that stops by bytes takes as long as the drive needs, so its bounds are those of the fastest and the slowest drive that
-anybody would test; while a run goes on, `runner` narrows them by the speed it sees.
+Each step gets bounds, [least, most], of time and of bytes written. A step that stops by time is known to
+the second. One that stops by bytes takes as long as the drive needs, so its bounds are those of the fastest
+and the slowest drive that anybody would test; while a run goes on, `runner` narrows them by the speed it
+sees.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ssdlab.results.schema import StepResult
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from ssdlab.errors import Refused
     from ssdlab.lab import Request
     from ssdlab.workload import Stream, Workload
 
@@ -27,8 +29,10 @@ SLOWEST_RANDOM_IOPS = 50.0
 """A hard disk."""
 SHORTEST_LATENCY_S = 1e-6
 """A file in memory."""
-STEP_MOST_S = 6.0
-"""Beyond its workload a step may take so long: threads start, I/O in flight is drained, records reach the disk."""
+STEP_MOST_S = 4.0
+"""A step may take so much longer than its workload: threads start, I/O is drained, records reach the disk."""
+RECORD_MOST_S = 2.0
+"""A step that only reads a setting or writes a record."""
 TRIM_MOST_S_PER_TB = 120.0
 FLUSH_MOST_S = 60.0
 START_MOST_S = 10.0
@@ -70,6 +74,8 @@ class Plan:
     preparation: Bounds = NOTHING
     """Seconds of laying out a file that does not exist yet."""
     preparation_bytes: int = 0
+    objection: Refused | None = None
+    """Why the run would be refused as things stand."""
 
     @property
     def seconds(self) -> Bounds:
@@ -104,7 +110,7 @@ class Recorder:
 
 def planned_step(request: Request) -> PlannedStep:
     """Work out the bounds of one step."""
-    seconds, written, target = Bounds(0.0, STEP_MOST_S), NOTHING, None
+    seconds, written, target = Bounds(0.0, RECORD_MOST_S), NOTHING, None
     if request.workload is not None:
         seconds, written, target = _workload(request, request.workload)
     elif request.verb == "idle":

@@ -41,13 +41,13 @@ class Observer(Protocol):
     """Looks on; it must not fail the run and decides itself how often it shows something."""
 
     def began(self, progress: Progress) -> None:
-        """A step starts."""
+        """Take note that a step starts."""
 
     def tick(self, progress: Progress) -> None:
-        """About every 50 ms while a step goes on."""
+        """Take a look, about every 50 ms while a step goes on."""
 
     def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
-        """A step is finished, or was read back from the journal."""
+        """Take note that a step is finished, or was read back from the journal."""
 
     def ended(self, status: Status) -> None:
-        """The run ended, for good or for now."""
+        """Take note that the run ended, for good or for now."""

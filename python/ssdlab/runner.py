@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import Interrupted, Refused
-from ssdlab.hostload import host_load, read_cpu_times
+from ssdlab.hostload import host_load
 from ssdlab.journal import now, step_hash
+from ssdlab.lab import derived_seed
 from ssdlab.pattern import Sequential
 from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.run_folder import STEPS, Step
 from ssdlab.results.schema import BeginRecord, Departure, StepResult, Warned
-from ssdlab.results.step_log import LogProgress, log_name, read_progress, spread_of
-from ssdlab.lab import derived_seed
+from ssdlab.results.step_log import LogProgress, log_fault, log_name, read_progress, spread_of
+from ssdlab.surroundings import Observation, Surroundings
+from ssdlab.warnings import judge
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -28,6 +33,9 @@ if TYPE_CHECKING:
     from ssdlab.workload import Workload
 
 _IDLE_LOOK_S = 0.05
+_SPACE_LOOK_S = 1.0
+_SPACE_BYTES = 256 * 1024
+"""What the library's file system must have left for rows and records of the next seconds."""
 
 
 class Rewind(Exception):
@@ -69,6 +77,7 @@ class Runner:
         self._tracker = tracker
         self._stopped = stopped
         self._progress_of = progress_of
+        self._next_space_look = 0.0
         self._done_here: set[int] = set()
         self._preparation: int | None = None
         self.steps: list[Step] = []
@@ -85,7 +94,8 @@ class Runner:
         Raises
         ------
         Refused
-            The journal holds another step at this place: the method or its parameters are not those of the run.
+            The journal holds another step at this place: the method or its parameters are not those of the
+            run.
         Rewind
             The last preparation does not hold any more and was voided.
         Interrupted, DriveError, HostError
@@ -111,7 +121,7 @@ class Runner:
     # --- what an interruption left ---
 
     def _settle(self, request: Request, history: StepHistory) -> None:
-        """Apply the step's policy to an attempt that was cut short, and to a preparation that has gone stale."""
+        """Apply the step's policy to an attempt that was cut short, and to a preparation gone stale."""
         opened = history.open_attempt
         if opened is not None:
             done = self._kept(request, history, opened)
@@ -130,7 +140,9 @@ class Runner:
             self._journal.void(self._preparation, ended.attempt, why)
             raise Rewind
 
-    def _kept(self, request: Request, history: StepHistory, opened: BeginRecord) -> dict[str, JsonValue] | None:
+    def _kept(
+        self, request: Request, history: StepHistory, opened: BeginRecord
+    ) -> dict[str, JsonValue] | None:
         """Return what an attempt cut short has done if that counts, else None."""
         if request.policy != "continue" or request.workload is None:
             return None
@@ -195,7 +207,8 @@ class Runner:
         segments = tuple(part.attempt for part in parts)
         if rest is None:
             return StepResult(seconds=0.0, facts=_totals(parts, None), segments=segments)
-        before = read_cpu_times()
+        threads = sum(stream.workers for stream in workload.streams)
+        observed = Observation(self._drive)
         path = self._log_path(request.ordinal, attempt)
         measured = self._drive.run(
             rest,
@@ -203,26 +216,29 @@ class Runner:
             on_tick=self._on_tick,
             until=request.until.holds if request.until is not None else None,
         )
-        with library_errors(path):
-            sync_folder(path.parent)
-        summary = measured.summary()
-        threads = sum(stream.workers for stream in workload.streams)
+        _check_log(path, log_fault(measured))
+        summary = json.loads(json.dumps(measured.summary()))  # as the journal will give it back
+        around = observed.around(summary)
         return StepResult(
             seconds=0.0,
             measurement=summary,
-            spread_iops=spread_of(measured, workload),
-            host=host_load(threads, summary, before, read_cpu_times()),
+            spread_iops=spread_of(measured),
+            host=host_load(threads, summary, around),
             facts=_totals(parts, summary) if parts else {},
-            warnings=_failures(request, summary),
+            warnings=_warned(request, workload, summary, around),
             segments=(*segments, attempt) if parts else (),
         )
 
     def _all_written(self, workload: Workload) -> bool:
-        spans = [s.span_bytes(self._drive.capacity_bytes, self._drive.logical_block_bytes) for s in workload.streams]
+        spans = [
+            s.span_bytes(self._drive.capacity_bytes, self._drive.logical_block_bytes)
+            for s in workload.streams
+        ]
         return all(self._drive.written(start, length) is True for start, length in spans)
 
     def _on_tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
         self._check_stop()
+        self._check_space()
         self._tracker.tick(snapshot)
 
     def _check_stop(self) -> None:
@@ -231,6 +247,17 @@ class Runner:
                 "stopped by a signal", f"go on with: ssdlab resume {self._folder.name}", run=self._folder.name
             )
 
+    def _check_space(self) -> None:
+        """End a step whose rows cannot be kept any more, and not only after its hours."""
+        moment = time.monotonic()
+        if moment < self._next_space_look:
+            return
+        self._next_space_look = moment + _SPACE_LOOK_S
+        room = os.statvfs(self._folder)
+        if room.f_bfree * room.f_frsize < _SPACE_BYTES:
+            with library_errors(self._folder):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     def _log_path(self, ordinal: int, attempt: int) -> Path:
         return self._folder / STEPS / log_name(ordinal, attempt)
 
@@ -238,8 +265,8 @@ class Runner:
 def remainder(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
     """Return what is left to do of a one-stream workload after its parts; None if nothing is.
 
-    The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a sequential one
-    goes on at its cursor.
+    The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a
+    sequential one goes on at its cursor.
     """
     listed = list(parts)
     if not listed:
@@ -255,8 +282,10 @@ def remainder(workload: Workload, parts: Iterable[PartRecord]) -> Workload | Non
         return None
     changes: dict[str, Any] = {"stop": stream.stop.model_copy(update=left)}
     if isinstance(stream.pattern, Sequential):
-        assert isinstance(stream.span.start, int) and isinstance(stream.span.length, int)  # laid by the lab
-        cursor = stream.span.start + done["bytes"] % stream.span.length
+        start, length = stream.span.start, stream.span.length
+        assert isinstance(start, int)  # the lab lays spans in bytes
+        assert isinstance(length, int)
+        cursor = start + done["bytes"] % length
         changes["pattern"] = Sequential(cursors=(cursor,))
     return workload.model_copy(
         update={
@@ -273,8 +302,8 @@ def _check_same(request: Request, digest: str, history: StepHistory) -> None:
     begun = history.begins[-1]
     if begun.hash != digest:
         raise Refused(
-            f"step {request.ordinal} of this run was {begun.verb} ({begun.label}), and the method now asks for "
-            f"{request.verb} ({request.label}) with other arguments",
+            f"step {request.ordinal} of this run was {begun.verb} ({begun.label}), and the method now asks "
+            f"for {request.verb} ({request.label}) with other arguments",
             "resume with the ssdlab and the parameters that began it, or start a new run",
             ordinal=request.ordinal,
             begun=begun.hash,
@@ -300,6 +329,15 @@ def _totals(parts: Iterable[PartRecord], summary: dict[str, Any] | None) -> dict
     return dict(totals)
 
 
+def _check_log(path: Path, fault: str | None) -> None:
+    """See that a step's rows are kept, and the name of their file too, before the journal says so."""
+    with library_errors(path):
+        if fault is not None:
+            full = "No space left" in fault or "os error 28" in fault
+            raise OSError(errno.ENOSPC if full else errno.EIO, fault)
+        sync_folder(path.parent)
+
+
 def _conditions(drive: Drive, request: Request) -> StepResult:
     """Read the settings; each that is not as required is a departure."""
     found = drive.conditions()
@@ -321,15 +359,11 @@ def _conditions(drive: Drive, request: Request) -> StepResult:
     return StepResult(seconds=0.0, facts={"found": plain, "departures": list(departures)})
 
 
-def _failures(request: Request, summary: dict[str, Any]) -> tuple[Warned, ...]:
-    failed = sum((summary.get(side) or {}).get("failed", 0) for side in ("read", "write", "trim"))
-    if not failed:
-        return ()
-    return (
-        Warned(
-            code="failed-ios",
-            what=f"{failed} I/Os of step {request.label} failed",
-            advice="look at the errors in the journal and at the kernel's log: the drive may be failing",
-            ordinal=request.ordinal,
-        ),
+def _warned(
+    request: Request, workload: Workload, summary: dict[str, Any], around: Surroundings
+) -> tuple[Warned, ...]:
+    """Judge a step's measurement by the catalogue."""
+    return tuple(
+        Warned(code=found.code, what=found.what, advice=found.advice, ordinal=request.ordinal)
+        for found in judge(summary, workload, around)
     )

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from ssdlab import units
 from ssdlab.errors import UsageError
-from ssdlab.model import Frozen
+from ssdlab.model import Frozen, Metavar
 
 
 def _position(value: object) -> int | str:
@@ -88,5 +88,5 @@ def _place(position: int | str, capacity_bytes: int, unit_bytes: int) -> int:
     return int(units.parse_percent(position) * capacity_bytes) // unit_bytes * unit_bytes
 
 
-AnySpan = Annotated[Span, BeforeValidator(parse_span)]
+AnySpan = Annotated[Span, BeforeValidator(parse_span), Metavar("SPAN")]
 """A span; text such as ``"0..25%"`` is understood."""

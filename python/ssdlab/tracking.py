@@ -1,4 +1,4 @@
-"""Works out how far a run is, from the plan and from what the runner tells, and passes it to the observers."""
+"""Works out how far a run is, from the plan and from what the runner tells, and tells the observers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Tracker:
         for step in self._plan.steps:
             rest = rest + (step.seconds if step.ordinal > ordinal else NOTHING)
         row = None if snapshot is None else snapshot.latest
-        cells = [] if row is None else [cell for cell in row.cells if cell.ios]
+        tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(
             ordinal=ordinal,
             steps=len(self._plan.steps),
@@ -98,9 +98,9 @@ class Tracker:
             remaining_most_s=rest.most,
             iops=None if row is None else row.iops,
             mb_s=None if row is None else row.mb_s,
-            p50_ns=_worst(cells, "p50_ns"),
-            p99_ns=_worst(cells, "p99_ns"),
-            p999_ns=_worst(cells, "p999_ns"),
+            p50_ns=_worst(tails, "p50_ns"),
+            p99_ns=_worst(tails, "p99_ns"),
+            p999_ns=_worst(tails, "p99_9_ns"),
             failed=0 if snapshot is None else snapshot.failed,
         )
 
@@ -115,7 +115,6 @@ def _left(step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: 
     return Bounds(max(left.least, min(fast, left.most)), min(left.most, slow))
 
 
-def _worst(cells: list[Any], name: str) -> int | None:
+def _worst(tails: list[dict[str, int]], name: str) -> int | None:
     """Percentiles of several streams cannot be averaged; the slowest is shown."""
-    values = [value for cell in cells if (value := getattr(cell, name)) is not None]
-    return max(values) if values else None
+    return max((tail[name] for tail in tails), default=None)

@@ -76,7 +76,7 @@ def parse_percent(text: str, *, noun: str = "share") -> Fraction:
     UsageError
         Not a percentage, or outside 0 to 100 %.
     """
-    match = re.fullmatch(rf"({_NUMBER})\s*%", str(text).strip(), re.IGNORECASE)
+    match = re.fullmatch(rf"({_NUMBER}|\d+/0*[1-9]\d*)\s*%", str(text).strip(), re.IGNORECASE)
     if match is None:
         raise UsageError(f"{noun} {text!r} is not a percentage", "give one such as 25%", given=text)
     share = Fraction(match[1].replace("_", "")) / 100
@@ -207,7 +207,7 @@ def rate_text(rate: Fraction) -> str:
 
 
 def percent_text(share: Fraction) -> str:
-    """Return text that `parse_percent` reads back, exactly if it is a finite decimal: ``12.5%``."""
+    """Return text that `parse_percent` reads back exactly: ``12.5%``, ``100/3%``."""
     return f"{rate_text(share * 100)}%" if share else "0%"
 
 

@@ -9,13 +9,14 @@ The thresholds are named below with their reasons.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.errors import nearest
-from ssdlab.units import block_text, count_text, latency_text, rate_text, significant
+from ssdlab.units import block_text, latency_text, significant
 from ssdlab.workload import Closed, Stream, Workload
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Entry:
 
 CATALOGUE: dict[str, Entry] = {
     "host-limited": Entry(
-        "the CPUs were {busy} busy with {threads} threads on {cores} cores: the host may be the limit",
+        "the CPUs were {busy:.0%} busy with {threads} threads on {cores} cores: the host may be the limit",
         "threads that wait for a CPU submit late and stamp completions late",
         "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
     ),
@@ -72,8 +73,8 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "device-depth": Entry(
         "the block device had {reached} I/Os in flight on average, not the {asked} asked for",
-        "a file system, a small queue or a throttle between ssdlab and the device held them back",
-        "read the figures as those of the lower depth; test the device itself, or raise its nr_requests",
+        "the host's own time per I/O, a file system, a small queue or a throttle kept them from the device",
+        "read the figures as those of the lower depth; a less busy host or the bare device comes closer",
     ),
     "late": Entry(
         "{late} of {done} I/Os were submitted over 1 ms after they were due",
@@ -98,7 +99,7 @@ CATALOGUE: dict[str, Entry] = {
     "scheduler": Entry(
         "the I/O scheduler of {device} is {scheduler}, not none",
         "a scheduler holds, merges and reorders I/Os, and costs CPU time for each",
-        "echo none > /sys/block/{device}/queue/scheduler",
+        "switch it off: echo none > /sys/block/{device}/queue/scheduler",
     ),
     "write-cache-unknown": Entry(
         "whether {device} has its write cache on is not known",
@@ -108,7 +109,7 @@ CATALOGUE: dict[str, Entry] = {
     "governor": Entry(
         "the CPU frequency governor is {governor}, not performance",
         "a CPU that clocks down while it waits for the drive adds its own wake-up time to each latency",
-        "cpupower frequency-set -g performance",
+        "set it: cpupower frequency-set -g performance",
     ),
     "file-system": Entry(
         "the target is a file: its file system is part of the figures",
@@ -150,9 +151,9 @@ CATALOGUE: dict[str, Entry] = {
         "without optimisation the tool itself costs several times as much per I/O",
         "build it with make setup, or with maturin develop --release",
     ),
-    "interrupted": Entry(
-        "the run was stopped before its end, after {seconds} s",
-        "it holds less than was asked for",
+    "incomplete": Entry(
+        "the record of this run is not complete: it holds what was written before it was cut off",
+        "a run that is killed leaves the rows that had reached its log",
         "measure again for a full result",
     ),
 }
@@ -169,12 +170,13 @@ class Warning:
     facts: dict[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, code: str, **facts: object) -> Self:
-        """Return the catalogue's warning `code` with these facts."""
+    def of(cls, code: str, words: Mapping[str, str] | None = None, /, **facts: object) -> Self:
+        """Return the catalogue's warning `code` with its facts; `words` say some of them in other terms."""
         if code not in CATALOGUE:
             raise KeyError(f"no warning is called {code!r}; {nearest(code, CATALOGUE)!r} is")
         entry = CATALOGUE[code]
-        return cls(code, entry.what.format(**facts), entry.advice.format(**facts), dict(facts))
+        said = {**facts, **(words or {})}
+        return cls(code, entry.what.format(**said), entry.advice.format(**said), dict(facts))
 
     @property
     def cause(self) -> str:
@@ -209,20 +211,21 @@ def judge(summary: Mapping[str, Any], workload: Workload, around: Surroundings) 
     return found
 
 
-Rule = Callable[[Mapping[str, Any], Workload, Surroundings], Iterator[Warning]]
+Rule = Callable[[Mapping[str, Any], Workload, "Surroundings"], Iterator[Warning]]
 
 
 def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     threads = sum(stream.workers for stream in workload.streams)
     busy, cores = around.cpu_busy_share, around.cores
     if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
-        yield Warning.of("host-limited", busy=f"{busy:.0%}", threads=threads, cores=cores)
+        yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
     done = sum(part["ios"] for part in _directions(summary).values())
     waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns")
     tails = [part["response_ns"]["p99"] for part in _directions(summary).values()]
     p99_ns = max((tail for tail in tails if tail is not None), default=None)
     if waited_ns and done and p99_ns and waited_ns / done >= QUEUE_DELAY_OF_P99 * p99_ns:
-        yield Warning.of("run-queue-delay", delay=latency_text(waited_ns / done), p99=latency_text(p99_ns))
+        words = {"delay": latency_text(waited_ns / done), "p99": latency_text(p99_ns)}
+        yield Warning.of("run-queue-delay", words, delay_ns=waited_ns / done, p99_ns=p99_ns)
     if around.governors and set(around.governors) != {"performance"}:
         other = next(name for name in around.governors if name != "performance")
         yield Warning.of("governor", governor=other)
@@ -232,33 +235,45 @@ def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surround
 
 def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     rates = [stream.requested_iops for stream in workload.streams]
-    requested = sum((rate for rate in rates if rate is not None), Fraction())
-    if requested and None not in rates and summary["iops"] < RATE_REACHED * float(requested):
-        share = f"{100 * summary['iops'] / float(requested):.1f} %"
-        asked = rate_text(requested) if requested.denominator == 1 else significant(float(requested), 6)
-        yield Warning.of(
-            "rate-not-reached", achieved=significant(summary["iops"], 6), requested=asked, share=share
-        )
+    requested = float(sum((rate for rate in rates if rate is not None), Fraction()))
+    if requested and None not in rates and summary["iops"] < _least_iops(requested, summary, workload):
+        words = {"achieved": significant(summary["iops"], 5), "requested": significant(requested, 5)}
+        words["share"] = f"{100 * summary['iops'] / requested:.1f} %"
+        yield Warning.of("rate-not-reached", words, achieved=summary["iops"], requested=requested)
     parts = _directions(summary).values()
     late, done = sum(part["late"] for part in parts), sum(part["ios"] for part in parts)
     if done and late / done >= LATE_SHARE:
         yield Warning.of("late", late=late, done=done)
     if dropped := sum(part["dropped"] for part in parts):
         yield Warning.of("dropped", dropped=dropped)
-    reached, asked_depth = summary.get("in_flight"), _asked_depth(workload)
-    mean = reached.get("mean") if isinstance(reached, Mapping) else reached
-    if asked_depth and mean is not None and mean < DEPTH_REACHED * asked_depth:
-        yield Warning.of("depth-not-reached", reached=significant(mean), asked=asked_depth)
-    if asked_depth and (device := around.device_in_flight) is not None:
-        enough = mean is None or mean >= DEPTH_REACHED * asked_depth
-        if enough and device < DEPTH_REACHED * asked_depth:
-            yield Warning.of("device-depth", reached=significant(device), asked=asked_depth)
+    asked, reached = _asked_depth(workload), summary["in_flight"]
+    if asked is None:
+        return
+    if reached < DEPTH_REACHED * asked:
+        yield _depth("depth-not-reached", reached, asked)
+    elif around.device_in_flight is not None and around.device_in_flight < DEPTH_REACHED * asked:
+        yield _depth("device-depth", around.device_in_flight, asked)
+
+
+def _least_iops(requested: float, summary: Mapping[str, Any], workload: Workload) -> float:
+    """Return the rate that must be reached; random arrivals vary by the root of their number."""
+    due = max(requested * summary["elapsed_s"], 1.0)
+    drawn = any(getattr(stream.arrival, "process", None) == "poisson" for stream in workload.streams)
+    slack = max(1 - RATE_REACHED, 4 / math.sqrt(due) if drawn else 1 / due)
+    return requested * (1 - slack)
+
+
+def _depth(code: str, reached: float, asked: int) -> Warning:
+    return Warning.of(code, {"reached": significant(reached)}, reached=reached, asked=asked)
 
 
 def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    if not summary.get("complete", True):
+        yield Warning.of("incomplete")
     for direction, part in _directions(summary).items():
         if part["failed"]:
-            yield Warning.of("failed", failed=part["failed"], errors=_errors_text(part["errors"]))
+            words = {"errors": _errors_text(part["errors"])}
+            yield Warning.of("failed", words, failed=part["failed"], errors=dict(part["errors"]))
         if part["requested"] and part["ios"] < P99_SAMPLES:
             yield Warning.of("few-samples", samples=part["ios"], direction=direction)
 
@@ -288,11 +303,11 @@ def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surrou
         yield Warning.of("link", device=device, link=settings.link)
     largest = max(block.bytes for stream in workload.streams for block in stream.block)
     if settings.max_io_bytes and largest > settings.max_io_bytes:
-        limit = block_text(settings.max_io_bytes)
-        yield Warning.of("split", block=block_text(largest), limit=limit, device=device)
+        words = {"block": block_text(largest), "limit": block_text(settings.max_io_bytes)}
+        yield Warning.of("split", words, device=device, block=largest, limit=settings.max_io_bytes)
     asked = sum(stream.in_flight for stream in workload.streams)
     if settings.nr_requests and asked > settings.nr_requests:
-        yield Warning.of("queue-limit", asked=count_text(asked), limit=settings.nr_requests, device=device)
+        yield Warning.of("queue-limit", asked=asked, limit=settings.nr_requests, device=device)
 
 
 _RULES: tuple[Rule, ...] = (_judge_counts, _judge_pace, _judge_host, _judge_device, _judge_target)

@@ -21,7 +21,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from ssdlab import units
 from ssdlab.arrival import AnyArrival, Bursts, Closed, Open
 from ssdlab.errors import UsageError, unknown
-from ssdlab.model import Bytes, Frozen, Nanoseconds
+from ssdlab.model import Bytes, Frozen, Metavar, Nanoseconds
 from ssdlab.pattern import AnyPattern, Band, Bands, Sequential, Uniform, Zipf
 from ssdlab.span import AnySpan, Span
 
@@ -130,14 +130,20 @@ def parse_cpus(value: object) -> object:
     return tuple(cpus)
 
 
+Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
+"""Block sizes; text such as ``"4k"`` or ``"4k:70,128k:30"`` is understood."""
+Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
+"""CPU numbers; text such as ``"0-3,8"`` is understood."""
+
+
 class Stream(Frozen):
     """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
 
     name: str = Field("main", min_length=1, description="name in results, unique within the workload")
-    ops: Annotated[Mix | Literal["trim"], BeforeValidator(_ops)] = Field(
+    ops: Annotated[Literal["trim"] | Mix, Field(union_mode="left_to_right"), BeforeValidator(_ops)] = Field(
         Mix(), description="read, write or trim, or the share of reads in percent"
     )
-    block: Annotated[tuple[Block, ...], BeforeValidator(_blocks)] = Field(
+    block: Blocks = Field(
         (Block(bytes=4096),),
         min_length=1,
         max_length=64,
@@ -166,9 +172,7 @@ class Stream(Frozen):
     direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
     dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
     flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
-    cpus: Annotated[tuple[int, ...], BeforeValidator(parse_cpus)] = Field(
-        (), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned"
-    )
+    cpus: Cpus = Field((), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned")
     stop: Stop = Field(Stop(), description="when the stream ends")
     log_ios: bool = Field(False, description="record every single I/O")
 
@@ -219,7 +223,7 @@ class Stream(Frozen):
             raise UsageError("bursts need one block size", "give one block size, or another arrival")
         if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:
             raise UsageError(
-                f"a burst of {self.arrival.bytes} is not a multiple of the block, {self.block[0].bytes} bytes",
+                f"a burst of {self.arrival.bytes} is not a multiple of {self.block[0].bytes}, the block",
                 "use a multiple of the block",
             )
         if isinstance(self.arrival, Open) and self.workers % (self.arrival.queues or 1):

@@ -1,4 +1,4 @@
-"""The fixtures themselves: a tracer that counts nothing, or a throttle that limits nothing, proves anything."""
+"""The fixtures themselves: a tracer that counts nothing, a throttle that limits nothing, prove anything."""
 
 from __future__ import annotations
 

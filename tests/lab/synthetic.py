@@ -172,6 +172,8 @@ class Run:
             "row": np.arange(n),
             "start_ns": start,
             "end_ns": start + 1_000_000_000,
+            "ramp": False,
+            "partial": False,
             "ios": per_row,
             "bytes": per_row * block,
             "failed": 0,

@@ -24,9 +24,14 @@ def mount_tracefs() -> None:
 
 
 class Trace:
-    """A bpftrace program that runs as long as the ``with`` block; afterwards `maps` has its maps by name."""
+    """A bpftrace program that runs as long as the ``with`` block; afterwards `maps` has its maps by name.
 
-    def __init__(self, program: str) -> None:
+    `keys_max` bounds the keys of each map.
+    """
+
+    def __init__(self, program: str, *, keys_max: int = 4096) -> None:
+        # Maps are laid out in full beforehand: a million keys take a loaded machine half a minute.
+        self._keys_max = keys_max
         self._program = 'BEGIN { printf("ready\\n"); } ' + program
         self.maps: dict[str, Any] = {}
 
@@ -36,7 +41,11 @@ class Trace:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "BPFTRACE_MAP_KEYS_MAX": "1000000", "BPFTRACE_BTF": "/sys/kernel/btf/vmlinux"},
+            env={
+                **os.environ,
+                "BPFTRACE_MAP_KEYS_MAX": str(self._keys_max),
+                "BPFTRACE_BTF": "/sys/kernel/btf/vmlinux",
+            },
         )
         deadline = time.monotonic() + READY_S
         assert self._process.stdout is not None
@@ -50,14 +59,24 @@ class Trace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.send_signal(signal.SIGINT)
-        output, _ = self._process.communicate(timeout=READY_S)
+        output = self._stop()
         for line in filter(None, output.splitlines()):
             message = json.loads(line)
             if message.get("type") == "map":
                 self.maps.update(message["data"])
             elif message.get("type") == "lost_events":
                 raise RuntimeError(f"bpftrace lost events: {message}")
+
+    def _stop(self) -> str:
+        """Interrupt it until it ends: a signal that comes just before it falls asleep does not wake it."""
+        for _ in range(READY_S):
+            self._process.send_signal(signal.SIGINT)
+            try:
+                return self._process.communicate(timeout=1)[0]
+            except subprocess.TimeoutExpired:
+                continue
+        self._process.kill()
+        raise RuntimeError("bpftrace does not end")
 
 
 @dataclass(frozen=True)

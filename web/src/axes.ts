@@ -20,10 +20,13 @@ export function place(axis: Axis, value: number): number {
   }
 }
 
-/** Ticks at 1, 2 and 5 times powers of ten from `low` to `high`; sparser where the range is wide. */
-export function logTicks(low: number, high: number): number[] {
-  const decades = Math.log10(high / low);
-  const steps = decades > 4 ? [1] : decades > 2.2 ? [1, 3] : [1, 2, 5];
+/** Ticks at 1, 2 and 5 times powers of ten from `low` to `high`; at powers of ten alone where more would not fit. */
+export function logTicks(low: number, high: number, most: number): number[] {
+  const fine = ticksAt([1, 2, 5], low, high);
+  return fine.length <= most ? fine : ticksAt([1], low, high);
+}
+
+function ticksAt(steps: number[], low: number, high: number): number[] {
   const ticks: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
     for (const step of steps) {
@@ -88,7 +91,7 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
     const formatter = (value: number) => tick(value, axis.quantity);
     return { min: 0, splitNumber: Math.max(3, Math.round(length / (side === "y" ? 60 : 110))), axisLabel: { ...label, formatter }, axisTick: marks };
   }
-  const texts = fixedTicks(axis, values);
+  const texts = fixedTicks(axis, values, length / (side === "y" ? 22 : 48));
   const customValues = texts.map(([at]) => at);
   const places = values.map((value) => place(axis, value)).filter(Number.isFinite);
   const pad = side === "x" ? (Math.max(...places) - Math.min(...places)) * 0.02 || 0.1 : 0;
@@ -102,10 +105,10 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
   };
 }
 
-function fixedTicks(axis: Axis, values: number[]): [number, string][] {
+function fixedTicks(axis: Axis, values: number[], most: number): [number, string][] {
   if (axis.ticks !== undefined) return axis.ticks.map(([at, text]) => [place(axis, at), text]);
   const [low, high] = logRange(values);
-  return logTicks(low, high).map((value) => [Math.log10(value), tick(value, axis.quantity)]);
+  return logTicks(low, high, most).map((value) => [Math.log10(value), tick(value, axis.quantity)]);
 }
 
 /** A value in full, for a tooltip. */

@@ -3,7 +3,7 @@
 import { axisOption } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
-import type { Bar, BarsView } from "./spec";
+import type { Bar, BarsView, RunStyle } from "./spec";
 import { base, colourOf, escaped } from "./theme";
 
 interface Row {
@@ -11,39 +11,49 @@ interface Row {
   bar: Bar | undefined;
 }
 
-/** Pixels that the bars of a view want: one row each, a gap between groups. */
-export function barsHeight(view: BarsView): number {
-  return 64 + rows(view).length * 30;
+/** Width of a letter of a label in pixels, roughly. */
+const LETTER = 7;
+
+/** Pixels that the rows of a view want. */
+export function barsHeight(view: BarsView, runs: RunStyle[]): number {
+  return 64 + rows(view, { runs }).length * 30;
 }
 
 export function bars(view: BarsView, canvas: Canvas): Option {
   const { theme, width } = canvas;
-  const list = rows(view);
+  const list = rows(view, canvas);
   const values = list.map(({ bar }) => Math.max(bar?.value ?? 0, bar?.high ?? 0));
-  const best = Math.max(...values, 0);
+  const longest = Math.max(...list.map(({ bar }) => (bar === undefined ? 0 : printed(view, bar).length)));
   const common = base(theme);
   const xAxis = axisOption(view.axis, { theme, side: "x", values, length: width });
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
-    grid: { left: 8, right: 24, top: 8, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } }, max: best * (width < 500 ? 1.6 : 1.25) || 1, axisLabel: { ...(xAxis["axisLabel"] as Option), showMaxLabel: false } },
+    grid: { left: 8, right: longest * LETTER + 12, top: 8, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } }, },
     yAxis: {
       type: "category",
       inverse: true,
       data: list.map(({ name }) => name),
       axisLine: { lineStyle: { color: theme.rule } },
       axisTick: { show: false },
-      axisLabel: { color: theme.text, fontSize: 13, interval: 0, width: Math.min(220, width * 0.34), overflow: "truncate" },
+      axisLabel: { color: theme.text, fontSize: 13, interval: 0, width: Math.min(220, width * 0.34), overflow: "truncate", rich: { group: { fontWeight: "bold", fontSize: 13, color: theme.text } } },
     },
     series: [column(view, list, canvas), whiskers(list, canvas)],
   };
 }
 
-function rows(view: BarsView): Row[] {
-  return view.groups.flatMap(({ name, bars: inside }, at) => {
-    const gap: Row[] = at > 0 && view.groups.some((group) => group.bars.length > 1) ? [{ name: "", bar: undefined }] : [];
-    return [...gap, ...inside.map((bar, index) => ({ name: index === 0 ? name : "", bar }))];
+/** What stands behind a bar: the value, and its note. */
+function printed(view: BarsView, bar: Bar): string {
+  return [number(bar.value, view.axis.quantity), bar.note].filter((text) => text !== "").join("   ");
+}
+
+/** Where several runs are compared, each group has its name as a row and each bar the name of its run. */
+function rows(view: BarsView, canvas: Pick<Canvas, "runs">): Row[] {
+  const several = view.groups.some((group) => group.bars.length > 1);
+  return view.groups.flatMap(({ name, bars: inside }) => {
+    if (!several) return inside.map((bar) => ({ name, bar }));
+    return [{ name: `{group|${name}}`, bar: undefined }, ...inside.map((bar) => ({ name: runStyle(canvas, bar.run).label, bar }))];
   });
 }
 
@@ -67,8 +77,7 @@ function column(view: BarsView, list: Row[], canvas: Canvas): Option {
       fontSize: 13,
       formatter: ({ dataIndex }: { dataIndex: number }) => {
         const bar = list[dataIndex]?.bar;
-        if (bar === undefined) return "";
-        return [number(bar.value, view.axis.quantity), bar.note].filter((text) => text !== "").join("   ");
+        return bar === undefined ? "" : printed(view, bar);
       },
     },
   };

@@ -1,7 +1,7 @@
 /** Files made inside the page: nothing is asked of any server. */
 
 import { runStyle } from "./draw";
-import { column } from "./series";
+import type { Columns } from "./series";
 import type { RunStyle, SeriesChart } from "./spec";
 
 /** Hands a file to the reader. */
@@ -28,15 +28,16 @@ function quoted(text: string): string {
 }
 
 /** Every interval of every track of a time series. */
-export async function seriesCsv(chart: SeriesChart, runs: RunStyle[]): Promise<string> {
+export async function seriesCsv(chart: SeriesChart, columns: Columns, runs: RunStyle[]): Promise<string> {
   const keys = chart.measures.map(({ key }) => key);
   const lines = [["run", "point", "end_s", ...keys].join(",")];
-  for (const { label, tracks } of chart.choices) {
+  for (const [choice, { label, tracks }] of chart.choices.entries()) {
+    for (const measure of chart.measures.keys()) await columns.load(chart, choice, measure);
     for (const track of tracks) {
-      const columns = await Promise.all(keys.map((key) => column(track, key)));
-      const name = runStyle({ runs }, track.run).label;
-      columns[0]?.times_s.forEach((time_s, row) => {
-        lines.push([quoted(name), quoted([label, track.name].join(" ").trim()), time_s, ...columns.map(({ values }) => values[row])].join(","));
+      const named = [runStyle({ runs }, track.run).label, `${label} ${track.name}`.trim()].map(quoted);
+      const values = keys.map((key) => columns.of(track, key));
+      columns.of(track, "end_s").forEach((end_s, row) => {
+        lines.push([...named, end_s, ...values.map((column) => column[row])].join(","));
       });
     }
   }

@@ -5,7 +5,7 @@ import { type EChartsType, init } from "./charts";
 import { csvOf, save, seriesCsv } from "./downloads";
 import type { Canvas, Option } from "./draw";
 import { marks, marksHeight } from "./marks";
-import { series } from "./series";
+import { Columns, series } from "./series";
 import type { Chart, Page } from "./spec";
 import { readTheme } from "./theme";
 import { xy } from "./xy";
@@ -17,6 +17,7 @@ export class Figure {
   private chart: EChartsType | undefined;
   /** Pressed button of each group: the view, and for series the measure as well. */
   private readonly pressed: Record<string, number> = {};
+  private readonly columns = new Columns();
 
   constructor(
     private readonly element: HTMLElement,
@@ -41,13 +42,18 @@ export class Figure {
     plot.addEventListener("blur", () => this.chart?.dispatchAction({ type: "hideTip" }));
   }
 
-  /** Draws, or draws again after the theme, the width or a button changed. */
-  async draw(): Promise<void> {
-    const width = this.plot.clientWidth;
+  /** Unpacks what the pressed buttons ask for, then draws. */
+  async show(): Promise<void> {
+    if (this.spec.kind === "series") await this.columns.load(this.spec, this.view, this.pressed["measure"] ?? 0);
+    this.draw();
+  }
+
+  /** Draws what was shown before again, in the theme of now; as wide as its column, unless told. */
+  draw(width = this.plot.clientWidth): void {
     const height = this.height(width);
     this.plot.style.height = `${height}px`;
     const canvas: Canvas = { runs: this.page.runs, theme: readTheme(), width, height };
-    const option = await this.option(canvas);
+    const option = this.option(canvas);
     this.chart ??= init(this.plot);
     this.chart.resize({ width, height });
     this.chart.setOption(option, { notMerge: true });
@@ -71,7 +77,7 @@ export class Figure {
       button.setAttribute("aria-pressed", String(Number(button.dataset["index"]) === index));
     }
     this.cursor = 0;
-    void this.draw();
+    void this.show();
   }
 
   private get view(): number {
@@ -81,16 +87,16 @@ export class Figure {
   private height(width: number): number {
     switch (this.spec.kind) {
       case "bars":
-        return Math.max(...this.spec.views.map(barsHeight));
+        return Math.max(...this.spec.views.map((view) => barsHeight(view, this.page.runs)));
       case "marks":
-        return marksHeight(this.spec);
+        return marksHeight(this.spec, width);
       case "xy":
       case "series":
         return width < 560 ? NARROW_HEIGHT : CURVE_HEIGHT;
     }
   }
 
-  private async option(canvas: Canvas): Promise<Option> {
+  private option(canvas: Canvas): Option {
     const { spec } = this;
     switch (spec.kind) {
       case "xy":
@@ -98,9 +104,9 @@ export class Figure {
       case "bars":
         return bars(at(spec.views, this.view), canvas);
       case "marks":
-        return marks(spec, canvas);
+        return marks(spec, at(spec.views, this.view), canvas);
       case "series":
-        return series(spec, this.view, this.pressed["measure"] ?? 0, canvas);
+        return series(spec, this.columns, this.view, this.pressed["measure"] ?? 0, canvas);
     }
   }
 
@@ -125,7 +131,7 @@ export class Figure {
   }
 
   private async saveCsv(): Promise<void> {
-    const text = this.spec.kind === "series" ? await seriesCsv(this.spec, this.page.runs) : csvOf(this.element);
+    const text = this.spec.kind === "series" ? await seriesCsv(this.spec, this.columns, this.page.runs) : csvOf(this.element);
     save(new Blob([text], { type: "text/csv" }), `${this.fileName}.csv`);
   }
 

@@ -3,17 +3,26 @@
 import { axisOption, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
-import type { MarksChart } from "./spec";
+import type { Axis, MarksChart, MarksView } from "./spec";
 import { base, colourOf, escaped } from "./theme";
 
+type Row = MarksView["rows"][number];
+
+/** Below this width names stand over their rows, not beside them. */
+const NARROW = 460;
+
 /** Pixels that the rows want. */
-export function marksHeight(chart: MarksChart): number {
-  return 64 + chart.rows.length * 52;
+export function marksHeight(chart: MarksChart, width: number): number {
+  return 64 + Math.max(...chart.views.map(({ rows }) => rows.length)) * (width < NARROW ? 76 : 52);
 }
 
-export function marks(chart: MarksChart, canvas: Canvas): Option {
+export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Option {
   const { theme, width } = canvas;
-  const values = chart.rows.flatMap((row) => row.marks.map(({ value }) => value));
+  // One range for all views, so that switching compares.
+  const values = chart.views.flatMap(({ rows }) => rows.flatMap((row) => row.marks.map(({ value }) => value)));
+  const narrow = width < NARROW;
+  // Room on the left for the label over the first mark.
+  if (values.length > 0) values.push(Math.min(...values) / 1.5);
   const common = base(theme);
   const xAxis = axisOption(chart.axis, { theme, side: "x", values, length: width });
   return {
@@ -27,7 +36,7 @@ export function marks(chart: MarksChart, canvas: Canvas): Option {
     yAxis: {
       type: "category",
       inverse: true,
-      data: chart.rows.map(({ name, note }) => (note === "" ? name : `${name}\n{note|${note}}`)),
+      data: view.rows.map(({ name, note }) => (note === "" ? name : `${name}${narrow ? "  " : "\n"}{note|${note}}`)),
       axisLine: { lineStyle: { color: theme.rule } },
       axisTick: { show: false },
       axisLabel: {
@@ -35,41 +44,46 @@ export function marks(chart: MarksChart, canvas: Canvas): Option {
         fontSize: 13,
         lineHeight: 17,
         interval: 0,
-        width: Math.min(220, width * 0.34),
+        width: narrow ? width * 0.9 : Math.min(220, width * 0.34),
         overflow: "truncate",
+        ...(narrow ? { inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] } : {}),
         rich: { note: { color: theme.muted, fontSize: 12 } },
       },
     },
-    series: [...chart.rows.map((_, at) => span(chart, at, canvas)), ...chart.rows.map((_, at) => dots(chart, at, canvas))],
+    series: [...view.rows.map((row, at) => span(chart.axis, row, at, canvas)), ...view.rows.map((row, at) => dots(chart.axis, row, at, canvas))],
   };
 }
 
 /** The line from the first to the last mark of a row. */
-function span(chart: MarksChart, at: number, canvas: Canvas): Option {
-  const row = chart.rows[at];
-  const places = row?.marks.map(({ value }) => place(chart.axis, value)) ?? [];
+function span(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
+  const places = row.marks.map(({ value }) => place(axis, value));
   return {
     type: "line",
     silent: true,
     showSymbol: false,
     data: [Math.min(...places), Math.max(...places)].map((x) => [x, at]),
-    lineStyle: { color: colourOf(runStyle(canvas, row?.run ?? 0), canvas.theme), width: 2, opacity: 0.45 },
+    lineStyle: { color: colourOf(runStyle(canvas, row.run), canvas.theme), width: 2, opacity: 0.45 },
     z: 2,
   };
 }
 
 const SHAPES = ["circle", "diamond", "triangle"];
 
-function dots(chart: MarksChart, at: number, canvas: Canvas): Option {
-  const row = chart.rows[at];
-  const run = runStyle(canvas, row?.run ?? 0);
+/** Neighbouring labels stand on different lines. */
+function placed(index: number, width: number): Option {
+  if (width < NARROW) return { position: "bottom", distance: index % 2 === 0 ? 4 : 18 };
+  return { position: index % 2 === 0 ? "top" : "bottom" };
+}
+
+function dots(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
+  const run = runStyle(canvas, row.run);
   const colour = colourOf(run, canvas.theme);
-  const style = run.hollow ? { color: canvas.theme.paper, borderColor: colour, borderWidth: 2 } : { color: colour };
-  const data = (row?.marks ?? []).map(({ name, value }, index) => ({
-    value: [place(chart.axis, value), at],
+  const style = run.hollow ? { color: canvas.theme.paper, borderColor: colour, borderWidth: 2 } : { color: colour, opacity: 1 };
+  const data = row.marks.map(({ name, value }, index) => ({
+    value: [place(axis, value), at],
     symbol: SHAPES[index % SHAPES.length],
-    label: { position: index % 2 === 0 ? "top" : "bottom", formatter: `${name} ${number(value, chart.axis.quantity)}` },
-    told: [`${run.label} · ${row?.name ?? ""}`, `${name}: ${number(value, chart.axis.quantity)}`].map(escaped).join("<br>"),
+    label: { ...placed(index, canvas.width), formatter: `${name} ${number(value, axis.quantity)}` },
+    told: [`${run.label} · ${row.name}`, `${name}: ${number(value, axis.quantity)}`].map(escaped).join("<br>"),
   }));
   return {
     type: "scatter",

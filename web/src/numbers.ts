@@ -15,9 +15,9 @@ function scaled(value: number, units: [number, string][]): string {
 
 /** Three significant digits, never an exponent. */
 function digits(value: number): string {
+  if (value === 0) return "0";
   const short = Number(value.toPrecision(3));
-  const whole = Math.max(1, Math.floor(Math.log10(Math.abs(short) || 1)) + 1);
-  return short.toFixed(Math.max(0, 3 - Math.max(whole, 1)));
+  return short.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.abs(short)))));
 }
 
 const PLAIN: [number, string][] = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
@@ -29,7 +29,7 @@ const BINARY: [number, string][] = [[1, " B"], [1024, " KiB"], [1024 ** 2, " MiB
 export function number(value: number, quantity: Quantity): string {
   switch (quantity) {
     case "iops":
-      return value >= 1000 ? scaled(value, PLAIN) : digits(value);
+      return scaled(value, PLAIN);
     case "mb_s":
       return scaled(value, RATE);
     case "ns":

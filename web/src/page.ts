@@ -1,43 +1,41 @@
-/** Starts the page: charts are drawn as they come into view, and again when the theme or the width changes. */
+/** Starts the page: charts are drawn from the top down, and again when the theme or the width changes. */
 
 import { save } from "./downloads";
 import { Figure } from "./figure";
 import type { Page } from "./spec";
 
-/** How far below the window a chart is drawn already. */
-const AHEAD = "600px";
-
 function data<T>(id: string): T {
   return JSON.parse(document.getElementById(id)?.textContent ?? "null") as T;
 }
 
-function figures(page: Page): Map<Element, Figure> {
-  const found = new Map<Element, Figure>();
+/** Width of a chart on paper, in CSS pixels: one column of A4 or Letter inside their margins. */
+const PRINTED = 680;
+
+function figures(page: Page): Figure[] {
+  const found: Figure[] = [];
   for (const element of document.querySelectorAll<HTMLElement>("figure[data-chart]")) {
     const plot = element.querySelector<HTMLElement>(".plot");
     const spec = page.charts[element.dataset["chart"] ?? ""];
-    if (plot !== null && spec !== undefined) found.set(element, new Figure(element, plot, spec, page));
+    if (plot !== null && spec !== undefined) found.push(new Figure(element, plot, spec, page));
   }
   return found;
 }
 
+/** One chart after the other, top first, with room in between for the reader's scrolling and clicks. */
+async function drawAll(all: Figure[]): Promise<void> {
+  for (const figure of all) {
+    await figure.show();
+    await new Promise((resume) => setTimeout(resume));
+  }
+}
+
 function start(): void {
   const all = figures(data<Page>("page-data"));
-  const redraw = () => {
-    for (const figure of all.values()) if (figure.drawn) void figure.draw();
+  const redraw = (width?: number) => {
+    for (const figure of all) if (figure.drawn) figure.draw(width);
   };
 
-  const watcher = new IntersectionObserver(
-    (entries) => {
-      for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting) continue;
-        watcher.unobserve(target);
-        void all.get(target)?.draw();
-      }
-    },
-    { rootMargin: AHEAD },
-  );
-  for (const element of all.keys()) watcher.observe(element);
+  void drawAll(all);
 
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
@@ -46,10 +44,10 @@ function start(): void {
     width = window.innerWidth;
     redraw();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw());
   window.addEventListener("beforeprint", () => {
     document.documentElement.dataset["theme"] = "light";
-    for (const figure of all.values()) void figure.draw();
+    redraw(PRINTED);
   });
   window.addEventListener("afterprint", () => {
     delete document.documentElement.dataset["theme"];

@@ -19,23 +19,34 @@ interface Shown {
   values: number[];
 }
 
-export async function series(chart: SeriesChart, choice: number, measure: number, canvas: Canvas): Promise<Option> {
+/** Unpacked columns by their packed text: unpacking is asynchronous, drawing (before a print, above all) is not. */
+export class Columns {
+  private readonly unpacked = new Map<string, number[]>();
+
+  /** Unpacks what a choice and a measure need. */
+  async load(chart: SeriesChart, choice: number, measure: number): Promise<void> {
+    const keys = ["end_s", chart.measures[measure]?.key ?? ""];
+    for (const track of chart.choices[choice]?.tracks ?? []) {
+      for (const { key, packed, unit } of track.columns) {
+        if (!keys.includes(key) || this.unpacked.has(packed)) continue;
+        this.unpacked.set(packed, Array.from(await unpack(packed), (value) => value * unit));
+      }
+    }
+  }
+
+  /** A loaded column; empty where it was not loaded or is not there. */
+  of(track: Track, key: string): number[] {
+    const packed = track.columns.find((column) => column.key === key)?.packed ?? "";
+    return this.unpacked.get(packed) ?? [];
+  }
+}
+
+export function series(chart: SeriesChart, columns: Columns, choice: number, measure: number, canvas: Canvas): Option {
   const wanted = chart.measures[measure] ?? chart.measures[0];
-  const tracks = chart.choices[choice]?.tracks ?? [];
   if (wanted === undefined) return base(canvas.theme);
-  const shown = await Promise.all(tracks.map((track) => column(track, wanted.key)));
+  const tracks = chart.choices[choice]?.tracks ?? [];
+  const shown = tracks.map((track) => ({ track, times_s: columns.of(track, "end_s"), values: columns.of(track, wanted.key) }));
   return option(wanted.axis, shown, canvas);
-}
-
-/** A column of a track by its key, beside the end of each row in seconds. */
-export async function column(track: Track, key: string): Promise<Shown> {
-  const [times_s, values] = await Promise.all([unpacked(track, "end_s"), unpacked(track, key)]);
-  return { track, times_s, values };
-}
-
-async function unpacked(track: Track, key: string): Promise<number[]> {
-  const found = track.columns.find((one) => one.key === key);
-  return found === undefined ? [] : Array.from(await unpack(found.packed), (value) => value * found.unit);
 }
 
 function option(axis: Axis, shown: Shown[], canvas: Canvas): Option {

@@ -87,6 +87,11 @@ export interface BarsChart {
 export interface MarksChart {
   kind: "marks";
   axis: Axis;
+  views: MarksView[];
+}
+
+export interface MarksView {
+  label: string;
   rows: { run: number; name: string; note: string; marks: { name: string; value: number }[] }[];
 }
 

@@ -33,13 +33,23 @@ export function xy(view: XyView, canvas: Canvas): Option {
   };
 }
 
+/** Whether the curve runs more upwards than sideways at a point: its label then stands beside it, not above. */
+function steep(places: [number, number][], index: number): boolean {
+  const span = (axis: 0 | 1) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])) || 1;
+  const [before, after] = [places[Math.max(0, index - 1)], places[Math.min(places.length - 1, index + 1)]];
+  if (before === undefined || after === undefined) return false;
+  return Math.abs(after[1] - before[1]) / span(1) > Math.abs(after[0] - before[0]) / span(0);
+}
+
 function data(view: XyView, line: Line, canvas: Canvas): Datum[] {
   const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
   const crossed = { symbol: CROSS, symbolSize: 9, itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 } };
-  return line.points.map((point) => ({
-    value: [place(view.x, point.x), place(view.y, point.y)],
+  const places = line.points.map((point): [number, number] => [place(view.x, point.x), place(view.y, point.y)]);
+  return line.points.map((point, index) => ({
+    value: places[index] ?? [0, 0],
     point,
     line,
+    label: { position: steep(places, index) ? "left" : "top" },
     ...(point.host ? crossed : {}),
     ...(point.quiet ? { symbol: "none" } : {}),
   }));
@@ -58,8 +68,7 @@ function curve(view: XyView, line: Line, canvas: Canvas): Option {
     emphasis: { disabled: true },
     label: {
       show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),
-      position: "top",
-      distance: 6,
+      distance: 7,
       color: text,
       textBorderColor: paper,
       textBorderWidth: 3,
@@ -81,7 +90,7 @@ function ring(view: XyView, line: Line, canvas: Canvas): Option | undefined {
     data: chosen.map(({ value, point }) => ({ value, point, line })),
     symbol: "circle",
     symbolSize: 18,
-    itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 },
+    itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2, opacity: 1 },
     emphasis: { disabled: true },
     label: {
       show: true,
@@ -130,7 +139,7 @@ function level(view: XyView, rule: Rule, canvas: Canvas): Option {
       symbol: "none",
       data: [{ yAxis: place(view.y, rule.y) }],
       lineStyle: { color: colour, width: 1, type: [2, 2] },
-      label: { show: rule.text !== "", position: "insideStartTop", formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
+      label: { show: rule.text !== "", position: "insideEndBottom", formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
     },
   };
 }

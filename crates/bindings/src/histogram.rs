@@ -66,7 +66,7 @@ impl Histogram {
             max_ns.unwrap_or(midpoint_ns(last)),
         );
         let estimate = || {
-            let value_ns = |bucket| midpoint_ns(bucket).clamp(min_ns, max_ns);
+            let value_ns = |bucket| midpoint_ns(bucket).min(max_ns).max(min_ns);
             buckets
                 .iter()
                 .map(|&(bucket, count)| u128::from(value_ns(bucket)) * u128::from(count))

@@ -1,9 +1,12 @@
 //! What a run measured, as Python sees it.
 
+use std::sync::{Mutex, PoisonError};
+
 use engine::Outcome;
-use metrics::{Kind, OPS, bucket_bounds_ns};
+use metrics::{Kind, OPS, Rows, bucket_bounds_ns};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use workload::Workload;
 
@@ -16,17 +19,18 @@ use crate::summary::{Workers, totals};
 
 /// What a run measured. Immutable.
 #[pyclass(frozen, module = "ssdlab._core")]
-#[derive(Debug)]
 pub(crate) struct Measurement {
     measured: metrics::Measurement,
     workload: Option<Workload>,
     cursors: Vec<Vec<u64>>,
     summary: Py<PyAny>,
-    rows: RowTable,
+    rows: Mutex<Rows>,
+    table: PyOnceLock<RowTable>,
 }
 
 impl Measurement {
-    /// Takes the rows over as numpy columns; the rest stays as it is.
+    /// Takes everything over; the rows become numpy columns when they are first asked for, so that a run which nobody
+    /// asks for its rows does without numpy.
     pub(crate) fn new(
         py: Python<'_>,
         mut measured: metrics::Measurement,
@@ -34,19 +38,27 @@ impl Measurement {
         cursors: Vec<Vec<u64>>,
     ) -> PyResult<Self> {
         let summary = json::to_python(py, &totals(&measured, workload.as_ref()))?.unbind();
-        let rows = RowTable::new(py, std::mem::take(&mut measured.rows));
+        let rows = Mutex::new(std::mem::take(&mut measured.rows));
         Ok(Self {
             measured,
             workload,
             cursors,
             summary,
             rows,
+            table: PyOnceLock::new(),
         })
     }
 
     /// What a run gave.
     pub(crate) fn of_run(py: Python<'_>, outcome: Outcome, workload: Workload) -> PyResult<Self> {
         Self::new(py, outcome.measurement, Some(workload), outcome.cursors)
+    }
+
+    fn table(&self, py: Python<'_>) -> &RowTable {
+        self.table.get_or_init(py, || {
+            let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+            RowTable::new(py, std::mem::take(&mut *rows))
+        })
     }
 
     fn stream(&self, name: &str) -> PyResult<usize> {
@@ -87,7 +99,7 @@ impl Measurement {
         stream: &str,
         direction: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
-        self.rows
+        self.table(py)
             .columns(py, self.stream(stream)?, position(&DIRECTIONS, direction)?)
     }
 

@@ -35,6 +35,7 @@ pub mod host;
 pub mod placement;
 mod ring_loop;
 mod run;
+mod slots;
 mod source;
 mod sync;
 pub mod sys;

@@ -1,8 +1,9 @@
-//! Brings the workers' counts together: pending intervals, rows that close in order, totals, the append log.
+//! Brings the workers' counts together: pending intervals, rows that close in order, totals, the
+//! append log.
 //!
-//! Locks, taken in this order where more than one is held: `results` (the owner), `pending` (workers at interval edges, for
-//! the time of a merge), `log` (the owner; a worker only when its per-I/O columns find the queue full). A worker at an edge
-//! never waits for the disk.
+//! Locks, taken in this order where more than one is held: `results` (the owner), `pending`
+//! (workers at interval edges, for the time of a merge), `log` (the owner; a worker only when its
+//! per-I/O columns find the queue full). A worker at an edge never waits for the disk.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,8 +35,8 @@ pub struct CollectorSpec {
     pub streams: Vec<StreamSpec>,
     /// Workers of all streams together: as many recorders must be made and finished.
     pub participants: u32,
-    /// Keep the histogram of every interval in memory and in the measurement, not only in the log. About 1 KB per interval,
-    /// stream, operation and kind of latency.
+    /// Keep the histogram of every interval in memory and in the measurement, not only in the log.
+    /// About 1 KB per interval, stream, operation and kind of latency.
     pub keep_interval_histograms: bool,
     /// Where rows and histograms go as they become final, if anywhere.
     pub log: Option<LogWriter>,
@@ -88,7 +89,8 @@ pub struct StreamSpec {
     pub name: String,
     /// What an I/O's intended start is.
     pub pacing: Pacing,
-    /// Whether per-I/O columns are kept. They hold every I/O, those of the ramp and of the overshoot too.
+    /// Whether per-I/O columns are kept. They hold every I/O, those of the ramp and of the
+    /// overshoot too.
     pub log_ios: bool,
 }
 
@@ -209,16 +211,18 @@ impl Collector {
     }
 
     pub(crate) fn shared_in_flight(&self, stream: usize) -> Option<Arc<AtomicU32>> {
-        (self.spec.streams[stream].pacing == Pacing::Scheduled)
-            .then(|| Arc::clone(&self.in_flight[stream]))
+        // A single worker's own count is exact without a locked instruction.
+        let shared =
+            self.spec.streams[stream].pacing == Pacing::Scheduled && self.spec.participants > 1;
+        shared.then(|| Arc::clone(&self.in_flight[stream]))
     }
 
     pub(crate) fn empty_columns(&self, stream: usize, participant: u32) -> IoColumns {
         lock(&self.io_queue).empty(stream, participant)
     }
 
-    /// Takes a worker's columns and gives it empty ones. With a full queue the worker writes it out itself: its own
-    /// lateness then shows that the log was too slow, and no I/O is lost.
+    /// Takes a worker's columns and gives it empty ones. With a full queue the worker writes it out
+    /// itself: its own lateness then shows that the log was too slow, and no I/O is lost.
     pub(crate) fn accept_columns(&self, columns: &mut IoColumns) {
         let full = {
             let mut queue = lock(&self.io_queue);
@@ -245,17 +249,19 @@ impl Collector {
         lock(&self.log).start(start);
     }
 
-    /// Gives what the owner wants to find beside the measurement, here and in the log: facts known only at the end.
+    /// Gives what the owner wants to find beside the measurement, here and in the log: facts known
+    /// only at the end.
     pub fn set_footer(&self, footer: Value) {
         *lock(&self.footer) = footer;
     }
 
-    /// Rows that have closed since the last call, in order; to be called several times per interval. The rows of the call
-    /// before become final with this call: they enter the totals and the log.
+    /// Rows that have closed since the last call, in order; to be called several times per
+    /// interval. The rows of the call before become final with this call: they enter the totals and
+    /// the log.
     ///
     /// # Errors
-    /// If the log could not be written, once. Nothing measured is lost: the run can go on without a log, and the next call
-    /// gives the rows.
+    /// If the log could not be written, once. Nothing measured is lost: the run can go on without a
+    /// log, and the next call gives the rows.
     pub fn close_rows(&self) -> Result<Vec<Row>, LogError> {
         self.settle();
         lock(&self.log).untold_error()?;
@@ -271,8 +277,8 @@ impl Collector {
         results.settle(|row, pending| log.row(row, &pending.streams, &pending.failures));
     }
 
-    /// The run ends with row `row`: what completes later is overshoot. `row` is one of those that the last
-    /// [`Self::close_rows`] gave, or a later one.
+    /// The run ends with row `row`: what completes later is overshoot. `row` is one of those that
+    /// the last [`Self::close_rows`] gave, or a later one.
     ///
     /// # Errors
     /// If a later row is in the totals already.
@@ -301,9 +307,9 @@ impl Collector {
         }
     }
 
-    /// Closes what is left and gives the result; finishes and flushes the log. Every recorder should have finished: rows that
-    /// others still work on are missing, and the measurement is not `complete`. A log that failed is told of in the
-    /// measurement.
+    /// Closes what is left and gives the result; finishes and flushes the log. Every recorder
+    /// should have finished: rows that others still work on are missing, and the measurement is not
+    /// `complete`. A log that failed is told of in the measurement.
     pub fn into_measurement(self: Arc<Self>) -> Measurement {
         self.settle();
         let mut results = lock(&self.results);

@@ -1,4 +1,5 @@
-//! Facts beside the latencies: what the workers cost, when they started, how exact a stamp is, which I/Os failed first.
+//! Facts beside the latencies: what the workers cost, when they started, how exact a stamp is,
+//! which I/Os failed first.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,8 @@ use workload::Op;
 
 use crate::operation;
 
-/// The absolute stamp of the run's zero, on both clocks, so that rows can be laid beside other records.
+/// The absolute stamp of the run's zero, on both clocks, so that rows can be laid beside other
+/// records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartStamp {
     /// `CLOCK_MONOTONIC` at zero, ns.
@@ -15,7 +17,8 @@ pub struct StartStamp {
     pub unix_ns: u64,
 }
 
-/// What one worker says of itself when it finishes. Whoever runs the workers fills it; zero means not known.
+/// What one worker says of itself when it finishes. Whoever runs the workers fills it; zero means
+/// not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerFacts {
     /// CPU time in user mode, ns.
@@ -104,13 +107,15 @@ impl WorkerTotals {
         self.unfinished_ios += other.unfinished_ios;
     }
 
-    /// Time between the first I/O of the first and of the last worker, ns; `None` when no worker issued one.
+    /// Time between the first I/O of the first and of the last worker, ns; `None` when no worker
+    /// issued one.
     pub fn start_skew_ns(&self) -> Option<u64> {
         Some(self.first_issue_max_ns? - self.first_issue_min_ns?)
     }
 }
 
-/// How far the one stamp of a batch can be from the moment an I/O of the batch was really submitted or reaped.
+/// How far the one stamp of a batch can be from the moment an I/O of the batch was really submitted
+/// or reaped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatchSpans {

@@ -1,8 +1,9 @@
 //! A log-linear latency histogram with a stated error bound.
 //!
-//! Each octave (doubling) is cut into [`SUB_BUCKETS`] buckets of equal width, so a bucket is at most 1/64 of its lower
-//! bound wide and its midpoint is at most 1/128 (0.78 %) away from any value in it. Values below 128 ns have a bucket each.
-//! The layout is fixed: any two histograms merge by adding counts, whoever recorded them.
+//! Each octave (doubling) is cut into [`SUB_BUCKETS`] buckets of equal width, so a bucket is at
+//! most 1/64 of its lower bound wide and its midpoint is at most 1/128 (0.78 %) away from any value
+//! in it. Values below 128 ns have a bucket each. The layout is fixed: any two histograms merge by
+//! adding counts, whoever recorded them.
 
 use std::ops::Range;
 
@@ -12,22 +13,28 @@ use crate::log::varint::Reader;
 /// Buckets per octave.
 pub const SUB_BUCKETS: usize = 64;
 const SUB_BUCKET_BITS: u32 = SUB_BUCKETS.trailing_zeros();
-/// Values from here on (18 min 20 s) are counted in one overflow bucket; their sum and maximum stay exact.
+/// Values from here on (18 min 20 s) are counted in one overflow bucket; their sum and maximum stay
+/// exact.
 pub const OVERFLOW_NS: u64 = 1 << 40;
 /// Buckets of a histogram, the overflow bucket being the last.
-pub const BUCKETS: usize = bucket_of(OVERFLOW_NS) + 1;
+pub const BUCKETS: usize = unbounded_bucket_of(OVERFLOW_NS) + 1;
 
 /// Index of the bucket that counts `value_ns`.
 #[inline]
 pub const fn bucket_of(value_ns: u64) -> usize {
-    let value = if value_ns < OVERFLOW_NS {
-        value_ns
-    } else {
-        OVERFLOW_NS
-    };
+    let index = unbounded_bucket_of(value_ns);
+    if index < BUCKETS { index } else { BUCKETS - 1 }
+}
+
+/// The index if buckets went on for ever: that of the overflow bucket, or beyond all buckets, for
+/// values beyond the range. Recording looks up this one: the bounds check that it needs anyway then
+/// finds those values too.
+#[inline]
+pub(crate) const fn unbounded_bucket_of(value_ns: u64) -> usize {
     // Setting the top sub-bucket bit makes the shift zero for every small value, without a branch.
-    let shift = (u64::BITS - 1 - SUB_BUCKET_BITS) - (value | SUB_BUCKETS as u64).leading_zeros();
-    ((shift as usize) << SUB_BUCKET_BITS) + (value >> shift) as usize
+    let octave = u64::BITS - 1 - (value_ns | SUB_BUCKETS as u64).leading_zeros();
+    let shift = octave - SUB_BUCKET_BITS;
+    ((shift as usize) << SUB_BUCKET_BITS) + (value_ns >> shift) as usize
 }
 
 /// Values counted by bucket `index`, in ns; the overflow bucket ends at `u64::MAX`.
@@ -44,7 +51,8 @@ pub const fn bucket_bounds_ns(index: usize) -> Range<u64> {
     low..low + (1 << shift)
 }
 
-/// What is reported for a sample of bucket `index`: its midpoint, for the overflow bucket its lower bound.
+/// What is reported for a sample of bucket `index`: its midpoint, for the overflow bucket its lower
+/// bound.
 const fn midpoint_ns(index: usize) -> u64 {
     let Range { start, end } = bucket_bounds_ns(index);
     if index == BUCKETS - 1 {
@@ -81,7 +89,8 @@ impl Quantile {
         }
     }
 
-    /// The rank, from 1, of this quantile among `count` samples: the exact ceiling of q * n, at least 1.
+    /// The rank, from 1, of this quantile among `count` samples: the exact ceiling of q * n, at
+    /// least 1.
     pub const fn rank(self, count: u64) -> u64 {
         let rank = (count as u128 * self.0 as u128).div_ceil(1_000_000) as u64;
         if rank == 0 { 1 } else { rank }
@@ -139,21 +148,31 @@ impl Histogram {
     /// Counts one sample.
     #[inline]
     pub fn record(&mut self, value_ns: u64) {
-        match self.counts.get_mut(bucket_of(value_ns)) {
+        match self.counts.get_mut(unbounded_bucket_of(value_ns)) {
             Some(count) => *count += 1,
-            None => self.record_first(value_ns),
+            None => self.record_rarely(value_ns),
         }
         self.count += 1;
         self.sum_ns += u128::from(value_ns);
-        self.min_ns = self.min_ns.min(value_ns);
-        self.max_ns = self.max_ns.max(value_ns);
+        // Both are rare, so a branch costs less than two conditional moves and stores.
+        if value_ns < self.min_ns || value_ns > self.max_ns {
+            self.widen(value_ns);
+        }
+    }
+
+    /// The first sample, or one beyond the range.
+    #[cold]
+    #[inline(never)]
+    fn record_rarely(&mut self, value_ns: u64) {
+        self.counts.resize(BUCKETS, 0);
+        self.counts[bucket_of(value_ns)] += 1;
     }
 
     #[cold]
     #[inline(never)]
-    fn record_first(&mut self, value_ns: u64) {
-        self.counts.resize(BUCKETS, 0);
-        self.counts[bucket_of(value_ns)] += 1;
+    fn widen(&mut self, value_ns: u64) {
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
     }
 
     /// Adds the samples of `other`. Only the buckets that `other` may have touched are visited.
@@ -182,10 +201,10 @@ impl Histogram {
         self.max_ns = self.max_ns.max(max_ns);
     }
 
-    /// A histogram from its sparse encoding: the parts that [`Self::nonzero`], [`Self::sum_ns`], [`Self::min_ns`] and
-    /// [`Self::max_ns`] give. `None` if they cannot belong together: a bucket that does not exist, or is given twice or out
-    /// of order, a count of zero or beyond 64 bits in all, extremes outside the first and the last bucket, a sum that the
-    /// buckets cannot have.
+    /// A histogram from its sparse encoding: the parts that [`Self::nonzero`], [`Self::sum_ns`],
+    /// [`Self::min_ns`] and [`Self::max_ns`] give. `None` if they cannot belong together: a bucket
+    /// that does not exist, or is given twice or out of order, a count of zero or beyond 64 bits in
+    /// all, extremes outside the first and the last bucket, a sum that the buckets cannot have.
     pub fn from_sparse(
         buckets: impl IntoIterator<Item = (usize, u64)>,
         sum_ns: u128,
@@ -288,14 +307,15 @@ impl Histogram {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// The sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples. Never outside the exact extremes, which are
-    /// what the first and the last rank report. In the overflow bucket it is a lower bound.
+    /// The sample of rank `ceil(q * n)`, within 0.79 %; `None` without samples. Never outside the
+    /// exact extremes, which are what the first and the last rank report. In the overflow bucket it
+    /// is a lower bound.
     pub fn quantile_ns(&self, quantile: Quantile) -> Option<u64> {
         (self.count > 0).then(|| self.value_at_rank(quantile.rank(self.count)))
     }
 
-    /// The same, but `None` where fewer than `beyond` samples have a higher rank: a percentile that hangs on a handful of
-    /// samples says nothing about the next run.
+    /// The same, but `None` where fewer than `beyond` samples have a higher rank: a percentile that
+    /// hangs on a handful of samples says nothing about the next run.
     pub fn supported_quantile_ns(&self, quantile: Quantile, beyond: u64) -> Option<u64> {
         let rank = quantile.rank(self.count);
         (self.count >= rank && self.count - rank >= beyond).then(|| self.value_at_rank(rank))

@@ -17,7 +17,8 @@ pub struct IoRecord {
     pub submit_ns: u64,
     /// Submit to complete, ns.
     pub latency_ns: u64,
-    /// Intended start, ns since the start of the run; the submit stamp where nothing else was intended.
+    /// Intended start, ns since the start of the run; the submit stamp where nothing else was
+    /// intended.
     pub intended_ns: u64,
 }
 
@@ -94,7 +95,8 @@ impl IoColumns {
     }
 }
 
-/// I/Os that all workers' own columns hold together, and as many again wait in the queue: 10 MB each.
+/// I/Os that all workers' own columns hold together, and as many again wait in the queue: 10 MB
+/// each.
 const IOS_BUFFERED: usize = 1 << 18;
 
 /// Columns on their way from the workers to the log, in chunks of a bounded number.

@@ -1,9 +1,9 @@
 //! What is recorded: histograms, interval rows on one clock, totals and the append log.
 //!
-//! The crate reads no clock and starts no thread: whoever runs the I/O passes stamps in ns since the start of the run, so
-//! real drives and simulated ones are counted by the same code. One [`Recorder`] per worker counts privately; the
-//! [`Collector`] closes an interval when every worker has passed its end, and the [`Measurement`] is the sum of the closed
-//! intervals, exactly.
+//! The crate reads no clock and starts no thread: whoever runs the I/O passes stamps in ns since
+//! the start of the run, so real drives and simulated ones are counted by the same code. One
+//! [`Recorder`] per worker counts privately; the [`Collector`] closes an interval when every worker
+//! has passed its end, and the [`Measurement`] is the sum of the closed intervals, exactly.
 //!
 //! ```
 //! use metrics::{Collector, CollectorSpec, Pacing, Recorder, StreamSpec, WorkerFacts};
@@ -50,7 +50,7 @@ pub use log::{LogContents, LogError, LogReader, LogWriter, read_log};
 pub use measurement::{IntervalHistogram, Measurement, StreamTotals};
 pub use operation::OPS;
 pub use pending::LiveCounts;
-pub use recorder::{LATE_NS, Recorder};
+pub use recorder::{LATE_NS, Recorder, Together};
 pub use row::{
     FLAG_PARTIAL, FLAG_RAMP, LatencyRow, LatencyRows, OpRow, OpRows, Row, Rows, StreamRow,
     StreamRows,

@@ -22,7 +22,8 @@ pub struct Measurement {
     pub start: Option<StartStamp>,
     /// From the start to the later of the stop and the last completion, ns.
     pub elapsed_ns: u64,
-    /// Span that the totals cover, ns: without ramp rows and without what followed the deciding row. Rates divide by this.
+    /// Span that the totals cover, ns: without ramp rows and without what followed the deciding
+    /// row. Rates divide by this.
     pub measured_ns: u64,
     /// Totals per stream, in the order of the spec.
     pub streams: Vec<StreamTotals>,
@@ -53,7 +54,8 @@ pub struct Measurement {
 pub struct StreamTotals {
     /// The stream's name and how it was counted.
     pub spec: StreamSpec,
-    /// Span that the stream's totals cover, ns: [`Measurement::measured_ns`], or less if its workers finished earlier.
+    /// Span that the stream's totals cover, ns: [`Measurement::measured_ns`], or less if its
+    /// workers finished earlier.
     pub measured_ns: u64,
     /// Counts and histograms.
     pub tally: StreamTally,
@@ -89,7 +91,8 @@ impl Measurement {
     }
 }
 
-/// The histogram of one interval, in its sparse encoding: one to two bytes a bucket that holds samples.
+/// The histogram of one interval, in its sparse encoding: one to two bytes a bucket that holds
+/// samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntervalHistogram {
     /// Number of the interval.

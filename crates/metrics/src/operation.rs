@@ -1,4 +1,5 @@
-//! Operations as array indices and as names; tallies are kept per operation (the *direction* of an I/O).
+//! Operations as array indices and as names; tallies are kept per operation (the *direction* of an
+//! I/O).
 
 use workload::Op;
 

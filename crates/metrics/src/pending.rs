@@ -57,7 +57,8 @@ impl PendingRow {
     }
 }
 
-/// What the workers share: all intervals that are not closed, and the facts of the finished workers.
+/// What the workers share: all intervals that are not closed, and the facts of the finished
+/// workers.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pacings: Vec<Pacing>,
@@ -96,8 +97,8 @@ impl Pending {
         }
     }
 
-    /// Interval `index`, made with all before it if it does not exist yet. The caller has not passed it, so it cannot have
-    /// been closed.
+    /// Interval `index`, made with all before it if it does not exist yet. The caller has not
+    /// passed it, so it cannot have been closed.
     pub(crate) fn row(&mut self, index: u64) -> &mut PendingRow {
         let at = (index - self.first) as usize;
         while self.rows.len() <= at {
@@ -115,7 +116,8 @@ impl Pending {
         &mut self.rows[at]
     }
 
-    /// A worker of `stream`, with at most `in_flight_max` I/Os in flight in interval `index`, has passed its end.
+    /// A worker of `stream`, with at most `in_flight_max` I/Os in flight in interval `index`, has
+    /// passed its end.
     pub(crate) fn pass(&mut self, index: u64, stream: usize, in_flight_max: u32) {
         let scheduled = self.pacings[stream] == Pacing::Scheduled;
         let row = self.row(index);

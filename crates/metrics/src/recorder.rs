@@ -1,5 +1,9 @@
-//! What one worker records. Everything here is private to the worker; the collector's lock is taken only when the worker's
-//! clock passes an interval edge, and once a second in longer intervals.
+//! What one worker records. Everything here is private to the worker; the collector's lock is taken
+//! only when the worker's clock passes an interval edge, and once a second in longer intervals.
+
+mod back_to_back;
+
+pub use back_to_back::Together;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -21,11 +25,12 @@ use crate::tally::{OpTally, Pacing};
 
 /// An I/O submitted later than this after its intended start counts as late.
 pub const LATE_NS: u64 = 1_000_000;
-/// A slot is handed over at least this often, however long the interval: progress moves and 32-bit counts suffice.
+/// A slot is handed over at least this often, however long the interval: progress moves and 32-bit
+/// counts suffice.
 const HAND_OVER_NS: u64 = 1_000_000_000;
 
-/// Counts the I/Os of one worker. All stamps are ns since the start of the run and never go back; an earlier stamp than the
-/// last is taken as the last.
+/// Counts the I/Os of one worker. All stamps are ns since the start of the run and never go back;
+/// an earlier stamp than the last is taken as the last.
 #[derive(Debug)]
 pub struct Recorder {
     /// Nothing but counting happens until a stamp is beyond this.
@@ -73,10 +78,12 @@ struct FailureSlot {
 }
 
 impl Recorder {
-    /// The recorder of one worker of `stream`. The collector expects exactly as many recorders as its spec has participants.
+    /// The recorder of one worker of `stream`. The collector expects exactly as many recorders as
+    /// its spec has participants.
     ///
     /// # Panics
-    /// If the collector has no such stream or participant, or the participant has a recorder already.
+    /// If the collector has no such stream or participant, or the participant has a recorder
+    /// already.
     pub fn new(collector: &Arc<Collector>, stream: usize, participant: u32) -> Self {
         let spec = &collector.spec().streams[stream];
         collector.join(participant);
@@ -110,12 +117,16 @@ impl Recorder {
     pub fn submitted(&mut self, n: u32, at_ns: u64) {
         self.advance(at_ns);
         self.in_flight += n;
-        self.first_issue_ns = self.first_issue_ns.min(at_ns);
+        if self.first_issue_ns == u64::MAX {
+            self.first_issue_ns = self.last_ns;
+        }
         let in_flight = match &self.shared_in_flight {
             None => self.in_flight,
             Some(shared) => shared.fetch_add(n, Relaxed) + n,
         };
-        self.in_flight_max = self.in_flight_max.max(in_flight);
+        if in_flight > self.in_flight_max {
+            self.in_flight_max = in_flight;
+        }
     }
 
     /// An I/O was done. In a back-to-back stream `intended_ns` is not looked at.
@@ -198,13 +209,17 @@ impl Recorder {
         }
     }
 
-    /// Time has passed without I/O. Whoever sleeps or polls calls this, so that intervals can close.
+    /// Time has passed without I/O. Whoever sleeps or polls calls this, so that intervals can
+    /// close.
     #[inline]
     pub fn advance(&mut self, at_ns: u64) {
-        if at_ns > self.hand_over_at_ns {
-            self.hand_over_until(at_ns);
+        // The I/Os of a batch share a stamp, and only the first of them moves the clock.
+        if at_ns > self.last_ns {
+            if at_ns > self.hand_over_at_ns {
+                self.hand_over_until(at_ns);
+            }
+            self.accumulate(at_ns);
         }
-        self.accumulate(at_ns);
     }
 
     /// I/Os of this worker in flight.
@@ -212,7 +227,8 @@ impl Recorder {
         self.in_flight
     }
 
-    /// The worker has nothing more to add; `at_ns` is the later of the stop and its last completion.
+    /// The worker has nothing more to add; `at_ns` is the later of the stop and its last
+    /// completion.
     pub fn finish(mut self, at_ns: u64, facts: &WorkerFacts) {
         self.conclude(at_ns, facts);
     }
@@ -227,9 +243,8 @@ impl Recorder {
 
     #[inline]
     fn accumulate(&mut self, until_ns: u64) {
-        let elapsed_ns = until_ns.saturating_sub(self.last_ns);
-        self.in_flight_area_ns += u64::from(self.in_flight) * elapsed_ns;
-        self.last_ns += elapsed_ns;
+        self.in_flight_area_ns += u64::from(self.in_flight) * (until_ns - self.last_ns);
+        self.last_ns = until_ns;
     }
 
     /// Hands over what was counted, and passes every interval that ends before `at_ns`.
@@ -298,7 +313,8 @@ impl Recorder {
     }
 }
 
-/// A worker that ends without [`Recorder::finish`], by a panic or an error, must not hold up the others' rows.
+/// A worker that ends without [`Recorder::finish`], by a panic or an error, must not hold up the
+/// others' rows.
 impl Drop for Recorder {
     fn drop(&mut self) {
         if !self.finished {

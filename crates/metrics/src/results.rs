@@ -151,7 +151,8 @@ impl Results {
         decided_row.map(|row| row.saturating_add(1).saturating_mul(self.interval_ns))
     }
 
-    /// The result; only `start`, rows and what is in them is taken from here, the rest from `ending`.
+    /// The result; only `start`, rows and what is in them is taken from here, the rest from
+    /// `ending`.
     pub(crate) fn conclude(&mut self, streams: &[StreamSpec], ending: Ending) -> Measurement {
         let elapsed_ns = ending.ends_ns.iter().copied().max().unwrap_or(0);
         let whole_ramp_ns = self.ramp_ns / self.interval_ns * self.interval_ns;

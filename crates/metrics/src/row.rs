@@ -8,8 +8,8 @@ use crate::histogram::{Histogram, Quantile};
 use crate::operation;
 use crate::tally::{OpTally, StreamTally};
 
-/// One closed interval of all streams. An I/O belongs to the interval in which it completed, failed or was dropped; an
-/// interval includes its end and not its start.
+/// One closed interval of all streams. An I/O belongs to the interval in which it completed, failed
+/// or was dropped; an interval includes its end and not its start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Number of the interval, from 0; the row starts at `index * interval_ns`.
@@ -60,8 +60,8 @@ pub struct OpRow {
     pub lateness_max_ns: u64,
 }
 
-/// Latency figures of an interval, ns; 0 without samples. However few samples, all are given: over many rows even a rough
-/// p99.9 shows a pattern.
+/// Latency figures of an interval, ns; 0 without samples. However few samples, all are given: over
+/// many rows even a rough p99.9 shows a pattern.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LatencyRow {
     /// Median.
@@ -140,8 +140,9 @@ impl Row {
     }
 }
 
-/// All rows as columns of equal length. A row takes 25 bytes, 12 more per stream and 112 more per operation that its stream
-/// ever used (80 where response is service): 0.7 MB an hour for a mixed closed loop at one row a second.
+/// All rows as columns of equal length. A row takes 25 bytes, 12 more per stream and 112 more per
+/// operation that its stream ever used (80 where response is service): 0.7 MB an hour for a mixed
+/// closed loop at one row a second.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rows {
     /// Number of the interval.

@@ -1,10 +1,10 @@
-//! A worker's private histogram for the interval it is in: recording costs a handful of instructions, handing over costs
-//! only the buckets between its smallest and its largest sample.
+//! A worker's private histogram for the interval it is in: recording costs a handful of
+//! instructions, handing over costs only the buckets between its smallest and its largest sample.
 
-use crate::histogram::{BUCKETS, Histogram, bucket_of};
+use crate::histogram::{BUCKETS, Histogram, bucket_of, unbounded_bucket_of};
 
-/// Counts are 32 bits wide to halve the cache lines touched; the recorder hands over at least once a second, long before
-/// any count can overflow.
+/// Counts are 32 bits wide to halve the cache lines touched; the recorder hands over at least once
+/// a second, long before any count can overflow.
 #[derive(Debug)]
 pub(crate) struct Slot {
     /// Empty until the first sample: an operation that a worker never does costs no memory.
@@ -26,23 +26,33 @@ impl Default for Slot {
 }
 
 impl Slot {
-    /// Counts one sample. The bounds check of the bucket is also the test for the first sample.
+    /// Counts one sample, as [`Histogram::record`] does; how many they are is counted when they are
+    /// handed over.
     #[inline]
     pub(crate) fn record(&mut self, value_ns: u64) {
-        match self.counts.get_mut(bucket_of(value_ns)) {
+        match self.counts.get_mut(unbounded_bucket_of(value_ns)) {
             Some(count) => *count += 1,
-            None => self.record_first(value_ns),
+            None => self.record_rarely(value_ns),
         }
         self.sum_ns += u128::from(value_ns);
-        self.min_ns = self.min_ns.min(value_ns);
-        self.max_ns = self.max_ns.max(value_ns);
+        if value_ns < self.min_ns || value_ns > self.max_ns {
+            self.widen(value_ns);
+        }
+    }
+
+    /// The first sample, or one beyond the range.
+    #[cold]
+    #[inline(never)]
+    fn record_rarely(&mut self, value_ns: u64) {
+        self.counts.resize(BUCKETS, 0);
+        self.counts[bucket_of(value_ns)] += 1;
     }
 
     #[cold]
     #[inline(never)]
-    fn record_first(&mut self, value_ns: u64) {
-        self.counts.resize(BUCKETS, 0);
-        self.counts[bucket_of(value_ns)] += 1;
+    fn widen(&mut self, value_ns: u64) {
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
     }
 
     /// Moves all samples into `target` and returns how many they were.

@@ -1,5 +1,5 @@
-//! Counts and histograms of one stream, per operation. A pending interval and the totals are the same type, so totals are
-//! nothing but merged intervals.
+//! Counts and histograms of one stream, per operation. A pending interval and the totals are the
+//! same type, so totals are nothing but merged intervals.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// Closed loop without think time: an I/O is meant to start when it is submitted. One histogram is both service and
-    /// response; lateness does not exist.
+    /// Closed loop without think time: an I/O is meant to start when it is submitted. One histogram
+    /// is both service and response; lateness does not exist.
     BackToBack,
     /// Closed loop with think time: meant to start when the thinking ends, which the host may miss.
     ThinkTime,
@@ -55,7 +55,8 @@ pub struct OpTally {
     pub failed: u64,
     /// I/Os that were due and never issued.
     pub dropped: u64,
-    /// I/Os done that were submitted more than 1 ms after their intended start (scheduled streams only).
+    /// I/Os done that were submitted more than 1 ms after their intended start (scheduled streams
+    /// only).
     pub late: u64,
     /// Bytes moved by the I/Os done.
     pub bytes: u64,
@@ -63,8 +64,8 @@ pub struct OpTally {
     pub errors: BTreeMap<i32, u64>,
     /// Submit to complete, I/Os done.
     pub service: Histogram,
-    /// Intended start to complete; `None` where that is the same as `service`. A dropped I/O counts with the time it had
-    /// been due for: its response would have been at least that.
+    /// Intended start to complete; `None` where that is the same as `service`. A dropped I/O counts
+    /// with the time it had been due for: its response would have been at least that.
     pub response: Option<Histogram>,
     /// Intended start to submit, I/Os done; empty where intended start is submit.
     pub lateness: Histogram,
@@ -157,8 +158,9 @@ impl OpTally {
 pub struct StreamTally {
     /// Integral of I/Os in flight over time, in I/O nanoseconds.
     pub in_flight_area_ns: u128,
-    /// Most I/Os in flight at once. In a closed loop the sum of the workers' own maxima of an interval, an upper bound
-    /// that is exact while all workers keep their depth; in a scheduled stream counted across the workers.
+    /// Most I/Os in flight at once. In a closed loop the sum of the workers' own maxima of an
+    /// interval, an upper bound that is exact while all workers keep their depth; in a scheduled
+    /// stream counted across the workers.
     pub in_flight_max: u32,
     /// Counts per operation, in the order of [`crate::OPS`].
     pub ops: [OpTally; 3],
@@ -189,7 +191,8 @@ impl StreamTally {
     }
 }
 
-/// All histograms with samples, and where they belong. A response that is the service is not repeated.
+/// All histograms with samples, and where they belong. A response that is the service is not
+/// repeated.
 pub(crate) fn histograms(streams: &[StreamTally]) -> impl Iterator<Item = (Place, &Histogram)> {
     const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Lateness, Kind::Failed];
     let places = (0..streams.len()).flat_map(|stream| {

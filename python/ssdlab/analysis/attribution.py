@@ -1,18 +1,19 @@
-"""Did the drive make the tail of a point, or the host?
+"""Whether the drive or the host made the tail of a point.
 
-One thread for each I/O in flight is the reviews' engine, and beyond the number of cores its threads wait for each other:
-a completion that finds no free core is timed as if the drive had been slow. Three signs are looked at, each by itself
-enough to doubt a tail:
+One thread for each I/O in flight is the reviews' engine, and beyond the number of cores its threads wait
+for each other: a completion that finds no free core is timed as if the drive had been slow. Three signs are
+looked at, each by itself enough to doubt a tail:
 
 threads over cores
-    More threads that are ready to run than cores. Threads that sleep in the drive need no core, so this alone counts
-    only with a busy host.
+    More threads that are ready to run than cores. Threads that sleep in the drive need no core, so this
+    alone counts only with a busy host.
 CPU near saturation
-    Above 90 % busy, queueing for the CPU grows without bound (waiting goes with rho / (1 - rho), ten times the service
-    time at 0.91).
+    Above 90 % busy, queueing for the CPU grows without bound (waiting goes with rho / (1 - rho), ten times
+    the service time at 0.91).
 run-queue delay
-    The kernel's own account (schedstat) of time runnable but not running, as a share of the CPU time needed; at 10 %
-    each I/O's submission and completion are that much late on average, and its tail far more.
+    The kernel's own account (schedstat) of time runnable but not running, as a share of the CPU time
+    needed; at 10 % each I/O's submission and completion are that much late on average, and its tail far
+    more.
 
 Sources: AnandTech, review of the Kingston DC500 series (2019), on software overhead at high thread counts;
 L. Kleinrock, "Queueing Systems" vol. 1 (1975), M/M/1; kernel Documentation/scheduler/sched-stats.rst.

@@ -1,8 +1,9 @@
 """A check of the tool on itself: I/Os in flight = throughput x time in the system.
 
-For any stable system, however its arrivals and service times are spread, the mean number inside equals the mean rate of
-leaving times the mean time spent inside. So IOPS x mean service time / mean I/Os in flight is 1 when rows, counters and
-latencies tell the same story, and when the depth that was asked for was really there.
+For any stable system, however its arrivals and service times are spread, the mean number inside equals the
+mean rate of leaving times the mean time spent inside. So IOPS x mean service time / mean I/Os in flight is
+1 when rows, counters and latencies tell the same story, and when the depth that was asked for was really
+there.
 
 Source: J. D. C. Little, "A Proof for the Queuing Formula L = lambda W", Operations Research 9 (1961).
 """

@@ -1,12 +1,13 @@
 """Percentiles of latency, of samples and of histogram buckets, and how many samples one needs to be said.
 
-The definition is the nearest rank: the p-th percentile is the smallest sample that at least p per cent of the samples
-do not exceed. It is always a latency that occurred, and at a bucket it is off by no more than the bucket's width.
-A percentile is worth printing only while several samples lie beyond it: with fewer than 10 its own error (that of a
-binomial count, about 1/sqrt(n)) is over 30 %.
+The definition is the nearest rank: the p-th percentile is the smallest sample that at least p per cent of
+the samples do not exceed. It is always a latency that occurred, and at a bucket it is off by no more than
+the bucket's width. A percentile is worth printing only while several samples lie beyond it: with fewer than
+10 its own error (that of a binomial count, about 1/sqrt(n)) is over 30 %.
 
-Sources: R. J. Hyndman, Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50 (1996),
-definition 1; for the count beyond, W. J. Conover, "Practical Nonparametric Statistics" (1999), section 3.2.
+Sources: R. J. Hyndman, Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50
+(1996), definition 1; for the count beyond, W. J. Conover, "Practical Nonparametric Statistics" (1999),
+section 3.2.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SAMPLES_BEYOND = 10
 
 
 def rank(percent: Fraction | str, samples: int) -> int:
-    """Return the rank, from 1, of a percentile among so many samples; exact, `percent` being no binary fraction.
+    """Return the rank, from 1, of a percentile among so many samples; exact, as `percent` is a fraction.
 
     Raises
     ------

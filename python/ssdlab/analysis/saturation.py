@@ -1,9 +1,10 @@
 """The reported queue depth: the lowest one that reaches 95 % of the best throughput.
 
-Throughput rises with the number of I/Os in flight until the drive is busy all the time; beyond that, more of them only
-wait longer. A single fixed depth therefore flatters some drives and wrongs others, and the peak itself may stand at an
-absurd depth for a last per cent. Enterprise drive reviews sweep the depth and report the lowest depth within 5 % of the
-best, and take throughput, latency and efficiency from that one point.
+Throughput rises with the number of I/Os in flight until the drive is busy all the time; beyond that, more
+of them only wait longer. A single fixed depth therefore flatters some drives and wrongs others, and the
+peak itself may stand at an absurd depth for a last per cent. Enterprise drive reviews sweep the depth and
+report the lowest depth within 5 % of the best, and take throughput, latency and efficiency from that one
+point.
 
 Source: AnandTech, review of the Kingston DC500 series (2019), page "Peak Throughput And Steady State".
 """
@@ -12,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 SHARE_OF_BEST = 0.95
-"""The reviews' share: 5 % is about what two runs of the same point differ by, so a lower depth this close is as good."""
+"""The reviews' share: two runs of one point differ by about 5 %, so a lower depth this close is as good."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,9 @@ def saturation(
     depths
         I/Os in flight, strictly rising.
     throughputs
-        Of each depth, in any one unit. The curve need not rise: a dip before the chosen point does not matter, for
-        the rule asks for the lowest depth that is good enough and not for the first one after which all are.
+        Of each depth, in any one unit. The curve need not rise: a dip before the chosen point does not
+        matter, for the rule asks for the lowest depth that is good enough and not for the first one after
+        which all are.
     share
         Share of the best that is good enough, above 0 and up to 1.
 
@@ -55,7 +58,7 @@ def saturation(
     """
     if not depths or len(depths) != len(throughputs):
         raise ValueError(f"{len(depths)} depths and {len(throughputs)} throughputs make no curve")
-    if any(later <= earlier for earlier, later in zip(depths, depths[1:], strict=False)):
+    if any(later <= earlier for earlier, later in pairwise(depths)):
         raise ValueError(f"depths must rise: {list(depths)}")
     if not 0 < share <= 1:
         raise ValueError(f"a share of {share} is not above 0 and up to 1")

@@ -12,6 +12,8 @@ Exit statuses: 0 done (and passed), 1 verdict failed, 2 bad usage or refused, 3 
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,14 +66,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Without the program's name; those of this process by default.
     """
+    # Start-up makes no garbage to speak of, and looking for plug-ins of pydantic reads the metadata of every
+    # installed package: together a quarter of the time until the first I/O.
+    gc.set_threshold(100_000)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from ssdlab.cli.failures import guarded
 
     words = list(sys.argv[1:] if arguments is None else arguments)
     return guarded(lambda: _dispatch(words), as_json="--json" in words)
 
 
-def build_app() -> App:
-    """Return the command line with every command by name; a command's module is imported when it is used."""
+def build_app(asked: str = "") -> App:
+    """Return the command line with every command by name; a command's module is imported when it is used.
+
+    Parameters
+    ----------
+    asked
+        The command that is going to be used: its help is its own docstring, not its line in the list.
+    """
     from cyclopts import App, Parameter
 
     from ssdlab.cli.version import version
@@ -88,13 +100,15 @@ def build_app() -> App:
     for order, (name, command) in enumerate(COMMANDS.items()):
         group, _, word = name.rpartition(" ")
         home = groups[group] if group else app
-        home.command(command.place, name=word, help=command.summary, sort_key=order)
+        home.command(
+            command.place, name=word, help=None if name == asked else command.summary, sort_key=order
+        )
     for group_app in groups.values():
         app.command(group_app)
     return app
 
 
 def _dispatch(words: list[str]) -> int:
-    app = build_app()
+    app = build_app(next((name for name in COMMANDS if words[: name.count(" ") + 1] == name.split()), ""))
     result = app(words, exit_on_error=False, print_error=False)
     return result if isinstance(result, int) else 0

@@ -85,6 +85,14 @@ def usage_error(error: BaseException) -> UsageError:
     if match := re.fullmatch(r'Unknown option: "?([^\s"]+?)"?\.?( Did you mean "?([^\s"]+?)"?\?)?', text):
         advice = f"did you mean {match[3]}? ({see})" if match[3] else see
         return UsageError(f"there is no option {match[1]}", advice, given=match[1], nearest=match[3])
+    if match := re.match(r'(?:Command "[^"]*" )?parameter (\S+) requires an argument', text, re.IGNORECASE):
+        name = match[1].strip('"')
+        option = name.startswith("-")
+        return UsageError(f"{name} needs a value" if option else f"{name} is missing", see, parameter=name)
+    if match := re.match(r"Parameter (\S+) specified multiple times", text):
+        return UsageError(f"{match[1]} is given more than once", f"give it once; {see}", parameter=match[1])
+    if match := re.match(r"Unused Tokens: \['?([^\]]*?)'?\]", text):
+        return UsageError(f"there is nothing that {match[1]!r} could mean here", see, given=match[1])
     what = text.rstrip(".")
     return UsageError(what[:1].lower() + what[1:], see)
 

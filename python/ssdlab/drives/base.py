@@ -54,7 +54,8 @@ class Drive(Protocol):
         ----------
         workload
             What to do.
-            Where the append log and the log of single I/Os go.
+        log_path
+            Where the append log goes, with the single I/Os of streams that log them; must not exist yet.
         on_tick
             Called with a snapshot about every 50 ms.
         until
@@ -132,8 +133,7 @@ class RealDrive:
         header: str | None = None,
     ) -> Measurement:
         """Run a workload; see `Drive.run`."""
-        from ssdlab import _core
-        from ssdlab.measurement import Measurement
+        from ssdlab import measurement
 
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         if workload.changes_data:
@@ -141,15 +141,15 @@ class RealDrive:
         for stream in workload.streams:
             if stream.reads:
                 self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
-        native = _core.run(
+        return measurement.run(
             self._target,
             resolved,
+            self._identity,
             log_path=log_path,
             on_tick=on_tick,
             until=until,
             header=header,
         )
-        return Measurement.of(native, self._identity)
 
     def trim(self, start: int, length: int) -> None:
         """Discard a range of bytes of a device, or punch it out of a file.

@@ -17,8 +17,11 @@ REGISTRY = {
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 
+_UNLISTED = {"job": "ssdlab.methods.job"}
+"""What has a command of its own and is found here only to be resumed."""
 
-def method(name: str) -> Method:
+
+def find_method(name: str) -> Method:
     """Return a method by its name.
 
     Raises
@@ -26,12 +29,13 @@ def method(name: str) -> Method:
     UsageError
         With the nearest name, when there is none.
     """
-    if name not in REGISTRY:
+    place = REGISTRY.get(name) or _UNLISTED.get(name)
+    if place is None:
         raise unknown("method", name, REGISTRY, elsewhere="see ssdlab methods")
-    found: Method = import_module(REGISTRY[name]).METHOD
+    found: Method = import_module(place).METHOD
     return found
 
 
 def all_methods() -> list[Method]:
     """Return every method, in the order a review prints them."""
-    return [method(name) for name in REGISTRY]
+    return [find_method(name) for name in REGISTRY]

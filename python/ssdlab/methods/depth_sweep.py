@@ -1,4 +1,4 @@
-"""The part that the peak methods share: a sweep over queue depth, and the lowest depth that is good enough."""
+"""What the peak methods share: a sweep over queue depth, and the lowest depth that is good enough."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class DepthSweepParams(Params):
         le=3600,
     )
     engine: Literal["sync", "uring"] = param(
-        "sync", "sync: as many threads as depth, one I/O each, as in the reviews; uring: one thread of that depth"
+        "sync",
+        "sync: as many threads as depth, one I/O each, as in the reviews; uring: one thread of that depth",
     )
     fill: bool = param(
         False, "write the whole drive first (destroys its data): for a device that may have unwritten blocks"
@@ -100,7 +101,9 @@ def _scalars(chosen: Point, order: Order) -> tuple[Scalar, ...]:
     figures = [
         Scalar(name=f"{name}_iops", label="IOPS", value=chosen.iops, unit="IOPS", better="higher"),
         Scalar(name=f"{name}_mb_s", label="throughput", value=chosen.mb_s, unit="MB/s", better="higher"),
-        Scalar(name=f"{name}_depth", label="depth", value=chosen.in_flight_asked, unit="I/Os", better="lower"),
+        Scalar(
+            name=f"{name}_depth", label="depth", value=chosen.in_flight_asked, unit="I/Os", better="lower"
+        ),
     ]
     for key, label in (("mean", "mean latency"), ("p99", "p99"), ("p99.99", "p99.99")):
         figures.append(
@@ -114,20 +117,22 @@ def _caveats(data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chos
     if data.quick:
         full = type(p)().seconds
         caveats.append(
-            f"quick: {p.seconds:g} s at each depth instead of {full:g} s, so the spread between runs is wider and the "
-            "chosen depth may be off by one step; p99.99 needs the full time"
+            f"quick: {p.seconds:g} s at each depth instead of {full:g} s, so the spread between runs is "
+            "wider and the chosen depth may be off by one step; p99.99 needs the full time"
         )
     if p.engine == "uring":
-        caveats.append("io_uring, one thread of the full depth: do not compare with figures of synchronous threads")
+        caveats.append(
+            "io_uring, one thread of the full depth: do not compare with figures of synchronous threads"
+        )
     if chosen == len(points) - 1 and len(points) > 1:
         caveats.append("the highest depth tried was chosen: throughput may still rise beyond it")
     if any(not consistent(point.little_ratio) for point in points):
         caveats.append(
-            f"at some depths IOPS x latency differs from the I/Os in flight by over {TOLERANCE:.0%}: see the table"
+            f"at some depths IOPS x latency differs from the I/Os in flight by over {TOLERANCE:.0%}"
         )
     judged = points[chosen].attribution
     if judged is not None and judged.limit == "host":
-        caveats.append(f"the host took part in the latencies at the chosen depth: {'; '.join(judged.reasons)}")
+        caveats.append(
+            f"the host took part in the latencies at the chosen depth: {'; '.join(judged.reasons)}"
+        )
     return caveats
-
-

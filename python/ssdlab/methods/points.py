@@ -31,7 +31,9 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     shape = cast("dict[str, Any]", step.args["workload"])["streams"][stream]
     side_name = direction or _direction(shape)
     side = summary.get(side_name) or {}
-    alone = [name for name in ("read", "write", "trim") if (summary.get(name) or {}).get("ios")] == [side_name]
+    alone = [name for name in ("read", "write", "trim") if (summary.get(name) or {}).get("ios")] == [
+        side_name
+    ]
     seconds = float(summary["elapsed_s"])
     ios, moved = side.get("ios", 0), side.get("bytes", 0)
     iops = ios / seconds if seconds > 0 else 0.0

@@ -1,21 +1,23 @@
 """What the drive does with one I/O at a time: latency bare of queueing.
 
 Question
-    Throughput and latency at queue depth 1, where most software works, and how they change with the block size.
+    Throughput and latency at queue depth 1, where most software works, and how they change with the block
+    size.
 
 Procedure
-    The span is written first, from end to end, unless it is known to be. Then, one thread with one synchronous I/O in
-    flight: 4 KiB random read and 128 KiB sequential read, then reads of 512 B to 1 MiB in powers of two; after the reads
-    4 KiB random write and 128 KiB sequential write, then writes of the same sizes, so that no read meets what the writes
-    left. A size that the drive cannot address leaves its row empty, with the reason. The scheduler is none.
+    The span is written first, from end to end, unless it is known to be. Then, one thread with one
+    synchronous I/O in flight: 4 KiB random read and 128 KiB sequential read, then reads of 512 B to 1 MiB
+    in powers of two; after the reads 4 KiB random write and 128 KiB sequential write, then writes of the
+    same sizes, so that no read meets what the writes left. A size that the drive cannot address leaves its
+    row empty, with the reason. The scheduler is none.
 
 Source
-    AnandTech, enterprise suite of 2018 to 2020, page "Performance at Queue Depth 1". Durations are ours; the reviews
-    state none.
+    AnandTech, enterprise suite of 2018 to 2020, page "Performance at Queue Depth 1". Durations are ours;
+    the reviews state none.
 
 What it cannot show
-    Steady state. The random writes go to a span that was filled once, so a drive with a cache or fresh spare area is
-    faster here than after hours of them; the steady-state methods answer that.
+    Steady state. The random writes go to a span that was filled once, so a drive with a cache or fresh
+    spare area is faster here than after hours of them; the steady-state methods answer that.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ class Qd1Params(Params):
     )
     ramp_seconds: Seconds = param(1.0, "before each, not counted", unit="s", quick=0.1, ge=0, le=3600)
     sizes: tuple[Bytes, ...] = param(SIZES, "block sizes, rising", unit="B", min_length=1)
-    fill_passes: int = param(1, "sequential fills before, where the span is not known to be written", ge=1, le=4)
+    fill_passes: int = param(
+        1, "sequential fills before, where the span is not known to be written", ge=1, le=4
+    )
 
 
 def procedure(lab: Lab, p: Qd1Params) -> None:
@@ -82,8 +86,8 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
     if data.quick:
         full = Qd1Params()
         caveats.append(
-            f"quick: {p.seconds:g} s at each workload instead of {full.seconds:g} s and {p.size_seconds:g} s at each "
-            f"block size instead of {full.size_seconds:g} s, so tails are rough"
+            f"quick: {p.seconds:g} s at each workload instead of {full.seconds:g} s and "
+            f"{p.size_seconds:g} s at each block size instead of {full.size_seconds:g} s, so tails are rough"
         )
     return Qd1Result(
         quick=data.quick,
@@ -133,7 +137,13 @@ def _scalars(point: Point) -> list[Scalar]:
     key = "iops" if point.pattern == "random" else "mb_s"
     return [
         Scalar(name=f"{name}_{key}", label=point.label, value=value, unit=unit, better="higher"),
-        Scalar(name=f"{name}_mean_ns", label=f"{point.label}, mean latency", value=mean, unit="ns", better="lower"),
+        Scalar(
+            name=f"{name}_mean_ns",
+            label=f"{point.label}, mean latency",
+            value=mean,
+            unit="ns",
+            better="lower",
+        ),
     ]
 
 

@@ -35,8 +35,8 @@ def closed_loop(
     block_bytes
         Size of each I/O.
     in_flight
-        With engine sync: that many threads of one synchronous I/O each, and sequential worker i of n starts at i/n of
-        the span. With uring: one worker of that depth.
+        With engine sync: that many threads of one synchronous I/O each, and sequential worker i of n starts
+        at i/n of the span. With uring: one worker of that depth.
     seconds
         Measured time; `ramp_seconds` come before it and are not counted.
     engine

@@ -1,7 +1,7 @@
 """What the front end is asked to draw: the same shapes as in `web/src/spec.ts`.
 
-A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the units of the
-quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`.
+A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the units
+of the quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`.
 """
 
 from __future__ import annotations
@@ -145,11 +145,19 @@ class MarksRow:
 
 
 @dataclass(frozen=True)
+class MarksView:
+    """One view of a chart of marks."""
+
+    label: str
+    rows: tuple[MarksRow, ...]
+
+
+@dataclass(frozen=True)
 class MarksChart:
     """Several figures of each run on one axis: mean, p99 and p99.99."""
 
     axis: Axis
-    rows: tuple[MarksRow, ...]
+    views: tuple[MarksView, ...]
     kind: Literal["marks"] = "marks"
 
 
@@ -208,7 +216,7 @@ def plain(chart: Chart | RunStyle) -> dict[str, Any]:
     return cleaned
 
 
-def _without_none(value: Any) -> Any:
+def _without_none(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, dict):
         return {name: _without_none(inner) for name, inner in value.items() if inner is not None}
     if isinstance(value, list | tuple):

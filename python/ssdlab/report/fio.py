@@ -20,8 +20,8 @@ _KINDS = {"read": "read", "write": "write", "mixed": "rw", "trim": "trim"}
 def command(workload: Workload, path: str, capacity_bytes: int, logical_block_bytes: int) -> str:
     """Return the nearest fio command line: a job for each stream, `#` lines for what fio cannot do.
 
-    Equal are operations, sizes, span, distribution, workers, depth, engine class and times. Never equal are the offsets drawn: the
-    two tools have other generators.
+    Equal are operations, sizes, span, distribution, workers, depth, engine class and times. Never equal
+    are the offsets drawn: the two tools have other generators.
     """
     shared = ["fio", f"--filename={path}", "--thread", "--group_reporting", f"--randseed={workload.seed}"]
     parts, notes = [], []

@@ -1,4 +1,4 @@
-"""Table cells: a value printed with three digits for the eye, and in full for the CSV that is made from the table."""
+"""Table cells: values with three digits for the eye, and in full for the CSV that is made from the table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ssdlab.units import block_text, count_text, latency_text, significant, span_text, throughput_text
 
-NOTHING = "–"
+NOTHING = "—"
 """Printed where there is no value."""
 THIN_SPACE = "\u2009"
 
@@ -34,17 +34,17 @@ class Table:
 
 
 def words(text: str) -> Cell:
-    """A cell of text."""
+    """Return a cell of text."""
     return Cell(text, numeric=False)
 
 
 def of_run(text: str, run: int) -> Cell:
-    """A cell that names a run, with its marker."""
+    """Return a cell that names a run, with its marker."""
     return Cell(text, numeric=False, run=run)
 
 
 def count(value: int | None) -> Cell:
-    """A whole number in full, thousands apart: ``1 048 576``."""
+    """Return a whole number in full, thousands apart: ``1 048 576``."""
     if value is None:
         return Cell(NOTHING, "")
     return Cell(f"{value:,}".replace(",", THIN_SPACE), str(value))
@@ -61,32 +61,32 @@ def throughput(mb_s: float | None) -> Cell:
 
 
 def latency(value_ns: float | None) -> Cell:
-    """A latency by its size: ``388 µs``."""
+    """Return a latency by its size: ``388 µs``."""
     return Cell(NOTHING, "") if value_ns is None else Cell(latency_text(value_ns), repr(value_ns))
 
 
 def plain(value: float | None) -> Cell:
-    """A number to three digits."""
+    """Return a number to three digits."""
     return Cell(NOTHING, "") if value is None else Cell(significant(value), repr(value))
 
 
 def share(value: float | None) -> Cell:
-    """A share as a percentage."""
+    """Return a share as a percentage."""
     return Cell(NOTHING, "") if value is None else Cell(f"{significant(value * 100)} %", repr(value))
 
 
 def seconds(value: float | None) -> Cell:
-    """A duration."""
+    """Return a duration."""
     return Cell(NOTHING, "") if value is None else Cell(span_text(value), repr(value))
 
 
 def block(value_bytes: int) -> Cell:
-    """A block size: ``4 KiB``."""
+    """Return a block size: ``4 KiB``."""
     return Cell(block_text(value_bytes), str(value_bytes))
 
 
 def of_unit(value: float | None, unit: str) -> str:
-    """A headline figure in the words of its unit."""
+    """Return a headline figure in the words of its unit."""
     if value is None:
         return NOTHING
     match unit:
@@ -99,6 +99,6 @@ def of_unit(value: float | None, unit: str) -> str:
         case "s":
             return span_text(value)
         case "":
-            return count_text(value)
+            return str(int(value)) if value == int(value) else count_text(value)
         case _:
             return f"{significant(value)} {unit}"

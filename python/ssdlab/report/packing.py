@@ -1,7 +1,8 @@
 """Columns of a time series inside the page: exact, and small enough for a day of seconds.
 
-Values become unsigned 32-bit integers, split into four planes (all low bytes first), compressed with gzip, in base64. The
-planes of slowly varying values compress far better than whole integers. `web/src/unpack.ts` is the way back.
+Values become unsigned 32-bit integers, split into four planes (all low bytes first), compressed with
+gzip, in base64. The planes of slowly varying values compress far better than whole integers.
+`web/src/unpack.ts` is the way back.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ LARGEST = 2**32 - 1
 def pack(values: npt.NDArray[Any], finest: float) -> tuple[str, float]:
     """Pack values of 0 and above as whole multiples of a unit, and return text and unit.
 
-    The unit is `finest`, or the smallest power of ten times it with which the greatest value fits into 32 bits: a latency is
-    kept to the nanosecond up to 4.29 s, and to ten nanoseconds beyond.
+    The unit is `finest`, or the smallest power of ten times it with which the greatest value fits into 32
+    bits: a latency is kept to the nanosecond up to 4.29 s, and to ten nanoseconds beyond.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from ssdlab.errors import HostError, UsageError
 from ssdlab.report.charts import plain
-from ssdlab.report.runs import Shown, shown
+from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import measure, qd1, sweep
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
@@ -59,11 +59,12 @@ def render(runs: Sequence[Run]) -> str:
         "charts": {figure.id: plain(figure.chart) for figure in figures},
     }
     script = _static("report.js")
-    return _template().render(
+    html: str = _template().render(
         head=head,
         sections=sections,
         panels=panels(placed),
         runs=placed,
+        entries=entries(placed),
         footer=data["footer"],
         policy=_policy(script),
         style=Markup(_static("report.css").replace("</", "<\\/")),
@@ -71,6 +72,7 @@ def render(runs: Sequence[Run]) -> str:
         data=_script_json(data),
         whole=[_script_json(_whole(one)) for one in placed],
     )
+    return html
 
 
 def _check(runs: Sequence[Run]) -> None:
@@ -94,7 +96,7 @@ def _sections(placed: Sequence[Shown]) -> list[Section]:
 
 
 def _static(name: str) -> str:
-    """A file of the front end. `</script` inside it could end the script element early, so it is escaped."""
+    """Return a file of the front end, its `</script` escaped: it would end the script element early."""
     file = resources.files("ssdlab.report").joinpath("static", name)
     try:
         text = file.read_text(encoding="utf-8")
@@ -106,7 +108,7 @@ def _static(name: str) -> str:
 
 
 def _policy(script: str) -> str:
-    """Nothing may be fetched, and only our own script may run: text that slips into the page as a script would not."""
+    """Return a policy under which nothing is fetched and only our own script runs, whatever slips in."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     parts = (
         "default-src 'none'",
@@ -126,7 +128,7 @@ def _script_json(data: Any) -> Markup:  # noqa: ANN401 - whatever JSON holds
 
 
 def _whole(one: Shown) -> dict[str, Any]:
-    """The whole run as it is offered for download: the manifest with its Result."""
+    """Return the whole run as it is offered for download: the manifest with its Result."""
     return one.run.manifest.model_dump(mode="json", by_alias=True)
 
 
@@ -142,7 +144,7 @@ def _template() -> Any:  # noqa: ANN401 - jinja2 types it so
 
 
 def write(runs: Sequence[Run], path: Path) -> int:
-    """Write the page to `path`, under another name first so that no half page is ever seen, and return its size in bytes.
+    """Write the page to `path` in one piece, and return its size in bytes.
 
     Raises
     ------

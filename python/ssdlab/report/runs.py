@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.report.charts import RunStyle, Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo
@@ -34,20 +34,37 @@ class Shown:
         return self.style.label
 
 
+@dataclass(frozen=True)
+class Entry:
+    """Runs that look alike because they are of one drive in one variant: its runs of different methods."""
+
+    style: RunStyle
+    runs: tuple[Shown, ...]
+
+
+def entries(runs: Sequence[Shown]) -> tuple[Entry, ...]:
+    """Gather runs into entries, in the order of their first runs."""
+    found: dict[RunStyle, list[Shown]] = {}
+    for one in runs:
+        found.setdefault(one.style, []).append(one)
+    return tuple(Entry(style, tuple(members)) for style, members in found.items())
+
+
 def engine_words(engine: str) -> str:
     """How I/O was issued, as a label beside a drive: `threads` or `io_uring`."""
     return _ENGINES.get(engine, engine)
 
 
 def drive_name(drive: DriveInfo) -> str:
-    """What a reader calls the drive; a file on a file system is called so."""
+    """Return what a reader calls the drive; a file on a file system is called so."""
     return f"file {drive.name}" if drive.kind == "file" else drive.name
 
 
 def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
     """Give every run its look, in the order they were asked for.
 
-    The first run of a drive in a method is filled; a further one (another engine, another day) is hollow and dotted.
+    The first run of a drive in a method is filled; a further one (another engine, another day) is hollow
+    and dotted.
     """
     colours = _colours([run.manifest.drive for run in runs])
     labels = _labels(runs)
@@ -67,7 +84,7 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
 
 
 def _colours(drives: Sequence[DriveInfo]) -> dict[str, int]:
-    """Derive the colour from the drive's id, so that it is the same on every page; a taken colour goes to the next."""
+    """Derive colours from the ids of drives, the same on every page; where taken, the next free one."""
     taken: dict[str, int] = {}
     for drive_id in sorted({drive.id for drive in drives}):
         colour = zlib.crc32(drive_id.encode()) % COLOURS
@@ -78,16 +95,16 @@ def _colours(drives: Sequence[DriveInfo]) -> dict[str, int]:
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """Name drives; add to it whatever tells two runs of one method apart: id of the drive, engine, date, run id."""
+    """Name drives, and add what tells two runs of one method apart: engine, drive id, date, run id."""
     parts = [[drive_name(run.manifest.drive)] for run in runs]
     if len({run.manifest.engine for run in runs}) > 1:
         for part, run in zip(parts, runs, strict=True):
             part.append(engine_words(run.manifest.engine))
-    further = (
-        lambda run: str(run.manifest.drive.id),
-        lambda run: str(run.manifest.created)[:10],
-        lambda run: str(run.manifest.created)[11:16],
-        lambda run: str(run.manifest.run_id),
+    further: tuple[Callable[[Run], str], ...] = (
+        lambda run: run.manifest.drive.id,
+        lambda run: run.manifest.created[:10],
+        lambda run: run.manifest.created[11:16],
+        lambda run: run.manifest.run_id,
     )
     for more in further:
         keys = [(run.manifest.method.name, *part) for part, run in zip(parts, runs, strict=True)]

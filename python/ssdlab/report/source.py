@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import duckdb
 import numpy as np
 from pydantic import ValidationError
 
@@ -33,7 +34,7 @@ class Run:
     """Attempts that do not count, each a sentence."""
 
     def step(self, ordinal: int | None) -> Step | None:
-        """The step of that ordinal, if it is one that counts."""
+        """Return the step of that ordinal, if it is one that counts."""
         return next((step for step in self.steps if step.ordinal == ordinal), None)
 
     def rows(self, ordinal: int | None) -> tables.Columns:
@@ -51,7 +52,7 @@ def read_run(folder: Path) -> Run:
     Raises
     ------
     Refused
-        When it is no run folder, is damaged or of a newer ssdlab, has no result yet, or its tables are missing.
+        When it is no run folder, is damaged, of a newer ssdlab, without a result, or lacks its tables.
     """
     found = RunFolder(folder)
     result = _result(found)
@@ -110,7 +111,15 @@ def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Column
             path=str(path),
         )
     columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
-    return tables.read(path, columns, where, order)
+    try:
+        return tables.read(path, columns, where, order)
+    except duckdb.Error as error:
+        raise Refused(
+            f"{name} of run {found.manifest.run_id} is damaged: {error}",
+            "restore it from a copy, or run the method again",
+            run=found.manifest.run_id,
+            path=str(path),
+        ) from error
 
 
 def _counting(lines: tables.Columns, attempts: dict[int, tuple[int, ...]]) -> tables.Columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -10,70 +11,81 @@ from markupsafe import Markup
 from ssdlab.units import count_text, throughput_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from ssdlab.report.charts import Line, RunStyle, XyView
+    from ssdlab.report.charts import Axis, Dot, Line, XyView
 
 WIDTH, HEIGHT = 760, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 24, 40
-_GRID_LINES = 4
+_LEVELS = 4
+_LABEL = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
+_LEVEL = Markup('<path class="{}" stroke="{}" d="M{} {}H{}"/>')
+_LINE = Markup('<polyline stroke="{}" points="{}"/>')
+_RING = Markup('<circle class="ring" stroke="{}" cx="{}" cy="{}" r="8"/>')
+_PICTURE = Markup('<svg class="still" viewBox="0 0 {} {}" role="img">{}</svg>')
 
 
-def sweep_still(view: XyView, styles: Sequence[RunStyle]) -> str:
-    """Draw the lines of a view with a logarithmic x axis with fixed ticks and a y axis from zero."""
-    ticks = view.x.ticks or ()
-    top = max((dot.high or dot.y for line in view.lines for dot in line.points), default=1.0) * 1.05
-    low, high = math.log(ticks[0][0]), math.log(ticks[-1][0])
+@dataclass(frozen=True)
+class _Plane:
+    """From values to places: x logarithmic between its first and last tick, y from zero to `top`."""
 
-    def x(value: float) -> float:
-        share = (math.log(value) - low) / (high - low) if high > low else 0.5
+    low: float
+    high: float
+    top: float
+
+    def x(self, value: float) -> float:
+        share = math.log(value / self.low) / math.log(self.high / self.low) if self.high > self.low else 0.5
         return round(_LEFT + share * (WIDTH - _LEFT - _RIGHT), 1)
 
-    def y(value: float) -> float:
-        return round(HEIGHT - _BOTTOM - value / top * (HEIGHT - _TOP - _BOTTOM), 1)
+    def y(self, value: float) -> float:
+        return round(HEIGHT - _BOTTOM - value / self.top * (HEIGHT - _TOP - _BOTTOM), 1)
 
-    text = count_text if view.y.quantity == "iops" else throughput_text
-    parts = []
-    for step in range(_GRID_LINES + 1):
-        level = top * step / _GRID_LINES
-        parts.append(Markup('<path class="grid" d="M{} {}H{}"/>').format(_LEFT, y(level), WIDTH - _RIGHT))
-        parts.append(
-            Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
-                _LEFT - 8, y(level) + 4, text(level)
-            )
-        )
-    for value, label in ticks:
-        parts.append(
-            Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(x(value), HEIGHT - 20, label)
-        )
-    parts.append(Markup('<text x="{}" y="14">{}</text>').format(_LEFT, view.y.title))
-    parts.append(
-        Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
-            WIDTH / 2, HEIGHT - 4, view.x.title
-        )
-    )
+
+def sweep_still(view: XyView, colours: Mapping[int, int]) -> str:
+    """Draw a view whose x axis has fixed ticks and whose y axis begins at zero.
+
+    `colours` gives the palette index of each run.
+    """
+    ticks = view.x.ticks or ()
+    if not ticks:
+        return ""
+    top = max((dot.high or dot.y for line in view.lines for dot in line.points), default=0.0) * 1.05 or 1.0
+    plane = _Plane(ticks[0][0], ticks[-1][0], top)
+    parts = [*_frame(view.x, view.y, plane)]
     for rule in view.rules:
-        colour = styles[_place(view.lines, rule.run)].colour
-        parts.append(
-            Markup('<path class="rule" stroke="var(--drive-{})" d="M{} {}H{}"/>').format(
-                colour, _LEFT, y(rule.y), WIDTH - _RIGHT
-            )
-        )
-    for line, style in zip(view.lines, styles, strict=True):
-        points = " ".join(f"{x(dot.x)},{y(dot.y)}" for dot in line.points)
-        parts.append(Markup('<polyline stroke="var(--drive-{})" points="{}"/>').format(style.colour, points))
-        for dot in line.points:
-            if dot.chosen:
-                ring = Markup(
-                    '<circle class="ring" stroke="var(--drive-{})" cx="{}" cy="{}" r="8"/><text x="{}" y="{}" text-anchor="middle">{}</text>'
-                )
-                parts.append(
-                    ring.format(style.colour, x(dot.x), y(dot.y), x(dot.x), y(dot.y) + 24, dot.label or "")
-                )
-    return Markup('<svg class="still" viewBox="0 0 {} {}" role="img">{}</svg>').format(
-        WIDTH, HEIGHT, Markup("").join(parts)
-    )
+        level = plane.y(rule.y)
+        parts.append(_LEVEL.format("rule", _paint(colours[rule.run]), _LEFT, level, WIDTH - _RIGHT))
+    for line in view.lines:
+        parts += _curve(line, plane, _paint(colours[line.run]))
+    return _PICTURE.format(WIDTH, HEIGHT, Markup("").join(parts))
 
 
-def _place(lines: Sequence[Line], run: int) -> int:
-    return next(at for at, line in enumerate(lines) if line.run == run)
+def _frame(x: Axis, y: Axis, plane: _Plane) -> list[Markup]:
+    text = count_text if y.quantity == "iops" else throughput_text
+    parts = []
+    for step in range(_LEVELS + 1):
+        level = plane.top * step / _LEVELS
+        parts.append(_LEVEL.format("grid", "", _LEFT, plane.y(level), WIDTH - _RIGHT))
+        parts.append(_LABEL.format(_LEFT - 8, plane.y(level) + 4, "end", text(level)))
+    parts += [_LABEL.format(plane.x(value), HEIGHT - 20, "middle", label) for value, label in x.ticks or ()]
+    parts.append(_LABEL.format(_LEFT, 14, "start", y.title))
+    parts.append(_LABEL.format(WIDTH / 2, HEIGHT - 4, "middle", x.title))
+    return parts
+
+
+def _curve(line: Line, plane: _Plane, paint: str) -> list[Markup]:
+    points = " ".join(f"{plane.x(dot.x)},{plane.y(dot.y)}" for dot in line.points)
+    parts = [_LINE.format(paint, points)]
+    for dot in line.points:
+        if dot.chosen:
+            parts += _ring(dot, plane, paint)
+    return parts
+
+
+def _ring(dot: Dot, plane: _Plane, paint: str) -> list[Markup]:
+    x, y = plane.x(dot.x), plane.y(dot.y)
+    return [_RING.format(paint, x, y), _LABEL.format(x, y + 24, "middle", dot.label or "")]
+
+
+def _paint(colour: int) -> str:
+    return f"var(--drive-{colour})"

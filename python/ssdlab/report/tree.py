@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def flat(tree: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    """Name the leaves of nested JSON by their path: `cpu.user_s`; a list is one leaf unless it holds objects."""
+    """Name the leaves of nested JSON by path, `cpu.user_s`; a list is one leaf unless it holds objects."""
     leaves: list[tuple[str, Any]] = []
     for name, value in tree.items():
         path = f"{above}.{name}" if above else str(name)
@@ -23,7 +23,7 @@ def flat(tree: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
 
 
 def fact(tree: Mapping[str, Any], *names: str) -> str | None:
-    """The first leaf with one of these names, wherever it lies, as text; None where nothing is known."""
+    """Return the first leaf with one of these names, wherever it lies, as text; None if there is none."""
     leaves = flat(tree)
     for name in names:
         for path, value in leaves:
@@ -33,10 +33,10 @@ def fact(tree: Mapping[str, Any], *names: str) -> str | None:
 
 
 def text(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """A leaf as a reader sees it."""
+    """Return a leaf as a reader sees it."""
     match value:
         case None | "" | [] | {}:
-            return "–"
+            return "—"
         case True:
             return "yes"
         case False:

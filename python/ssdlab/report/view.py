@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ class Buttons:
 class Figure:
     """A chart, its explanation and the same numbers as tables.
 
-    `described` is read out by screen readers: one sentence with the finding. `measured` are the short lines under
-    "How it was measured". `still` is a static SVG for readers without scripts; a `wide` figure takes both columns.
+    `described` is read out by screen readers: one sentence with the finding. `measured` are the short
+    lines under "How it was measured". `still` is a static SVG for readers without scripts; a `wide`
+    figure takes both columns.
     """
 
     id: str
@@ -42,14 +43,24 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Exhibit:
+    """Tables that stand on their own, with a heading and a sentence on how to read them."""
+
+    title: str
+    lead: str
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the page under one heading."""
 
     id: str
     title: str
-    lead: str
+    lead: tuple[str, ...]
+    """The findings, one sentence for each run."""
     runs: tuple[int, ...]
     """The runs shown, for the legend."""
     figures: tuple[Figure, ...]
-    tables: tuple[Table, ...] = field(default=())
+    exhibits: tuple[Exhibit, ...] = ()
     caveats: tuple[str, ...] = ()

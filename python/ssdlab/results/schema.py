@@ -178,6 +178,9 @@ class HostLoad(Stored):
         description="time our threads waited for a CPU, divided by the time they ran or waited for one"
     )
     own_cpu_s: float | None = None
+    device_in_flight: float | None = Field(
+        default=None, description="mean I/Os in flight at the block device, by the kernel's own accounting"
+    )
 
 
 class Spread(Stored):

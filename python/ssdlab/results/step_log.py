@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssdlab.errors import LabError
-from ssdlab.results.schema import Spread
+from ssdlab.results.schema import Direction, Spread
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.workload import Workload
-
-DIRECTIONS = ("read", "write", "trim")
-FULL_ROW_SHARE = 0.99
-"""An interval row counts for the spread when it is at least so long; the last one is usually cut short."""
+DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 
 
 def log_name(ordinal: int, attempt: int) -> str:
@@ -41,30 +37,35 @@ def read_progress(path: Path) -> LogProgress | None:
     if not path.exists():
         return None
     try:
-        log = _core.read_log(path)
+        log = _core.read_log(path).measurement
     except LabError:
         return None
-    tables = [log.rows(stream, direction) for stream in log.streams for direction in DIRECTIONS]
-    ends = [int(rows["end_ns"][-1]) for rows in tables if len(rows["end_ns"])]
+    cells = [log.rows(stream, direction) for stream in log.streams for direction in DIRECTIONS]
+    ends = [int(rows["start_ns"][-1] + rows["duration_ns"][-1]) for rows in cells if len(rows["start_ns"])]
     if not ends:
         return None
     return LogProgress(
-        bytes=sum(int(rows["bytes"].sum()) for rows in tables),
-        ios=sum(int(rows["ios"].sum()) for rows in tables),
+        bytes=sum(int(rows["bytes"].sum()) for rows in cells),
+        ios=sum(int(rows["ios"].sum()) for rows in cells),
         ns=max(ends),
     )
 
 
-def spread_of(measured: Any, workload: Workload) -> Spread | None:  # noqa: ANN401 - a Measurement, or a test's
-    """Work out how IOPS varied over the full interval rows of a step; None when it has none."""
-    rows = measured.rows()
-    if not len(rows["ios"]):
+def log_fault(measured: Any) -> str | None:  # noqa: ANN401 - a Measurement, or a test's
+    """Return why the log of a run is incomplete, if it is."""
+    return getattr(getattr(measured, "source", None), "log_error", None)
+
+
+def spread_of(measured: Any) -> Spread | None:  # noqa: ANN401 - a Measurement, or a test's
+    """Return how IOPS varied over the full interval rows of a step, without its ramp; None without any."""
+    cells = [measured.rows(stream, direction) for stream in measured.streams for direction in DIRECTIONS]
+    if not cells or not len(cells[0]["ios"]):
         return None
-    length_s = (rows["end_ns"].astype(np.float64) - rows["start_ns"].astype(np.float64)) / 1e9
-    full = length_s >= FULL_ROW_SHARE * workload.interval_ns / 1e9
+    full = ~(cells[0]["partial"] | cells[0]["ramp"])
     if not full.any():
         return None
-    iops = rows["ios"][full].astype(np.float64) / length_s[full]
+    ios = np.asarray(np.sum([cell["ios"] for cell in cells], axis=0), dtype=np.float64)
+    iops = ios[full] / (cells[0]["duration_ns"][full].astype(np.float64) / 1e9)
     return Spread(
         n=int(full.sum()),
         min=float(iops.min()),

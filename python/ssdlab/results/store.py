@@ -5,18 +5,27 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.errors import Refused, UsageError
+from ssdlab.journal import is_running, now
 from ssdlab.results.durable import library_errors, replace, sync_folder
-from ssdlab.results.run_folder import MANIFEST, STEPS, RunFolder, read_manifest
+from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
+from ssdlab.results.schema import Note
+from ssdlab.results.step_log import log_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.measurement import Measurement
     from ssdlab.results.schema import Manifest, Status
+    from ssdlab.workload import Workload
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that are mistaken for digits."""
@@ -32,7 +41,7 @@ def default_library(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def new_run_id(method: str, moment: datetime | None = None) -> str:
-    """Return a fresh id such as `20261121-0912-qd1-k7f3qa`: time, method, and letters that alone name the run."""
+    """Return a fresh id such as `20261121-0912-qd1-k7f3qa`: time, method, and letters that name the run."""
     stamp = (moment or datetime.now(UTC)).strftime("%Y%m%d-%H%M")
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
     return f"{stamp}-{method}-{letters}"
@@ -85,7 +94,9 @@ def find_run(text: str, library: Path) -> Path:
     if ("/" in text or path.exists()) and (path / MANIFEST).is_file():
         return path.resolve()
     if "/" in text:
-        raise UsageError(f"{text} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id")
+        raise UsageError(
+            f"{text} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
+        )
     folders = run_folders(library)
     exact = [f for f in folders if text in (f.name, short_id(f.name))]
     fits = exact or [f for f in folders if f.name.startswith(text) or short_id(f.name).startswith(text)]
@@ -97,14 +108,14 @@ def find_run(text: str, library: Path) -> Path:
             f"{text!r} means {len(fits)} runs", f"give more letters: {listed}", runs=[f.name for f in fits]
         )
     newest = ", ".join(f.name for f in folders[-3:])
-    advice = f"the newest there: {newest}" if newest else "there is no run in it yet; name another with --library"
+    advice = (
+        f"the newest there: {newest}" if newest else "there is no run in it yet; name another with --library"
+    )
     raise UsageError(f"there is no run {text!r} in {library}", advice, given=text, library=str(library))
 
 
 def actual_status(folder: Path, manifest: Manifest) -> Status:
     """Return the status of a run as it is: one marked running that no process holds was killed."""
-    from ssdlab.journal import is_running
-
     if manifest.status == "running" and not is_running(folder):
         return "interrupted"
     return manifest.status
@@ -130,15 +141,71 @@ def require_finished(folder: Path) -> RunFolder:
     return run
 
 
-__all__ = [
-    "actual_status",
-    "default_library",
-    "find_run",
-    "make_run_folder",
-    "new_run_id",
-    "read_manifest",
-    "require_finished",
-    "run_folders",
-    "short_id",
-    "write_manifest",
-]
+def add_note(folder: Path, text: str) -> Note:
+    """Put a dated note beside a run, durably; the run itself is not changed.
+
+    Raises
+    ------
+    UsageError
+        An empty note.
+    HostError
+        When the library cannot be written.
+    """
+    if not text.strip():
+        raise UsageError("the note is empty", "give its text, in quotes")
+    note = Note(at=now(), text=text.strip())
+    path = folder / NOTES
+    with library_errors(path):
+        with path.open("a", encoding="utf-8") as file:
+            file.write(note.model_dump_json() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(folder)
+    return note
+
+
+def save_measurement(
+    library: Path,
+    drive: Drive,
+    text: str,
+    workload: Workload,
+    measurement: Measurement,
+    log_path: Path,
+    params: dict[str, JsonValue],
+) -> Path:
+    """Put one measurement into the library, as a finished run of the pseudo-method `measure`.
+
+    Parameters
+    ----------
+    library
+        Where to.
+    drive, text
+        What was measured, still held, and how the user named it.
+    workload, measurement
+        What was asked and what came of it.
+    log_path
+        The append log of the run; it is moved into the run folder.
+    params
+        The options as the user gave them.
+
+    Returns
+    -------
+    Path
+        The run folder.
+
+    Raises
+    ------
+    HostError
+        When the library cannot be written; the log then stays, here or in the run folder.
+    """
+    from ssdlab.results.compaction import finish_run
+    from ssdlab.results.saving import measured_run
+
+    manifest, journal = measured_run(drive, text, workload, measurement, params)
+    folder = make_run_folder(library, manifest.run_id)
+    with library_errors(folder):
+        shutil.move(log_path, folder / STEPS / log_name(0, 1))
+    replace(folder / JOURNAL, "".join(record.model_dump_json(by_alias=True) + "\n" for record in journal))
+    write_manifest(folder, manifest)
+    finish_run(folder, manifest)
+    return folder

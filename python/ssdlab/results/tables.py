@@ -35,6 +35,8 @@ SERIES_COLUMNS: Mapping[str, str] = {
     **_KEY,
     "start_ns": "BIGINT",
     "end_ns": "BIGINT",
+    "ramp": "BOOLEAN",
+    "partial": "BOOLEAN",
     "ios": "BIGINT",
     "bytes": "BIGINT",
     "failed": "BIGINT",
@@ -62,7 +64,7 @@ HIST_COLUMNS: Mapping[str, str] = {
 
 def empty(columns: Mapping[str, str]) -> Columns:
     """Columns of no lines."""
-    return {name: np.empty(0, dtype=_dtype(kind)) for name, kind in columns.items()}
+    return {name: np.empty(0, dtype=dtype(kind)) for name, kind in columns.items()}
 
 
 def concatenate(parts: list[Columns], columns: Mapping[str, str]) -> Columns:
@@ -70,7 +72,7 @@ def concatenate(parts: list[Columns], columns: Mapping[str, str]) -> Columns:
     if not parts:
         return empty(columns)
     return {
-        name: np.concatenate([np.asarray(part[name], dtype=_dtype(kind)) for part in parts])
+        name: np.concatenate([np.asarray(part[name], dtype=dtype(kind)) for part in parts])
         for name, kind in columns.items()
     }
 
@@ -116,8 +118,11 @@ def read(path: Path, columns: Mapping[str, str], where: str = "true", order: str
     return {name: np.asarray(column) for name, column in found.items()}
 
 
-def _dtype(kind: str) -> npt.DTypeLike:
-    return {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64}.get(kind, np.object_)
+def dtype(kind: str) -> npt.DTypeLike:
+    """Return the numpy type of a column's SQL type."""
+    return {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}.get(
+        kind, np.object_
+    )
 
 
 def _quoted(path: Path) -> str:

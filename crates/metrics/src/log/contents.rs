@@ -68,7 +68,8 @@ pub struct LogContents {
     pub measurement: Measurement,
 }
 
-/// Reads a log. A torn one gives what it holds, with `complete` false. `keep_interval_histograms` keeps them, sparse.
+/// Reads a log. A torn one gives what it holds, with `complete` false. `keep_interval_histograms`
+/// keeps them, sparse.
 ///
 /// # Errors
 /// If the file cannot be read, is no log, is of a newer format or contradicts itself.

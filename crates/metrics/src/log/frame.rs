@@ -1,5 +1,5 @@
-//! One frame: `magic u32, type u16, flags u16, length u32, crc32 u32, payload`, all little-endian. The checksum (CRC-32 as in
-//! zip) covers type, flags, length and payload; the magic checks itself.
+//! One frame: `magic u32, type u16, flags u16, length u32, crc32 u32, payload`, all little-endian.
+//! The checksum (CRC-32 as in zip) covers type, flags, length and payload; the magic checks itself.
 
 /// First four bytes of every frame.
 pub const MAGIC: [u8; 4] = *b"sLG1";
@@ -14,7 +14,8 @@ pub const MAX_PAYLOAD_BYTES: u32 = 64 << 20;
 pub enum FrameType {
     /// JSON: format version, what is recorded, what the owner says of it. Always the first frame.
     Header = 1,
-    /// An interval row. The histograms and failures of its interval stand before it: a row in the log is whole.
+    /// An interval row. The histograms and failures of its interval stand before it: a row in the
+    /// log is whole.
     Row = 2,
     /// The histogram of an interval, stream, operation and kind.
     IntervalHistogram = 3,

@@ -1,4 +1,5 @@
-//! The append log: framed and checksummed, so that a kill at any byte loses nothing that was written before.
+//! The append log: framed and checksummed, so that a kill at any byte loses nothing that was
+//! written before.
 
 pub(crate) mod contents;
 mod frame;
@@ -67,7 +68,8 @@ pub enum LogError {
         /// The latest that is known here.
         known: u32,
     },
-    /// A frame with a good checksum does not hold what its type says: a fault of the writer, not of the disk.
+    /// A frame with a good checksum does not hold what its type says: a fault of the writer, not of
+    /// the disk.
     #[error(
         "{path} has a frame of type {frame_type:?} that cannot be understood; report this as a fault of ssdlab"
     )]

@@ -1,14 +1,15 @@
 //! What the frames hold, format version 1. Numbers are varints unless said otherwise.
 //!
-//! - histogram: number of buckets; for each its distance from the one before (from -1) less 1, and its count; then, if there
-//!   are any, sum, min, max in ns.
-//! - row: index, start, duration, flags (byte: 1 partial, 2 ramp), number of streams; for each stream in-flight area and
-//!   maximum and a byte that says which operations follow (1 read, 2 write, 4 trim); for each operation done, failed,
-//!   dropped, late, bytes, number of errors and each errno and count, service p50 p99 p99.9 max, response likewise, lateness
-//!   maximum.
-//! - interval histogram: row, stream, operation (byte), kind (byte), histogram. Total histogram: the same without row.
-//! - io columns: stream, participant, number of I/Os, then the columns little-endian and unpadded: op u8, offset u64,
-//!   length u32, submit u64, latency u64, intended u64.
+//! - histogram: number of buckets; for each its distance from the one before (from -1) less 1, and
+//!   its count; then, if there are any, sum, min, max in ns.
+//! - row: index, start, duration, flags (byte: 1 partial, 2 ramp), number of streams; for each
+//!   stream in-flight area and maximum and a byte that says which operations follow (1 read, 2
+//!   write, 4 trim); for each operation done, failed, dropped, late, bytes, number of errors and
+//!   each errno and count, service p50 p99 p99.9 max, response likewise, lateness maximum.
+//! - interval histogram: row, stream, operation (byte), kind (byte), histogram. Total histogram:
+//!   the same without row.
+//! - io columns: stream, participant, number of I/Os, then the columns little-endian and unpadded:
+//!   op u8, offset u64, length u32, submit u64, latency u64, intended u64.
 
 use super::varint::{Reader, put};
 use crate::histogram::Histogram;

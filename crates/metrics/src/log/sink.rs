@@ -13,8 +13,8 @@ use crate::io_columns::IoColumns;
 use crate::row::Row;
 use crate::tally::{StreamTally, histograms};
 
-/// The log of a run, and the log of its I/Os if that is another file. A log that could not be written is closed; the run's
-/// owner is told once and decides.
+/// The log of a run, and the log of its I/Os if that is another file. A log that could not be
+/// written is closed; the run's owner is told once and decides.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     rows: Option<LogWriter>,

@@ -1,4 +1,5 @@
-//! Numbers of the payloads: seven bits a byte, least significant first, the top bit says that more follow.
+//! Numbers of the payloads: seven bits a byte, least significant first, the top bit says that more
+//! follow.
 
 /// Appends `value`.
 pub(crate) fn put(bytes: &mut Vec<u8>, value: impl Into<u128>) {
@@ -10,7 +11,8 @@ pub(crate) fn put(bytes: &mut Vec<u8>, value: impl Into<u128>) {
     bytes.push(rest as u8);
 }
 
-/// Reads a payload from its start; every method gives `None` where it does not hold what is asked for.
+/// Reads a payload from its start; every method gives `None` where it does not hold what is asked
+/// for.
 #[derive(Debug)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 

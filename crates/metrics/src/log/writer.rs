@@ -8,8 +8,9 @@ use super::LogError;
 use super::frame::{FrameType, MAX_PAYLOAD_BYTES, header};
 use super::reader::{LogEnd, LogReader};
 
-/// The writing end of a log. A frame is handed to the kernel whole, so a killed process loses none that was appended; a
-/// crash of the machine loses none that was appended before the last [`Self::sync`].
+/// The writing end of a log. A frame is handed to the kernel whole, so a killed process loses none
+/// that was appended; a crash of the machine loses none that was appended before the last
+/// [`Self::sync`].
 #[derive(Debug)]
 pub struct LogWriter {
     file: File,
@@ -46,8 +47,8 @@ impl LogWriter {
         }
     }
 
-    /// Goes on with a log, behind its last good frame; what stands there of a bad one is cut off. Also tells how the log
-    /// ended.
+    /// Goes on with a log, behind its last good frame; what stands there of a bad one is cut off.
+    /// Also tells how the log ended.
     ///
     /// # Errors
     /// If it cannot be opened, read or cut.
@@ -77,8 +78,8 @@ impl LogWriter {
     /// Appends one frame.
     ///
     /// # Errors
-    /// If the payload is too long or cannot be written. What was written of it is cut off, so the log stays good and the
-    /// caller may try again.
+    /// If the payload is too long or cannot be written. What was written of it is cut off, so the
+    /// log stays good and the caller may try again.
     pub fn append(&mut self, frame_type: FrameType, payload: &[u8]) -> Result<(), LogError> {
         if payload.len() > MAX_PAYLOAD_BYTES as usize {
             return Err(LogError::FrameTooLong {

@@ -1,1 +1,1 @@
-"""One file for each section of the page. Pure: Results and rows in, figures and tables out; no file, no clock, no HTML."""
+"""One file for each section of the page. Pure: Results and rows in, figures and tables out."""

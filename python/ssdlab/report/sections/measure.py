@@ -8,7 +8,7 @@ from ssdlab.report import numbers
 from ssdlab.report.numbers import Cell, Table
 from ssdlab.report.sections import over_time, percentiles, point_tables
 from ssdlab.report.tree import flat
-from ssdlab.report.view import Section
+from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.schema import JobResult, MeasureResult
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def measured(runs: Sequence[Shown]) -> Section:
     return Section(
         id="measure",
         title="One workload",
-        lead=" ".join(_finding(shown, result.measurement) for shown, result in kept),
+        lead=tuple(_finding(shown, result.measurement) for shown, result in kept),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        tables=tables,
+        exhibits=(Exhibit("The measurement", "Everything that `ssdlab measure` returned.", tables),),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
@@ -76,12 +76,18 @@ def job(runs: Sequence[Shown]) -> Section:
     return Section(
         id="job",
         title="A sequence of steps",
-        lead=f"{len(rows)} measured steps.",
+        lead=(f"{len(rows)} measured steps.",),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        tables=(*tables, point_tables.host(rows)),
+        exhibits=(Exhibit("Every step", "Throughput, depth and latency.", tables), point_tables.host(rows)),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
+
+
+def sides(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the directions of a measurement that did something, with their figures."""
+    found = [(name, summary.get(name)) for name in DIRECTIONS]
+    return [(name, side) for name, side in found if side is not None and side["requested"]]
 
 
 def _steps(shown: Shown) -> list[int]:
@@ -89,15 +95,10 @@ def _steps(shown: Shown) -> list[int]:
 
 
 def _finding(shown: Shown, summary: Mapping[str, Any]) -> str:
-    text = f"{shown.label}: {numbers.of_unit(summary['iops'], 'IOPS')}, {numbers.of_unit(summary['mb_s'], 'MB/s')}"
+    figures = (numbers.of_unit(summary["iops"], "IOPS"), numbers.of_unit(summary["mb_s"], "MB/s"))
+    text = f"{shown.label}: {', '.join(figures)}"
     asked = summary.get("requested_iops")
     return text + (f" of {numbers.of_unit(asked, 'IOPS')} requested." if asked is not None else ".")
-
-
-def _sides(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The directions that did something."""
-    found = [(name, summary.get(name)) for name in DIRECTIONS]
-    return [(name, side) for name, side in found if side is not None and side["requested"]]
 
 
 def _tails(shown: Shown, summary: Mapping[str, Any]) -> list[percentiles.Tail]:
@@ -105,13 +106,13 @@ def _tails(shown: Shown, summary: Mapping[str, Any]) -> list[percentiles.Tail]:
     ordinal = steps[0] if len(steps) == 1 else None
     return [
         percentiles.Tail(shown, name, "", name, ordinal, side["service_ns"], side["response_ns"])
-        for name, side in _sides(summary)
+        for name, side in sides(summary)
     ]
 
 
 def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Table, ...]:
     of = f", {shown.label}" if many else ""
-    sides = _sides(summary)
+    active = sides(summary)
     counts = tuple(
         (
             numbers.words(name),
@@ -121,14 +122,14 @@ def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Ta
                 ", ".join(f"{errno}: {n}" for errno, n in side["errors"].items()) or numbers.NOTHING
             ),
         )
-        for name, side in sides
+        for name, side in active
     )
     latencies = tuple(
         (
             numbers.words(f"{name} {clock}"),
             *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in point_tables.LATENCIES),
         )
-        for name, side in sides
+        for name, side in active
         for clock in ("service", "response")
     )
     rest = {key: value for key, value in summary.items() if key not in (*DIRECTIONS, "drive", "warnings")}

@@ -1,4 +1,4 @@
-"""Interval rows over time, for a point chosen by buttons. An interval without any I/O is a row, and is drawn."""
+"""Interval rows over time, for a point chosen by buttons; an interval without any I/O is drawn too."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Rows:
 
 
 def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | None:
-    """The time series of a section; None when no step has rows."""
+    """Return the time series of a section; None when no step has rows."""
     found = [rows for one in watched for rows in _rows(one)]
     if not found:
         return None
@@ -71,7 +71,7 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
         tables=(_table(found),),
         measured=(
             "All workers share one clock: a row closes when every worker has passed its end.",
-            "The last, partial row holds I/Os that completed after the stop; it is part of the totals and not drawn.",
+            "The last, partial row holds what completed after the stop: in the totals, and not drawn.",
         ),
         buttons=(
             Buttons("view", "Point", tuple(buttons), pressed),
@@ -100,19 +100,16 @@ def _rows(watched: Watched) -> list[_Rows]:
 
 
 def _full(lines: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | None:
-    """Rows of whole intervals on one time axis; attempts of a continued step follow one another."""
-    lengths = (lines["end_ns"] - lines["start_ns"]).astype(np.float64)
-    if lengths.size == 0:
+    """Return the rows of whole, counted intervals; attempts of a continued step follow one another."""
+    lines = {name: column[~(lines["ramp"] | lines["partial"])] for name, column in lines.items()}
+    lengths_ns = (lines["end_ns"] - lines["start_ns"]).astype(np.float64)
+    if lengths_ns.size == 0:
         return None
-    whole = lengths >= 0.999 * np.median(lengths)
-    lengths = lengths[whole]
-    ends_ns = np.cumsum(lengths)
-    ios = lines["ios"][whole]
     return {
-        "end_s": ends_ns / 1e9,
-        "iops": ios * 1e9 / lengths,
-        "p99_ns": np.nan_to_num(lines["response_p99_ns"][whole].astype(np.float64)),
-        "max_ns": np.nan_to_num(lines["response_max_ns"][whole].astype(np.float64)),
+        "end_s": np.cumsum(lengths_ns) / 1e9,
+        "iops": lines["ios"] * 1e9 / lengths_ns,
+        "p99_ns": np.nan_to_num(lines["response_p99_ns"].astype(np.float64)),
+        "max_ns": np.nan_to_num(lines["response_max_ns"].astype(np.float64)),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, XyChart, XyView
+from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, MarksView, XyChart, XyView
 from ssdlab.report.sections.point_tables import LATENCIES
 from ssdlab.report.view import Buttons, Figure
 from ssdlab.units import count_text, latency_text
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 TRIO = ("mean", "p99", "p99.99")
 BEYOND = 10
-"""A percentile is drawn only where at least so many samples lie beyond it, as in the measurement's summary."""
+"""A percentile is drawn only where at least so many samples lie beyond it, as in the measurement's summary.
+"""
 
 _NINES = tuple(
     (float(text) / 100, f"{text} %") for text in ("0", "90", "99", "99.9", "99.99", "99.999", "99.9999")
@@ -50,30 +51,37 @@ class Tail:
 
 
 def marks(section: str, title: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure:
-    """Mean, p99 and p99.99 of each tail on one log axis."""
-    rows = tuple(
-        MarksRow(
-            tail.shown.index,
-            tail.name,
-            tail.note,
-            tuple(Mark(name, value) for name in TRIO if (value := tail.response_ns.get(name)) is not None),
+    """Return mean, p99 and p99.99 of each tail on one log axis.
+
+    The workloads of one run stand in one view; where there are several runs, each workload is a view with
+    a row for each run.
+    """
+    several = len({tail.shown.index for tail in tails}) > 1
+    views: dict[str, list[MarksRow]] = {}
+    for tail in tails:
+        found = tuple(Mark(name, value) for name in TRIO if (value := tail.response_ns.get(name)) is not None)
+        name = tail.shown.label if several else tail.name
+        views.setdefault(tail.name if several else "", []).append(
+            MarksRow(tail.shown.index, name, tail.note, found)
         )
-        for tail in tails
-    )
-    found = "; ".join(
-        f"{row.name} {row.note}: "
-        + ", ".join(f"{mark.name} {latency_text(mark.value)}" for mark in row.marks)
-        for row in rows
-    )
     return Figure(
         id=f"{section}-qos",
         title=title,
         lead="Mean, p99 and p99.99 response time; further left is better.",
-        described=f"Latency marks. {found}",
-        chart=MarksChart(Axis("response time, log", "ns", "log"), rows),
+        described="Latency marks. " + "; ".join(_told(tail) for tail in tails),
+        chart=MarksChart(
+            Axis("response time, log", "ns", "log"),
+            tuple(MarksView(label, tuple(rows)) for label, rows in views.items()),
+        ),
         tables=tables,
         measured=("Response time runs from the intended start of an I/O to its completion.", _RULE),
+        buttons=(Buttons("view", "Workload", tuple(views)),) if len(views) > 1 else (),
     )
+
+
+def _told(tail: Tail) -> str:
+    found = (f"{name} {latency_text(value)}" for name in TRIO if (value := tail.response_ns.get(name)))
+    return f"{tail.shown.label}, {tail.name} {tail.note}: {', '.join(found)}"
 
 
 def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Figure | None:
@@ -84,7 +92,7 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
         lines, count = _lines(tail)
         if lines:
             views.setdefault(tail.name, []).extend(lines)
-            samples.append(f"{tail.shown.label}, {tail.name}: n = {count_text(count)}")
+            samples.append(count)
     if not views:
         return None
     nines_axis = Axis("share of I/Os that were at least as fast", "text", "nines", _NINES)
@@ -92,7 +100,7 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
     return Figure(
         id=f"{section}-nines",
         title="Latency over the nines",
-        lead="Lower is better. " + "; ".join(samples) + ".",
+        lead=f"Lower is better. n = {_range(samples)}.",
         described=f"Percentile curves of {len(samples)} points. {_RULE}",
         chart=XyChart(
             tuple(XyView(name, nines_axis, latency_axis, tuple(lines)) for name, lines in views.items())
@@ -105,6 +113,12 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
         ),
         buttons=(Buttons("view", "Workload", tuple(views)),) if len(views) > 1 else (),
     )
+
+
+def _range(samples: Sequence[int]) -> str:
+    """Return the samples behind a curve, or the fewest and the most of several."""
+    ends = (count_text(min(samples)), count_text(max(samples)))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _lines(tail: Tail) -> tuple[list[Line], int]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ssdlab.report import numbers
 from ssdlab.report.numbers import Cell, Table
+from ssdlab.report.view import Exhibit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.schema import Latencies, Point
@@ -32,6 +34,17 @@ _THROUGHPUT = (
     "I/Os",
     "Failed",
     "Time",
+)
+_HOST = (
+    "Threads",
+    "Cores",
+    "Threads per core",
+    "CPU busy",
+    "Run-queue delay",
+    "Own CPU time",
+    "CPU per I/O",
+    "Limit",
+    "Why",
 )
 
 
@@ -84,9 +97,9 @@ def latencies(rows: Rows) -> tuple[Table, ...]:
     )
 
 
-def differ(points: object) -> bool:
-    """Whether any point's response times are not its service times: only under an open loop, or think time."""
-    return any(point.service_ns != point.response_ns for point in points)  # type: ignore[attr-defined]
+def differ(points: Iterable[Point]) -> bool:
+    """Return whether some response times are not the service times: under an open loop, or think time."""
+    return any(point.service_ns != point.response_ns for point in points)
 
 
 def _latency(title: str, rows: Sequence[tuple[Shown, Point, Latencies | None]]) -> Table:
@@ -98,38 +111,36 @@ def _latency(title: str, rows: Sequence[tuple[Shown, Point, Latencies | None]]) 
     return Table(title, (*_name_head(many), *LATENCIES), body)
 
 
-def host(rows: Rows) -> Table:
-    """What the host did at each point, and whether it was the limit."""
+def host(rows: Rows) -> Exhibit:
+    """Return what the host did at each point, and whether it was the limit."""
     many = _several(rows)
-    head = (
-        "Threads",
-        "Cores",
-        "Threads per core",
-        "CPU busy",
-        "Run-queue delay",
-        "Own CPU time",
-        "CPU per I/O",
-        "Limit",
-        "Why",
+    body = tuple(
+        (*_named(shown, point, many), *_host_cells(point)) for shown, point in rows if point.missing is None
     )
-    body = []
-    for shown, point in rows:
-        if point.missing is not None:
-            continue
-        load, verdict = point.host, point.attribution
-        cells = (
-            numbers.count(load.threads if load else None),
-            numbers.count(load.cores if load else None),
-            numbers.plain(load.threads / load.cores if load and load.cores else None),
-            numbers.share(load.cpu_busy_share if load else None),
-            numbers.share(load.run_queue_delay_share if load else None),
-            numbers.seconds(load.own_cpu_s if load else None),
-            numbers.latency(point.cpu_per_io_ns),
-            numbers.words(verdict.limit if verdict else numbers.NOTHING),
-            numbers.words("; ".join(verdict.reasons) if verdict else ""),
-        )
-        body.append((*_named(shown, point, many), *cells))
-    return Table("Host at each point", (*_name_head(many), *head), tuple(body))
+    limits = Counter(point.attribution.limit for _, point in rows if point.attribution is not None)
+    told = ", ".join(f"{name} {times}" for name, times in limits.most_common())
+    return Exhibit(
+        "Drive or host?",
+        f"Points by limit: {told or 'unknown'}. A tail belongs to the drive only where threads did not wait "
+        "for a CPU: run-queue delay is the time they were ready but not running, as a share of the time "
+        "they ran or were ready.",
+        (Table("Load of the host at each point", (*_name_head(many), *_HOST), body),),
+    )
+
+
+def _host_cells(point: Point) -> tuple[Cell, ...]:
+    load, verdict = point.host, point.attribution
+    return (
+        numbers.count(load.threads if load else None),
+        numbers.count(load.cores if load else None),
+        numbers.plain(load.threads / load.cores if load and load.cores else None),
+        numbers.share(load.cpu_busy_share if load else None),
+        numbers.share(load.run_queue_delay_share if load else None),
+        numbers.seconds(load.own_cpu_s if load else None),
+        numbers.latency(point.cpu_per_io_ns),
+        numbers.words(verdict.limit if verdict else numbers.NOTHING),
+        numbers.words("; ".join(verdict.reasons) if verdict else ""),
+    )
 
 
 def _several(rows: Rows) -> bool:

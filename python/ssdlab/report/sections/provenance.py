@@ -1,4 +1,4 @@
-"""The end of the page: everything about how the numbers were made, for a reader who wants to check or repeat them."""
+"""The end of the page: how the numbers were made, for a reader who wants to check or repeat them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from ssdlab.errors import LabError
 from ssdlab.report import fio
-from ssdlab.report.numbers import Cell, Table, count, seconds, words
+from ssdlab.report.numbers import NOTHING, Cell, Table, count, seconds, words
 from ssdlab.report.tree import flat, text
 from ssdlab.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.run_folder import Step
@@ -80,14 +80,14 @@ def _parameters(manifest: Manifest) -> Table:
             (
                 words(name),
                 words(f"{text(value)} {info.unit if info else ''}".strip()),
-                words(text(info.default) if info else "–"),
+                words(text(info.default) if info else NOTHING),
                 words(info.reason if info else ""),
             )
         )
     return Table("Parameters", ("Name", "Value", "Default", "Why"), tuple(rows))
 
 
-def _facts(caption: str, tree: dict[str, object]) -> Table:
+def _facts(caption: str, tree: Mapping[str, object]) -> Table:
     rows = tuple((words(name), words(text(value))) for name, value in flat(tree))
     return Table(caption, ("What", "Found"), rows)
 

@@ -17,8 +17,7 @@ from ssdlab.report.charts import (
     XyChart,
     XyView,
 )
-from ssdlab.report.numbers import of_unit
-from ssdlab.report.sections import over_time, percentiles, point_tables
+from ssdlab.report.sections import over_time, percentiles, point_tables, rates
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import Qd1Result
 from ssdlab.units import block_text, latency_text, size_text
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
     Tables = tuple[Table, ...]
     Corners = Sequence[tuple[Shown, Point]]
 
-_WORDS: dict[Quantity, str] = {"iops": "IOPS", "mb_s": "MB/s"}
+
+_UNITS: tuple[Quantity, Quantity] = ("iops", "mb_s")
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,15 @@ class One:
 
 
 def section(runs: Sequence[Shown]) -> Section:
-    """The section of all runs of `qd1`."""
+    """Return the section of all runs of `qd1`."""
     ones = [One(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, Qd1Result)]
     corners = [(one.shown, point) for one in ones for point in one.result.corners]
     sizes = [(one.shown, point) for one in ones for point in one.result.block_sizes]
     measured = [(shown, point) for shown, point in corners if point.missing is None]
-    tails = [_tail(shown, point) for shown, point in measured]
+    order = list(dict.fromkeys(_name(point) for _, point in measured))
+    tails = sorted(
+        (_tail(shown, point) for shown, point in measured), key=lambda tail: order.index(tail.name)
+    )
     watched = [
         over_time.Watched(shown, point.ordinal, point.label)
         for shown, point in (*corners, *sizes)
@@ -66,10 +69,10 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="qd1",
         title=runs[0].run.manifest.method.title,
-        lead=" ".join(_finding(one) for one in ones),
+        lead=tuple(_finding(one) for one in ones),
         runs=tuple(one.shown.index for one in ones),
         figures=tuple(figure for figure in figures if figure is not None),
-        tables=(point_tables.host([*corners, *sizes]),),
+        exhibits=(point_tables.host([*corners, *sizes]),),
         caveats=tuple(dict.fromkeys(text for one in ones for text in one.result.caveats)),
     )
 
@@ -80,9 +83,9 @@ def _finding(one: One) -> str:
         if point.missing is not None:
             continue
         mean = (point.response_ns or {}).get("mean")
-        unit = _unit(point)
-        figure = of_unit(_value(point, unit), _WORDS[unit])
-        told.append(f"{_name(point)} {figure}" + (f" ({latency_text(mean)})" if mean is not None else ""))
+        told.append(
+            f"{_name(point)} {rates.told(point)}" + (f" ({latency_text(mean)})" if mean is not None else "")
+        )
     return f"{one.shown.label}: {', '.join(told)}."
 
 
@@ -90,52 +93,32 @@ def _name(point: Point) -> str:
     return f"{point.pattern} {point.direction}"
 
 
-def _unit(point: Point) -> Quantity:
-    return "iops" if point.pattern == "random" else "mb_s"
-
-
-def _value(point: Point, unit: Quantity) -> float | None:
-    return point.iops if unit == "iops" else point.mb_s
-
-
-def _axis(unit: Quantity, *, log: bool = False) -> Axis:
-    title = "IOPS" if unit == "iops" else "MB/s (decimal)"
-    return Axis(f"{title}, log", unit, "log") if log else Axis(title, unit)
-
-
 def _bars(corners: Corners, tables: Tables) -> Figure:
-    views = tuple(
-        _bars_view(corners, pattern) for pattern in dict.fromkeys(point.pattern for _, point in corners)
-    )
+    views = tuple(_bars_view(corners, unit) for unit in _UNITS)
     return Figure(
         id="qd1-bars",
         title="Throughput at one I/O in flight",
-        lead="Higher is better. Whisker: slowest to fastest interval.",
+        lead="Higher is better. Behind the value: the block size. Whisker: slowest to fastest interval.",
         described="; ".join(
-            f"{shown.label}, {_name(point)}: {of_unit(_value(point, _unit(point)), _WORDS[_unit(point)])}"
-            for shown, point in corners
+            f"{shown.label}, {_name(point)}: {rates.told(point)}" for shown, point in corners
         ),
         chart=BarsChart(views),
         tables=tables,
         measured=_how(corners),
-        buttons=(Buttons("view", "Workload", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
     )
 
 
-def _bars_view(corners: Corners, pattern: str) -> BarsView:
-    unit: Quantity = "iops" if pattern == "random" else "mb_s"
+def _bars_view(corners: Corners, unit: Quantity) -> BarsView:
     groups: dict[str, list[Bar]] = {}
     for shown, point in corners:
-        if point.pattern != pattern:
-            continue
-        spread, factor = point.spread_iops, 1.0 if unit == "iops" else point.block_bytes / 1e6
-        low, high = (spread.min * factor, spread.max * factor) if spread else (None, None)
-        bar = Bar(shown.index, _value(point, unit) or 0.0, block_text(point.block_bytes), low, high)
+        low, high = rates.spread(point, unit)
+        bar = Bar(shown.index, rates.rate(point, unit) or 0.0, block_text(point.block_bytes), low, high)
         groups.setdefault(_name(point), []).append(bar)
-    ranked = tuple(
+    ranked = (
         BarGroup(name, tuple(sorted(bars, key=lambda bar: -bar.value))) for name, bars in groups.items()
     )
-    return BarsView(f"{pattern}, {_WORDS[unit]}", _axis(unit), "higher", ranked)
+    return BarsView(rates.WORDS[unit], rates.axis(unit), "higher", tuple(ranked))
 
 
 def _blocks(sizes: Corners) -> Figure | None:
@@ -147,11 +130,12 @@ def _blocks(sizes: Corners) -> Figure | None:
         "block size, log", "bytes", "log", tuple((float(size), size_text(size).upper()) for size in blocks)
     )
     patterns = tuple(dict.fromkeys(point.pattern for _, point in measured))
-    units: tuple[Quantity, ...] = ("iops", "mb_s")
     views = tuple(
-        XyView(f"{pattern}, {_WORDS[unit]}", x, _axis(unit, log=True), _lines(measured, pattern, unit))
+        XyView(
+            f"{pattern}, {rates.WORDS[unit]}", x, rates.axis(unit, log=True), _lines(measured, pattern, unit)
+        )
         for pattern in patterns
-        for unit in units
+        for unit in _UNITS
     )
     absent = sorted({point.missing for _, point in sizes if point.missing is not None})
     gaps = f" Not measured: {'; '.join(absent)}." if absent else ""
@@ -159,7 +143,7 @@ def _blocks(sizes: Corners) -> Figure | None:
         id="qd1-blocks",
         title="Throughput over block size",
         lead=f"Higher is better. Reads are solid, writes dashed.{gaps}",
-        described=f"Lines over {len(blocks)} block sizes from {block_text(blocks[0])} to {block_text(blocks[-1])}.{gaps}",
+        described=f"Lines from {block_text(blocks[0])} to {block_text(blocks[-1])}.{gaps}",
         chart=XyChart(views),
         tables=point_tables.tables_of(sizes),
         measured=_how(measured),
@@ -170,7 +154,7 @@ def _blocks(sizes: Corners) -> Figure | None:
 def _lines(sizes: Corners, pattern: str, unit: Quantity) -> tuple[Line, ...]:
     found: dict[tuple[int, str], list[Dot]] = {}
     for shown, point in sizes:
-        value = _value(point, unit)
+        value = rates.rate(point, unit)
         if point.pattern == pattern and value:
             found.setdefault((shown.index, point.direction), []).append(Dot(float(point.block_bytes), value))
     return tuple(
@@ -193,7 +177,7 @@ def _tail(shown: Shown, point: Point) -> percentiles.Tail:
 def _how(points: Corners) -> tuple[str, ...]:
     engines = sorted({point.engine for _, point in points})
     return (
-        f"One I/O in flight, issued by {' and '.join(engines)}; the next starts when the last one has completed.",
+        f"One I/O in flight, by {' and '.join(engines)}; the next starts when the last one has completed.",
         "Random: uniform over the span. Sequential: from the start of the span on, one stream.",
-        "The state of the drive and the time of each point stand in the tables and in the steps at the end of the page.",
+        "Preconditions and the time of each point stand in the tables and in the steps at the end.",
     )

@@ -1,0 +1,193 @@
+//! The reins of one run: whoever called it stops it, looks on, and judges its rows, from another thread.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use metrics::{LiveCounts, Row};
+
+use crate::sys::{Clock, monotonic_ns, wake_all};
+
+/// What the workers sleep on and look at: 0 until the run is told to stop.
+const RUNNING: u32 = 0;
+const STOPPING: u32 = 1;
+
+/// Where a run is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Buffers are filled and threads made; nothing is issued.
+    #[default]
+    Starting,
+    /// I/O is issued that does not count.
+    Ramp,
+    /// I/O is issued and counts.
+    Measuring,
+    /// Nothing new is issued; what is in flight completes.
+    Draining,
+}
+
+/// What the judge of the rows has said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ruling {
+    /// Nothing yet: no more rows may be closed.
+    Open,
+    /// The rows shown stand.
+    GoOn,
+    /// This row is the last of the result.
+    LastRow(u64),
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Where it is.
+    pub phase: Phase,
+    /// Time since the first I/Os.
+    pub elapsed_ns: u64,
+    /// Counts of all streams, at most a second old.
+    pub counts: LiveCounts,
+    /// The row closed last.
+    pub last_row: Option<Row>,
+}
+
+/// The reins of one run. Make a new one for each run.
+#[derive(Debug, Default)]
+pub struct Control {
+    word: AtomicU32,
+    /// When [`Control::stop`] was first called, on the monotonic clock.
+    stopped_at_ns: AtomicU64,
+    judging: bool,
+    board: Mutex<Board>,
+    judged: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Board {
+    progress: Progress,
+    rows: Vec<Row>,
+    verdict_open: bool,
+    given_up: bool,
+    last_row: Option<u64>,
+}
+
+impl Control {
+    /// Reins of a run that ends as its workload says, or when told to stop.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reins of a run whose closed rows are judged: no row becomes final before [`Control::verdict`] was given on it, so
+    /// the caller must go on taking rows until the run returns, or stop it.
+    #[must_use]
+    pub fn judging() -> Self {
+        Self {
+            judging: true,
+            ..Self::default()
+        }
+    }
+
+    /// Ends the run: nothing new is issued, what is in flight completes. I/Os of an open loop that were due before this
+    /// moment are still issued for up to a second, then counted as dropped. Rows not judged yet are taken as they are.
+    pub fn stop(&self) {
+        {
+            let mut board = self.board();
+            board.given_up = true;
+            board.verdict_open = false;
+        }
+        self.halt();
+    }
+
+    /// Ends the run as [`Control::stop`] does, but goes on waiting for verdicts on rows shown.
+    pub(crate) fn halt(&self) {
+        let _ = self
+            .stopped_at_ns
+            .compare_exchange(0, monotonic_ns(), Release, Relaxed);
+        self.word.store(STOPPING, Release);
+        wake_all(&self.word);
+        self.judged.notify_all();
+    }
+
+    /// Whether the run was told to stop.
+    #[inline]
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        self.word.load(Relaxed) != RUNNING
+    }
+
+    /// How far the run is.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.board().progress.clone()
+    }
+
+    /// Rows that have closed since the last call, in order; always empty unless the run is judged.
+    #[must_use]
+    pub fn take_rows(&self) -> Vec<Row> {
+        std::mem::take(&mut self.board().rows)
+    }
+
+    /// Judges all rows taken so far: `None` lets the run go on, `Some(row)` makes that row the last of the result. What is
+    /// done after it is overshoot.
+    pub fn verdict(&self, last_row: Option<u64>) {
+        {
+            let mut board = self.board();
+            board.verdict_open = !board.rows.is_empty();
+            board.last_row = board.last_row.or(last_row);
+        }
+        if last_row.is_some() {
+            self.halt();
+        }
+        self.judged.notify_all();
+    }
+
+    /// When the run was told to stop, on the run's clock; `u64::MAX` if it was not.
+    pub(crate) fn stopped_at(&self, clock: Clock) -> u64 {
+        match self.word.load(Acquire) {
+            RUNNING => u64::MAX,
+            _ => self
+                .stopped_at_ns
+                .load(Relaxed)
+                .saturating_sub(clock.zero_ns()),
+        }
+    }
+
+    /// What a sleeper waits on, and the value it has while the run goes on.
+    pub(crate) fn word(&self) -> (&AtomicU32, u32) {
+        (&self.word, RUNNING)
+    }
+
+    /// What the rows shown so far are judged to mean.
+    pub(crate) fn ruling(&self) -> Ruling {
+        Self::ruling_of(&self.board())
+    }
+
+    /// Waits until the rows shown have been judged, or judging is given up.
+    pub(crate) fn await_ruling(&self) -> Ruling {
+        let board = self.board();
+        let judged = self.judged.wait_while(board, |b| b.verdict_open);
+        Self::ruling_of(&judged.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn ruling_of(board: &Board) -> Ruling {
+        match board.last_row {
+            Some(row) => Ruling::LastRow(row),
+            None if board.verdict_open => Ruling::Open,
+            None => Ruling::GoOn,
+        }
+    }
+
+    /// Shows rows and progress to whoever looks.
+    pub(crate) fn show(&self, progress: Progress, rows: Vec<Row>) {
+        let mut board = self.board();
+        board.progress = progress;
+        if self.judging && !board.given_up && !rows.is_empty() {
+            board.rows.extend(rows);
+            board.verdict_open = true;
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

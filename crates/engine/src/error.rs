@@ -1,0 +1,266 @@
+//! What can go wrong, with the facts as fields and what to do in words.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use metrics::{CollectorError, LogError};
+use workload::SpecError;
+
+use crate::run::Outcome;
+
+/// Why a target could not be opened or a run could not be made or finished.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The workload contradicts itself.
+    #[error("{0}")]
+    Spec(#[from] SpecError),
+    /// The target could not be opened or asked about.
+    #[error("cannot open {}: {}", path.display(), io::Error::from_raw_os_error(*errno))]
+    Open {
+        /// What was to be opened.
+        path: PathBuf,
+        /// The kernel's error number.
+        errno: i32,
+    },
+    /// The target is neither a block device nor a regular file.
+    #[error("{} is {found}, not a block device or a file", path.display())]
+    NotADrive {
+        /// What was to be opened.
+        path: PathBuf,
+        /// What it is.
+        found: &'static str,
+    },
+    /// A size or offset is not a multiple of what the target needs.
+    #[error(
+        "stream {stream:?}: {field} of {value} bytes is not a multiple of {multiple_of}, the logical block"
+    )]
+    Unaligned {
+        /// Name of the stream.
+        stream: String,
+        /// The field of the workload.
+        field: &'static str,
+        /// Its value in bytes.
+        value: u64,
+        /// The logical block in bytes.
+        multiple_of: u64,
+    },
+    /// The span does not lie inside the target.
+    #[error("stream {stream:?}: the span ends at byte {end}, but the target has {size_bytes}")]
+    BeyondEnd {
+        /// Name of the stream.
+        stream: String,
+        /// First byte after the span.
+        end: u64,
+        /// Size of the target in bytes.
+        size_bytes: u64,
+    },
+    /// A stream writes or trims, but the target was opened for reading.
+    #[error("stream {stream:?} changes data, but {} was opened for reading", path.display())]
+    ReadOnly {
+        /// Name of the stream.
+        stream: String,
+        /// The target.
+        path: PathBuf,
+    },
+    /// This kernel, device or file system cannot do what was asked.
+    #[error("{feature} is not available here")]
+    Unsupported {
+        /// What was asked.
+        feature: &'static str,
+        /// What to do about it.
+        advice: &'static str,
+    },
+    /// A CPU that does not exist or is not allowed to this process.
+    #[error("CPU {cpu} is offline or not allowed to this process")]
+    Cpu {
+        /// Number of the CPU.
+        cpu: u32,
+    },
+    /// The I/O buffers would be larger than the bound of [`Options`](crate::Options).
+    #[error("the I/O buffers need {needed_bytes} bytes, more than the bound of {limit_bytes}")]
+    Buffers {
+        /// What all workers' I/Os in flight need.
+        needed_bytes: u64,
+        /// The bound.
+        limit_bytes: u64,
+    },
+    /// The host refused a resource that a run needs: memory, a thread, a ring.
+    #[error("{what} failed: {}", io::Error::from_raw_os_error(*errno))]
+    Setup {
+        /// The call that failed.
+        what: &'static str,
+        /// The kernel's error number.
+        errno: i32,
+    },
+    /// The append log could not be written; the run was stopped.
+    #[error("{source}")]
+    Log {
+        /// Why.
+        source: LogError,
+        /// What was measured until then.
+        measured: Option<Box<Outcome>>,
+    },
+    /// The drive failed I/Os in a way that ends a run.
+    #[error("{}", .0)]
+    Io(Box<IoFailure>),
+    /// What was asked cannot be recorded.
+    #[error("{message}")]
+    Recording {
+        /// Why.
+        message: String,
+    },
+    /// A worker panicked, which is a fault of this program.
+    #[error("a worker panicked: {message}")]
+    Panicked {
+        /// What it said.
+        message: String,
+    },
+}
+
+/// The I/O that ended a run, and what was measured before it.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{operation} of {length} bytes at byte {offset} of {} failed: {}",
+    device.display(),
+    describe(*errno)
+)]
+pub struct IoFailure {
+    /// The kernel's error number; 0 is a short transfer.
+    pub errno: i32,
+    /// `read`, `write`, `trim` or `flush`.
+    pub operation: &'static str,
+    /// The target.
+    pub device: PathBuf,
+    /// Byte offset of the I/O.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u32,
+    /// What was measured, the failed I/Os included.
+    pub measured: Option<Box<Outcome>>,
+}
+
+fn describe(errno: i32) -> String {
+    if errno == 0 {
+        "the transfer was short".to_owned()
+    } else {
+        io::Error::from_raw_os_error(errno).to_string()
+    }
+}
+
+impl EngineError {
+    pub(crate) fn open(path: &Path, error: impl Into<io::Error>) -> Self {
+        Self::Open {
+            path: path.to_owned(),
+            errno: error.into().raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+
+    pub(crate) fn setup(what: &'static str, error: impl Into<io::Error>) -> Self {
+        Self::Setup {
+            what,
+            errno: error.into().raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+
+    /// The kernel's error number, where there is one.
+    #[must_use]
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::Open { errno, .. } | Self::Setup { errno, .. } => Some(*errno),
+            Self::Io(failure) => Some(failure.errno),
+            Self::Log { source, .. } => log_errno(source),
+            _ => None,
+        }
+    }
+
+    /// What was measured before the error, if anything was.
+    #[must_use]
+    pub fn into_measured(self) -> Option<Outcome> {
+        match self {
+            Self::Io(failure) => failure.measured.map(|m| *m),
+            Self::Log { measured, .. } => measured.map(|m| *m),
+            _ => None,
+        }
+    }
+
+    /// What the reader can do, in one line.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Spec(_) | Self::Recording { .. } => "correct the workload",
+            Self::Open { errno, .. } => open_advice(*errno),
+            Self::NotADrive { .. } => "name a block device such as /dev/nvme0n1, or a file",
+            Self::Unaligned { .. } => "use multiples of the logical block",
+            Self::BeyondEnd { .. } => "choose a span inside the target",
+            Self::ReadOnly { .. } => "open the target for writing",
+            Self::Unsupported { advice, .. } => advice,
+            Self::Cpu { .. } => "choose CPUs from those online and allowed (see /proc/self/status)",
+            Self::Buffers { .. } => "use fewer workers, less depth or smaller blocks",
+            Self::Setup { errno, .. } => setup_advice(*errno),
+            Self::Log { .. } => "free space where results are kept, then resume",
+            Self::Io(failure) => io_advice(failure.errno),
+            Self::Panicked { .. } => "report this with the command that led to it",
+        }
+    }
+}
+
+fn log_errno(error: &LogError) -> Option<i32> {
+    match error {
+        LogError::NoSpace { .. } => Some(libc::ENOSPC),
+        LogError::Io { errno, .. } => *errno,
+        _ => None,
+    }
+}
+
+impl From<CollectorError> for EngineError {
+    fn from(error: CollectorError) -> Self {
+        match error {
+            CollectorError::Log(source) => Self::Log {
+                source,
+                measured: None,
+            },
+            other => Self::Recording {
+                message: other.to_string(),
+            },
+        }
+    }
+}
+
+fn open_advice(errno: i32) -> &'static str {
+    match errno {
+        libc::EACCES | libc::EPERM => "run as root, or as a user who may open it",
+        libc::EBUSY => "unmount it, and close what holds it (see lsblk and fuser)",
+        libc::ENOENT => "check the name; a file that is to be made needs a size",
+        libc::EROFS => "it is write-protected; choose another target or make it writable",
+        libc::EINVAL => "its file system has no direct I/O; put the file on another one",
+        libc::EMFILE | libc::ENFILE => "raise the limit of open files (ulimit -n)",
+        _ => "check that the target is there and healthy (see the kernel log)",
+    }
+}
+
+fn setup_advice(errno: i32) -> &'static str {
+    match errno {
+        libc::ENOMEM => {
+            "free memory or raise the limit of locked memory (ulimit -l); or use fewer workers or less depth"
+        }
+        libc::EMFILE | libc::ENFILE => "raise the limit of open files (ulimit -n)",
+        libc::EAGAIN => "raise the limit of threads (ulimit -u), or use fewer workers",
+        libc::EPERM | libc::EACCES => {
+            "run as root, or allow it (see sysctl kernel.io_uring_disabled)"
+        }
+        _ => "see what `ssdlab doctor` says about this host",
+    }
+}
+
+fn io_advice(errno: i32) -> &'static str {
+    match errno {
+        libc::ENODEV | libc::ENXIO => {
+            "the drive is gone; see the kernel log, and check cable and power"
+        }
+        libc::ENOSPC => "the file system is full; free space or use a smaller file",
+        libc::EINVAL => "the drive refuses such I/Os; check block size and alignment",
+        libc::EOPNOTSUPP => "the drive or file system cannot do this operation",
+        _ => "see the kernel log and the drive's health",
+    }
+}

@@ -1,0 +1,301 @@
+//! The worker's loop over a ring: fill the free slots, enter the kernel once, reap what is there.
+//!
+//! One clock stamp is taken for all I/Os of a submission, right before the kernel is entered, and one for all that are
+//! reaped, right after. What is ready is submitted and one completion is waited for, unless the stream asks for a batch.
+
+use std::collections::VecDeque;
+use std::io;
+
+use workload::spec::Arrival as Law;
+use workload::{Io, Op};
+
+use crate::slots::{AT_ONCE, InFlight, Slots};
+use crate::source::{Arrival, Feed};
+use crate::uring::{Completion, Ring};
+use crate::worker::{SHORT, Worker};
+
+/// Writes between two flushes.
+#[derive(Debug)]
+struct Flushing {
+    every: u64,
+    /// Writes completed since the last flush was prepared.
+    writes: u64,
+    in_flight: bool,
+}
+
+/// A worker, its ring and its slots.
+pub(crate) struct RingLoop<'w, 'a> {
+    worker: &'w mut Worker<'a>,
+    ring: Ring,
+    slots: Slots,
+    flushing: Flushing,
+    /// Completions to wait for.
+    batch: u32,
+    /// Nothing more is to be issued.
+    over: bool,
+    reaped_at_ns: u64,
+}
+
+/// Runs the worker's loop to its end; nothing is in flight then.
+pub(crate) fn run(worker: &mut Worker, ring: Ring) {
+    let stream = worker.stream;
+    let reaped_at_ns = worker.clock.now();
+    let mut ring_loop = RingLoop {
+        ring,
+        slots: Slots::new(stream.depth),
+        flushing: Flushing {
+            every: stream.flush_every.unwrap_or(u64::MAX),
+            writes: 0,
+            in_flight: false,
+        },
+        batch: stream.batch.unwrap_or(1),
+        over: worker.is_over(reaped_at_ns),
+        reaped_at_ns,
+        worker,
+    };
+    let ended = match stream.arrival {
+        Law::Closed { think_ns: 0 } => ring_loop.back_to_back(),
+        Law::Closed { think_ns } => ring_loop.thinking(think_ns),
+        Law::Open { .. } | Law::Bursts { .. } => ring_loop.scheduled(),
+    };
+    if let Err(error) = ended {
+        ring_loop
+            .worker
+            .ring_failed(error.raw_os_error().unwrap_or(libc::EIO));
+    }
+}
+
+impl RingLoop<'_, '_> {
+    fn back_to_back(&mut self) -> io::Result<()> {
+        let source = self.worker.source;
+        let mut feed = source.lock();
+        let mut first = true;
+        let stream = self.worker.stream;
+        let lean = !stream.log_ios && stream.flush_every.is_none();
+        loop {
+            if !self.over {
+                self.over = !self.fill(&mut feed);
+            }
+            self.submitting();
+            if self.ring.in_flight() == 0 {
+                return Ok(());
+            }
+            self.ring
+                .enter(self.batch.min(self.ring.in_flight()) as usize)?;
+            let at = if lean {
+                self.reap_together()
+            } else {
+                self.reap()
+            };
+            if std::mem::take(&mut first) {
+                self.worker.meet();
+            }
+            self.over |= self.worker.is_over(at);
+        }
+    }
+
+    fn thinking(&mut self, think_ns: u64) -> io::Result<()> {
+        let source = self.worker.source;
+        let mut feed = source.lock();
+        // When each free slot has thought enough; all think equally long, so the first to complete is the first to go on.
+        let mut due: VecDeque<u64> = vec![0; self.slots.free()].into();
+        loop {
+            let now = self.worker.clock.now();
+            self.over |= self.worker.is_over(now);
+            while !self.over && due.front().is_some_and(|&due| due <= now) {
+                let Some(io) = feed.next() else {
+                    self.over = true;
+                    break;
+                };
+                let intended_ns = due.pop_front().unwrap_or(now);
+                self.put(io, intended_ns);
+            }
+            self.submitting();
+            if self.over && self.ring.in_flight() == 0 {
+                return Ok(());
+            }
+            let next = due.front().copied().filter(|_| !self.over);
+            self.wait_for_either(next)?;
+            let at = self.reap();
+            due.resize(self.slots.free(), at + think_ns);
+        }
+    }
+
+    fn scheduled(&mut self) -> io::Result<()> {
+        let mut held: Option<Arrival> = None;
+        loop {
+            let now = self.worker.clock.now();
+            while self.slots.free() > 0 && !self.over {
+                held = held.or_else(|| self.worker.source.lock().next_due(self.worker.stop_ns()));
+                let Some(arrival) = held.filter(|a| a.due_ns < self.worker.stop_ns()) else {
+                    self.over = true;
+                    break;
+                };
+                if arrival.due_ns > now {
+                    break;
+                }
+                held = None;
+                if self.worker.gives_up(arrival.due_ns, now) {
+                    self.worker.drop_arrival(arrival, now);
+                } else {
+                    self.put(arrival.io, arrival.due_ns);
+                }
+            }
+            self.submitting();
+            if self.over && self.ring.in_flight() == 0 {
+                return Ok(());
+            }
+            let next = held.map(|arrival| arrival.due_ns).filter(|_| !self.over);
+            self.wait_for_either(next)?;
+            self.reap();
+        }
+    }
+
+    /// Gives an I/O to each free slot; says whether there were enough.
+    #[inline]
+    fn fill(&mut self, feed: &mut Feed) -> bool {
+        let wanted = self.slots.free();
+        if feed.counts_bytes() {
+            return (0..wanted).all(|_| {
+                let io = feed.next();
+                io.map(|io| self.put(io, AT_ONCE)).is_some()
+            });
+        }
+        let granted = feed.grant(wanted);
+        let slots = &mut self.slots;
+        self.ring.prepare(granted, || {
+            let io = feed.draw();
+            (slots.take(io), io)
+        });
+        granted == wanted
+    }
+
+    /// Prepares an I/O; there is a free slot.
+    fn put(&mut self, io: Io, intended_ns: u64) {
+        let slot = self.slots.take_for(io, intended_ns);
+        self.ring.prepare(1, || (slot, io));
+    }
+
+    /// Prepares a flush if one is due, and stamps what is about to be submitted.
+    #[inline]
+    fn submitting(&mut self) {
+        if self.flushing.writes >= self.flushing.every {
+            self.flush();
+        }
+        let submit_ns = self.worker.clock.now();
+        let fresh = self.slots.stamp(submit_ns);
+        if fresh > 0 {
+            self.worker.recorder.submitted(fresh, submit_ns);
+            self.worker.recorder.batch(submit_ns - self.reaped_at_ns);
+        }
+    }
+
+    #[cold]
+    fn flush(&mut self) {
+        if !self.flushing.in_flight && self.ring.prepare_flush() {
+            self.flushing.in_flight = true;
+            self.flushing.writes = 0;
+        }
+    }
+
+    /// Waits for a completion, or until `due_ns` if something is to be issued then.
+    fn wait_for_either(&mut self, due_ns: Option<u64>) -> io::Result<()> {
+        match due_ns {
+            None => self
+                .ring
+                .enter(self.batch.min(self.ring.in_flight()) as usize),
+            Some(due_ns) if self.ring.in_flight() == 0 => {
+                self.worker.wait_until(due_ns);
+                Ok(())
+            }
+            Some(due_ns) => {
+                let now = self.worker.clock.now();
+                self.worker.recorder.advance(now);
+                let wake_ns = self.worker.wake_at(due_ns, now);
+                self.ring.enter_for(wake_ns.saturating_sub(now))
+            }
+        }
+    }
+
+    /// Counts all completions that are there, at one stamp, which is returned.
+    #[inline]
+    fn reap(&mut self) -> u64 {
+        let Self {
+            worker,
+            ring,
+            slots,
+            flushing,
+            over,
+            ..
+        } = self;
+        let at = worker.clock.now();
+        ring.reap(|completion| match completion {
+            Completion::Io(number, result) => {
+                let was = *slots.give_back(number);
+                if result as u32 == was.io.length {
+                    worker.done(was.io, was.intended_ns(), was.submit_ns, at);
+                } else {
+                    *over |= !settle(worker, was, result, at);
+                }
+                flushing.writes += u64::from(was.io.op == Op::Write);
+            }
+            Completion::Flush(result) => {
+                flushing.in_flight = false;
+                if result < 0 {
+                    worker.flush_failed(-result);
+                    *over = true;
+                }
+            }
+        });
+        slots.submitted();
+        self.reaped_at_ns = at;
+        at
+    }
+
+    /// As [`Self::reap`], for a loop that only counts.
+    #[inline]
+    fn reap_together(&mut self) -> u64 {
+        let Self {
+            worker,
+            ring,
+            slots,
+            over,
+            ..
+        } = self;
+        let at = worker.clock.now();
+        let mut odd = Vec::new();
+        let mut together = worker.recorder.together(at);
+        ring.reap(|completion| {
+            let Completion::Io(number, result) = completion else {
+                return;
+            };
+            let was = slots.give_back(number);
+            if result as u32 == was.io.length {
+                together.completed(was.io.op, was.io.length, was.submit_ns);
+            } else {
+                odd.push((*was, result));
+            }
+        });
+        let done = together.count();
+        drop(together);
+        worker.some_done(done);
+        for (was, result) in odd {
+            *over |= !settle(worker, was, result, at);
+        }
+        slots.submitted();
+        self.reaped_at_ns = at;
+        at
+    }
+}
+
+/// Counts a completion whose result is not its length: a trim that was done, or a failure; says whether the worker goes on.
+#[cold]
+#[inline(never)]
+fn settle(worker: &mut Worker, was: InFlight, result: i32, at_ns: u64) -> bool {
+    if was.io.op == Op::Trim && result == 0 {
+        worker.done(was.io, was.intended_ns(), was.submit_ns, at_ns);
+        return true;
+    }
+    let errno = if result < 0 { -result } else { SHORT };
+    worker.failed(was.io, errno, was.intended_ns(), was.submit_ns, at_ns)
+}

@@ -1,0 +1,185 @@
+//! One run: threads are made, let go together, looked after, and brought home, with nothing in flight on any path.
+
+use std::sync::Arc;
+
+use metrics::{Collector, CollectorSpec, LogWriter, Measurement, Pacing, Recorder, StreamSpec};
+use workload::Plan;
+use workload::spec::{Arrival, Stream, Workload};
+
+use crate::control::Control;
+use crate::driver::{Driver, Seat};
+use crate::error::{EngineError, IoFailure};
+use crate::source::Source;
+use crate::target::Target;
+use crate::worker::{Fault, Shared};
+use crate::{buffers, features, placement};
+
+/// What a run is given beside target and workload.
+#[derive(Debug)]
+pub struct Options {
+    /// Where rows and histograms go as they close; made durable every ten seconds and at the end.
+    pub log: Option<LogWriter>,
+    /// What the log's header is to say of the run.
+    pub header: serde_json::Value,
+    /// Keep the histogram of every interval in the measurement.
+    pub keep_interval_histograms: bool,
+    /// Bound of the memory for I/O buffers, in bytes.
+    pub buffer_bytes_max: u64,
+    /// Take the buffers from the kernel's pool of huge pages.
+    pub huge_pages: bool,
+    /// Before an intended start, spin for so long instead of sleeping; costs a CPU.
+    pub spin_ns: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            log: None,
+            header: serde_json::Value::Null,
+            keep_interval_histograms: false,
+            buffer_bytes_max: 4 << 30,
+            huge_pages: false,
+            spin_ns: 0,
+        }
+    }
+}
+
+/// What a run gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What was measured.
+    pub measurement: Measurement,
+    /// Where each source of each stream goes on, as `Pattern::Sequential` takes it; empty for other patterns.
+    pub cursors: Vec<Vec<u64>>,
+}
+
+/// Runs a workload against a target until it ends by itself or by `control`, and gives what was measured.
+///
+/// # Errors
+/// Before anything is issued: the workload is wrong or does not fit the target, the host lacks a feature or a resource.
+/// Later: [`EngineError::Io`] and [`EngineError::Log`], which hold what was measured until then.
+pub fn run(
+    target: &Target,
+    workload: &Workload,
+    control: &Control,
+    options: Options,
+) -> Result<Outcome, EngineError> {
+    let plan = Plan::new(workload)?;
+    target.check(workload)?;
+    features::check(target, workload)?;
+    check_resources(workload, &options)?;
+
+    let shared = Shared::new(target, control, workload, options.spin_ns);
+    let huge_pages = options.huge_pages;
+    let collector = Collector::new(collector_spec(workload, options))?;
+    let sources: Vec<Vec<Source>> = plan
+        .streams()
+        .iter()
+        .map(|stream| {
+            (0..stream.sources())
+                .map(|s| Source::new(stream, s))
+                .collect()
+        })
+        .collect();
+    let seats = seats(workload, &plan, &sources, &collector, huge_pages)?;
+
+    let log_error = Driver::new(&shared, &collector, workload.ramp_ns).run(seats)?;
+    let mut measurement = collector.into_measurement();
+    let log_error = log_error.or(measurement.log_error.take());
+    let cursors = sources
+        .iter()
+        .map(|s| s.iter().filter_map(|s| s.lock().cursor()).collect());
+    let outcome = Outcome {
+        measurement,
+        cursors: cursors.collect(),
+    };
+    let fault = shared.trouble().fault.take();
+    match (fault, log_error) {
+        (Some(fault), _) => Err(io_failure(target, workload, fault, outcome)),
+        (None, Some(source)) => Err(EngineError::Log {
+            source,
+            measured: Some(Box::new(outcome)),
+        }),
+        (None, None) => Ok(outcome),
+    }
+}
+
+fn check_resources(workload: &Workload, options: &Options) -> Result<(), EngineError> {
+    for stream in &workload.streams {
+        placement::check(&stream.cpus)?;
+    }
+    let needed_bytes = workload.streams.iter().map(buffers::bytes_needed).sum();
+    if needed_bytes > options.buffer_bytes_max {
+        return Err(EngineError::Buffers {
+            needed_bytes,
+            limit_bytes: options.buffer_bytes_max,
+        });
+    }
+    Ok(())
+}
+
+fn collector_spec(workload: &Workload, options: Options) -> CollectorSpec {
+    let streams = workload.streams.iter().map(|stream| StreamSpec {
+        name: stream.name.clone(),
+        pacing: pacing(stream),
+        log_ios: stream.log_ios,
+    });
+    let participants = workload.streams.iter().map(|s| s.workers).sum();
+    CollectorSpec {
+        ramp_ns: workload.ramp_ns,
+        keep_interval_histograms: options.keep_interval_histograms,
+        log: options.log,
+        header: options.header,
+        ..CollectorSpec::new(workload.interval_ns, streams.collect(), participants)
+    }
+}
+
+fn pacing(stream: &Stream) -> Pacing {
+    match stream.arrival {
+        Arrival::Closed { think_ns: 0 } => Pacing::BackToBack,
+        Arrival::Closed { .. } => Pacing::ThinkTime,
+        Arrival::Open { .. } | Arrival::Bursts { .. } => Pacing::Scheduled,
+    }
+}
+
+/// A seat for each worker of each stream, in the order of the workload.
+fn seats<'a>(
+    workload: &'a Workload,
+    plan: &Plan,
+    sources: &'a [Vec<Source>],
+    collector: &Arc<Collector>,
+    huge_pages: bool,
+) -> Result<Vec<Seat<'a>>, EngineError> {
+    let mut seats = Vec::new();
+    for (index, stream) in workload.streams.iter().enumerate() {
+        let regions = buffers::regions(stream, huge_pages)?;
+        for (worker, region) in (0..).zip(regions) {
+            let participant = seats.len() as u32;
+            seats.push(Seat {
+                stream,
+                source: &sources[index][plan.stream(index).source_of_worker(worker) as usize],
+                worker,
+                data_seed: workload.seed.wrapping_add(u64::from(participant) << 32),
+                region,
+                recorder: Recorder::new(collector, index, participant),
+            });
+        }
+    }
+    Ok(seats)
+}
+
+fn io_failure(target: &Target, workload: &Workload, fault: Fault, outcome: Outcome) -> EngineError {
+    let polled = workload.streams.iter().any(|s| s.polled);
+    match (fault.errno, fault.operation) {
+        (libc::EOPNOTSUPP, "trim") => features::NO_TRIM.into(),
+        (libc::EOPNOTSUPP, _) if polled => features::NO_POLLING.into(),
+        _ => EngineError::Io(Box::new(IoFailure {
+            errno: fault.errno,
+            operation: fault.operation,
+            device: target.path().to_owned(),
+            offset: fault.offset,
+            length: fault.length,
+            measured: Some(Box::new(outcome)),
+        })),
+    }
+}

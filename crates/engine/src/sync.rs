@@ -1,0 +1,186 @@
+//! The synchronous back end: a worker is a thread with one system call in flight, as the drive reviews do it.
+
+use std::fs::File;
+
+use rustix::io::Errno;
+use workload::spec::Arrival;
+use workload::{Io, Op};
+
+use crate::buffers::Region;
+use crate::sys;
+use crate::target::Kind;
+use crate::worker::{GoesOn, SHORT, Worker};
+
+/// What a worker's system calls go to.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    file: File,
+    kind: Kind,
+    region: Region,
+    flush_every: u64,
+    writes_since_flush: u64,
+}
+
+/// Why an I/O failed: the error number, or [`SHORT`].
+type Failed = i32;
+
+impl Calls {
+    pub(crate) fn new(file: File, kind: Kind, region: Region, flush_every: Option<u64>) -> Self {
+        Self {
+            file,
+            kind,
+            region,
+            flush_every: flush_every.unwrap_or(u64::MAX),
+            writes_since_flush: 0,
+        }
+    }
+
+    /// Stamps the data of a write, which is not part of its latency.
+    #[inline]
+    fn prepare(&mut self, io: Io) {
+        if io.op == Op::Write {
+            self.region.stamp(0, io.length as usize);
+        }
+    }
+
+    /// Makes the system call.
+    #[inline]
+    fn perform(&mut self, io: Io) -> Result<(), Failed> {
+        let length = io.length as usize;
+        loop {
+            let moved = match io.op {
+                Op::Read => {
+                    rustix::io::pread(&self.file, self.region.read_slot(0, length), io.offset)
+                }
+                Op::Write => {
+                    rustix::io::pwrite(&self.file, self.region.written(0, length), io.offset)
+                }
+                Op::Trim => return self.trim(io),
+            };
+            return match moved {
+                Ok(moved) if moved == length => Ok(()),
+                Ok(_) => Err(SHORT),
+                Err(Errno::INTR) => continue,
+                Err(errno) => Err(errno.raw_os_error()),
+            };
+        }
+    }
+
+    #[cold]
+    fn trim(&self, io: Io) -> Result<(), Failed> {
+        let length = u64::from(io.length);
+        let done = match self.kind {
+            Kind::Block => sys::discard(&self.file, io.offset, length),
+            Kind::File => sys::punch_hole(&self.file, io.offset, length),
+        };
+        done.map_err(|e| e.raw_os_error().unwrap_or(libc::EIO))
+    }
+
+    /// Flushes if this was the last of so many writes; says whether the worker goes on.
+    #[inline]
+    fn flush_if_due(&mut self, io: Io, worker: &Worker) -> GoesOn {
+        if io.op != Op::Write || self.flush_every == u64::MAX {
+            return true;
+        }
+        self.writes_since_flush += 1;
+        if self.writes_since_flush < self.flush_every {
+            return true;
+        }
+        self.writes_since_flush = 0;
+        match rustix::fs::fdatasync(&self.file) {
+            Ok(()) => true,
+            Err(errno) => {
+                worker.flush_failed(errno.raw_os_error());
+                false
+            }
+        }
+    }
+}
+
+/// Runs the worker's loop to its end.
+pub(crate) fn run(worker: &mut Worker, calls: &mut Calls) {
+    match worker.stream.arrival {
+        Arrival::Closed { think_ns: 0 } => back_to_back(worker, calls),
+        Arrival::Closed { think_ns } => thinking(worker, calls, think_ns),
+        Arrival::Open { .. } | Arrival::Bursts { .. } => scheduled(worker, calls),
+    }
+}
+
+fn back_to_back(worker: &mut Worker, calls: &mut Calls) {
+    let mut feed = worker.source.lock();
+    let mut at = worker.clock.now();
+    let mut first = true;
+    while !worker.is_over(at) {
+        let Some(io) = feed.next() else { break };
+        calls.prepare(io);
+        let submit = worker.clock.now();
+        let outcome = calls.perform(io);
+        at = worker.clock.now();
+        let goes_on = match outcome {
+            Ok(()) => {
+                worker.done_alone(io, submit, at);
+                calls.flush_if_due(io, worker)
+            }
+            Err(errno) => {
+                worker.recorder.submitted(1, submit);
+                worker.failed(io, errno, submit, submit, at)
+            }
+        };
+        if !goes_on {
+            break;
+        }
+        if std::mem::take(&mut first) {
+            worker.meet();
+            at = worker.clock.now();
+        }
+    }
+}
+
+fn thinking(worker: &mut Worker, calls: &mut Calls, think_ns: u64) {
+    let mut feed = worker.source.lock();
+    let mut due = 0;
+    loop {
+        let now = worker.wait_until(due);
+        if worker.is_over(now) {
+            break;
+        }
+        let Some(io) = feed.next() else { break };
+        let Some(at) = issue(worker, calls, io, due) else {
+            break;
+        };
+        due = at + think_ns;
+    }
+}
+
+fn scheduled(worker: &mut Worker, calls: &mut Calls) {
+    loop {
+        let arrival = worker.source.lock().next_due(worker.stop_ns());
+        let Some(arrival) = arrival else { break };
+        let now = worker.wait_until(arrival.due_ns);
+        if arrival.due_ns >= worker.stop_ns() {
+            break;
+        }
+        if worker.gives_up(arrival.due_ns, now) {
+            worker.drop_arrival(arrival, now);
+        } else if issue(worker, calls, arrival.io, arrival.due_ns).is_none() {
+            break;
+        }
+    }
+}
+
+/// Issues one I/O that was intended for `due`; gives the time of its completion, or nothing if the worker is to end.
+fn issue(worker: &mut Worker, calls: &mut Calls, io: Io, due: u64) -> Option<u64> {
+    calls.prepare(io);
+    let submit = worker.clock.now();
+    worker.recorder.submitted(1, submit);
+    let outcome = calls.perform(io);
+    let at = worker.clock.now();
+    let goes_on = match outcome {
+        Ok(()) => {
+            worker.done(io, due, submit, at);
+            calls.flush_if_due(io, worker)
+        }
+        Err(errno) => worker.failed(io, errno, due, submit, at),
+    };
+    goes_on.then_some(at)
+}

@@ -1,0 +1,215 @@
+//! The system calls that the engine makes beside reading and writing: clock, sleep, placement, accounting, discard.
+//!
+//! Everything here is a thin, typed cover. What `rustix` covers safely is called through it; the rest is fenced here.
+#![allow(unsafe_code)]
+
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::atomic::AtomicU32;
+use std::{fs, io, mem};
+
+use rustix::fs::FallocateFlags;
+use rustix::thread::futex;
+use rustix::time::Timespec;
+
+/// Nanoseconds in a second.
+pub const SECOND_NS: u64 = 1_000_000_000;
+
+/// `BLKDISCARD`, `_IO(0x12, 119)`: discard a byte range of a block device.
+const BLKDISCARD: libc::c_ulong = 0x1277;
+
+/// `CLOCK_MONOTONIC` now, in nanoseconds since an arbitrary origin; read in user space by the vDSO.
+#[inline]
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel writes only inside `t`; CLOCK_MONOTONIC cannot fail. (The C library rather than `rustix`, whose
+    // own search for the vDSO does not survive valgrind, and instruction counts are taken under valgrind.)
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut t) };
+    // No overflow before the year 2554; `wrapping` spares the checks of a debug build in the hottest call.
+    (t.tv_sec as u64)
+        .wrapping_mul(SECOND_NS)
+        .wrapping_add(t.tv_nsec as u64)
+}
+
+/// The clock of one run: nanoseconds since `zero_ns` on `CLOCK_MONOTONIC`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    zero_ns: u64,
+}
+
+impl Clock {
+    /// A clock whose zero is at `zero_ns` of [`monotonic_ns`].
+    #[must_use]
+    pub fn starting_at(zero_ns: u64) -> Self {
+        Self { zero_ns }
+    }
+
+    /// The absolute stamp of zero.
+    #[must_use]
+    pub fn zero_ns(self) -> u64 {
+        self.zero_ns
+    }
+
+    /// Nanoseconds since zero. Never called before zero by a worker.
+    #[inline]
+    #[must_use]
+    pub fn now(self) -> u64 {
+        monotonic_ns().wrapping_sub(self.zero_ns)
+    }
+}
+
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: (ns / SECOND_NS) as i64,
+        tv_nsec: (ns % SECOND_NS) as _,
+    }
+}
+
+/// Sleeps until `absolute_ns` of [`monotonic_ns`], or until `word` is woken, or returns at once if `word` is not `expected`.
+pub(crate) fn sleep_until(absolute_ns: u64, word: &AtomicU32, expected: u32) {
+    let at = timespec(absolute_ns);
+    // Every outcome (woken, timed out, changed, interrupted) means "look again", which all callers do in a loop.
+    let _ = futex::wait_bitset(
+        word,
+        futex::Flags::PRIVATE,
+        expected,
+        Some(&at),
+        std::num::NonZeroU32::MAX,
+    );
+}
+
+/// Waits until `word` is no longer `expected`.
+pub(crate) fn wait_while(word: &AtomicU32, expected: u32) {
+    while word.load(std::sync::atomic::Ordering::Acquire) == expected {
+        let _ = futex::wait(word, futex::Flags::PRIVATE, expected, None);
+    }
+}
+
+/// Wakes everybody who sleeps on `word`.
+pub(crate) fn wake_all(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::PRIVATE, i32::MAX as u32);
+}
+
+/// Asks the kernel not to round this thread's timers up to the usual 50 us.
+pub(crate) fn sharpen_timers() {
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+}
+
+/// CPU time of the calling thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// User time.
+    pub user_ns: u64,
+    /// System time.
+    pub sys_ns: u64,
+    /// Times the thread gave the CPU up by itself.
+    pub voluntary_switches: u64,
+    /// Times the thread was preempted.
+    pub involuntary_switches: u64,
+}
+
+/// `getrusage(RUSAGE_THREAD)` of the calling thread.
+#[must_use]
+pub fn thread_usage() -> ThreadUsage {
+    // SAFETY: `rusage` is plain integers, for which all zeroes is a value, and the kernel writes only inside it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage
+    };
+    let ns = |t: libc::timeval| t.tv_sec as u64 * SECOND_NS + t.tv_usec as u64 * 1000;
+    ThreadUsage {
+        user_ns: ns(usage.ru_utime),
+        sys_ns: ns(usage.ru_stime),
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+    }
+}
+
+/// What the scheduler counted of the calling thread, `(on a CPU, ready but waiting for one)` in nanoseconds; `None` where
+/// the kernel does not count it.
+#[must_use]
+pub fn schedstat_ns() -> Option<(u64, u64)> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let mut columns = text.split_whitespace().map(str::parse);
+    Some((columns.next()?.ok()?, columns.next()?.ok()?))
+}
+
+/// Discards `length` bytes at `offset` of a block device and waits for it.
+///
+/// # Errors
+/// The kernel's errno: `EOPNOTSUPP` where the device cannot, `EINVAL` for a range not aligned to logical blocks.
+pub(crate) fn discard(device: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
+    let range = [offset, length];
+    // SAFETY: the descriptor is open while borrowed, and BLKDISCARD only reads two u64 at the pointer.
+    let status = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), BLKDISCARD, range.as_ptr()) };
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Gives back the blocks under `length` bytes at `offset` of a file, whose size stays.
+///
+/// # Errors
+/// The kernel's errno: `EOPNOTSUPP` where the file system cannot.
+pub(crate) fn punch_hole(file: impl AsFd, offset: u64, length: u64) -> io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(rustix::fs::fallocate(file, flags, offset, length)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn the_clock_counts_from_its_zero() {
+        let zero = monotonic_ns();
+        let clock = Clock::starting_at(zero);
+        let first = clock.now();
+        let second = clock.now();
+        assert!(first <= second);
+        assert_eq!(clock.zero_ns(), zero);
+    }
+
+    #[test]
+    fn a_sleep_lasts_until_its_time() {
+        let word = AtomicU32::new(0);
+        let until = monotonic_ns() + 2_000_000;
+        while monotonic_ns() < until {
+            sleep_until(until, &word, 0);
+        }
+        assert!(monotonic_ns() >= until);
+    }
+
+    #[test]
+    fn a_sleep_ends_when_the_word_changes() {
+        let word = Arc::new(AtomicU32::new(0));
+        let sleeper = {
+            let word = Arc::clone(&word);
+            std::thread::spawn(move || wait_while(&word, 0))
+        };
+        word.store(1, Ordering::Release);
+        wake_all(&word);
+        sleeper.join().expect("the sleeper returns");
+    }
+
+    #[test]
+    fn a_thread_knows_its_cpu_time() {
+        let before = thread_usage();
+        let mut sum = 0_u64;
+        while thread_usage().user_ns + thread_usage().sys_ns
+            < before.user_ns + before.sys_ns + 1_000_000
+        {
+            sum = sum.wrapping_add(std::hint::black_box(1));
+        }
+        assert!(sum > 0);
+    }
+}

@@ -1,0 +1,355 @@
+//! The `io_uring` back end, the ring itself: setting up, preparing, entering the kernel, reaping, draining.
+#![allow(unsafe_code)]
+// The two are the heart of the loop, and the compiler's own choice costs a fifth of its instructions.
+#![allow(clippy::inline_always)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, opcode, squeue};
+use rustix::fs::FallocateFlags;
+use workload::spec::Stream;
+use workload::{Io, Op};
+
+use crate::buffers::{Place, Region};
+use crate::error::EngineError;
+use crate::sys::SECOND_NS;
+
+/// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)`: a discard as a ring operation (Linux 6.12).
+const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
+/// The only registered file.
+const FILE: Fixed = Fixed(0);
+/// Marks the completion of a flush; slots count from 0.
+const FLUSH: u64 = u64::MAX;
+/// Room in the queues beside the I/Os: one flush. (The deepest ring has none to spare; a flush waits for its turn there.)
+const ENTRIES_BESIDE: u32 = 1;
+
+/// What a completion says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Completion {
+    /// The I/O of this slot, and the kernel's result.
+    Io(usize, i32),
+    /// A flush, and the kernel's result.
+    Flush(i32),
+}
+
+/// A ring with its registered file and buffers, which it outlives: dropping a ring waits for all that is in flight.
+pub(crate) struct Ring {
+    uring: IoUring,
+    polled: bool,
+    in_flight: u32,
+    // These go last, after the ring.
+    memory: Memory,
+    _file: File,
+}
+
+/// An entry of the submission queue as the kernel defines it (`struct io_uring_sqe`): word 1 is the offset, the low half of
+/// word 3 the length.
+type Words = [u64; 8];
+
+const OFFSET_WORD: usize = 1;
+const LENGTH_WORD: usize = 3;
+
+/// The slots' memory, as the kernel knows it.
+struct Memory {
+    /// An entry for each slot, complete but for offset and length; building it anew would take most of the loop's time.
+    drafts: Vec<squeue::Entry>,
+    first_write: usize,
+    trims: Trims,
+    region: Region,
+}
+
+impl Memory {
+    fn new(region: Region, trims: Trims) -> Self {
+        let draft = |place: Place| {
+            let entry = match place.op {
+                Op::Read => opcode::ReadFixed::new(FILE, place.address, 0, place.buffer).build(),
+                Op::Write => opcode::WriteFixed::new(FILE, place.address, 0, place.buffer).build(),
+                Op::Trim => opcode::Nop::new().build(),
+            };
+            entry.user_data(place.slot as u64)
+        };
+        Self {
+            drafts: region.places().map(draft).collect(),
+            first_write: region.first_write(),
+            trims,
+            region,
+        }
+    }
+
+    /// The entry of an I/O in a slot.
+    #[inline(always)]
+    fn entry(&mut self, slot: usize, io: Io) -> &squeue::Entry {
+        let draft = match io.op {
+            Op::Read => slot,
+            Op::Write => {
+                self.region.stamp(slot, io.length as usize);
+                self.first_write + slot
+            }
+            Op::Trim => return self.trim(slot, io.offset, io.length),
+        };
+        let entry = &mut self.drafts[draft];
+        let words = words_of(entry);
+        words[OFFSET_WORD] = io.offset;
+        words[LENGTH_WORD] = u64::from(io.length);
+        entry
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn trim(&mut self, slot: usize, offset: u64, length: u32) -> &squeue::Entry {
+        self.drafts[slot] = self
+            .trims
+            .entry(offset, u64::from(length))
+            .user_data(slot as u64);
+        &self.drafts[slot]
+    }
+}
+
+const _: () = assert!(size_of::<squeue::Entry>() == size_of::<Words>());
+
+#[inline(always)]
+fn words_of(entry: &mut squeue::Entry) -> &mut Words {
+    // SAFETY: an `Entry` is the kernel's structure, 64 bytes of integers without padding, aligned to 8; any words make
+    // one, and whether it may be submitted is for `prepare` to justify.
+    unsafe { &mut *std::ptr::from_mut(entry).cast() }
+}
+
+/// How blocks are given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trims {
+    /// A hole is punched into a file.
+    Punch,
+    /// A device with queues is sent discards.
+    Discard,
+    /// A device without queues is sent discards by a thread of the kernel.
+    DiscardInThread,
+}
+
+impl Trims {
+    fn entry(self, offset: u64, length: u64) -> squeue::Entry {
+        if self == Self::Punch {
+            let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            return opcode::Fallocate::new(FILE, length)
+                .offset(offset)
+                .mode(mode.bits() as i32)
+                .build();
+        }
+        // The kernel takes the start from `addr` and the length from `addr3`, the first word of the command.
+        let mut command = [0; 16];
+        command[..8].copy_from_slice(&length.to_ne_bytes());
+        let entry = opcode::UringCmd16::new(FILE, BLOCK_URING_CMD_DISCARD)
+            .addr(Some(offset))
+            .cmd(command)
+            .build();
+        match self {
+            Self::DiscardInThread => entry.flags(squeue::Flags::ASYNC),
+            _ => entry,
+        }
+    }
+}
+
+impl Ring {
+    /// Makes a ring for the calling thread, which alone may use it.
+    ///
+    /// # Errors
+    /// [`EngineError::Setup`] with the errno; [`EngineError::Unsupported`] where the kernel has no `io_uring`.
+    pub(crate) fn new(
+        stream: &Stream,
+        file: File,
+        trims: Trims,
+        region: Region,
+    ) -> Result<Self, EngineError> {
+        let uring = build(stream.depth + ENTRIES_BESIDE, stream.polled)?;
+        let vector = |(base, length): (*mut u8, usize)| libc::iovec {
+            iov_base: base.cast(),
+            iov_len: length,
+        };
+        let pieces: Vec<libc::iovec> = region.pieces().into_iter().map(vector).collect();
+        let submitter = uring.submitter();
+        if !pieces.is_empty() {
+            // SAFETY: the pieces make up the region, which the ring keeps until after nothing is in flight.
+            unsafe { submitter.register_buffers(&pieces) }
+                .map_err(|e| EngineError::setup("registering I/O buffers", e))?;
+        }
+        submitter
+            .register_files(&[file.as_raw_fd()])
+            .map_err(|e| EngineError::setup("registering the file with the ring", e))?;
+        Ok(Self {
+            uring,
+            polled: stream.polled,
+            in_flight: 0,
+            memory: Memory::new(region, trims),
+            _file: file,
+        })
+    }
+
+    /// I/Os and flushes that the kernel has, or will have at the next entry.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Prepares `count` I/Os; `next` gives each with its slot, which is free. There is room: one entry for each slot.
+    #[inline]
+    pub(crate) fn prepare(&mut self, count: usize, mut next: impl FnMut() -> (usize, Io)) {
+        let mut queue = self.uring.submission();
+        for _ in 0..count {
+            let (slot, io) = next();
+            let entry = self.memory.entry(slot, io);
+            // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and outlives the I/O (see `drop`).
+            let pushed = unsafe { queue.push(entry) };
+            assert!(pushed.is_ok(), "the queue has an entry for each slot");
+            // One by one, so that a drain after a panic of `next` waits for what was prepared and no more.
+            self.in_flight += 1;
+        }
+    }
+
+    /// Prepares a flush of all writes that have completed; says whether there was room for it.
+    pub(crate) fn prepare_flush(&mut self) -> bool {
+        let entry = opcode::Fsync::new(FILE)
+            .flags(FsyncFlags::DATASYNC)
+            .build()
+            .user_data(FLUSH);
+        // SAFETY: a flush has no buffer.
+        let pushed = unsafe { self.uring.submission().push(&entry) }.is_ok();
+        self.in_flight += u32::from(pushed);
+        pushed
+    }
+
+    /// Submits what was prepared and waits until `want` completions are there.
+    ///
+    /// # Errors
+    /// The kernel's errno, where entering again cannot help.
+    #[inline]
+    pub(crate) fn enter(&mut self, want: usize) -> io::Result<()> {
+        loop {
+            match self.uring.submit_and_wait(want) {
+                Ok(_) => return Ok(()),
+                Err(e) if is_passing(&e) => {
+                    if !self.uring.completion().is_empty() {
+                        return Ok(());
+                    }
+                }
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Submits what was prepared and waits for one completion, but at most `wait_ns`.
+    ///
+    /// # Errors
+    /// As for [`Self::enter`].
+    pub(crate) fn enter_for(&mut self, wait_ns: u64) -> io::Result<()> {
+        if self.polled || wait_ns == 0 {
+            return self.poll();
+        }
+        let wait = Timespec::new()
+            .sec(wait_ns / SECOND_NS)
+            .nsec((wait_ns % SECOND_NS) as u32);
+        let arguments = SubmitArgs::new().timespec(&wait);
+        match self.uring.submitter().submit_with_args(1, &arguments) {
+            Err(e) if e.raw_os_error() == Some(libc::ETIME) || is_passing(&e) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// Submits what was prepared and lets the kernel post what has completed, without waiting.
+    ///
+    /// # Errors
+    /// As for [`Self::enter`].
+    pub(crate) fn poll(&mut self) -> io::Result<()> {
+        let prepared = self.uring.submission().len() as u32;
+        // SAFETY: no argument is passed, so there is nothing whose validity could matter.
+        let entered = unsafe {
+            self.uring.submitter().enter::<libc::sigset_t>(
+                prepared,
+                0,
+                EnterFlags::GETEVENTS.bits(),
+                None,
+            )
+        };
+        match entered {
+            Err(e) if is_passing(&e) => Ok(()),
+            other => other.map(drop),
+        }
+    }
+
+    /// Hands each completion that is there to `each`.
+    #[inline]
+    pub(crate) fn reap(&mut self, mut each: impl FnMut(Completion)) {
+        for entry in self.uring.completion() {
+            // Before `each`, which may panic: a drain must not wait for what has come.
+            self.in_flight -= 1;
+            each(match entry.user_data() {
+                FLUSH => Completion::Flush(entry.result()),
+                slot => Completion::Io(slot as usize, entry.result()),
+            });
+        }
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        while self.in_flight > 0 {
+            self.enter(1)?;
+            self.reap(|_| {});
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        if self.drain().is_err() {
+            // What is in flight may still come: better lose the memory than have a stranger's data written into it.
+            self.memory.region.abandon();
+        }
+    }
+}
+
+/// Errors of an entry that say "again": a signal, or a queue that is full until something is reaped.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)
+    )
+}
+
+/// Builds a ring, with the cheap ways of a single issuer where the kernel has them (6.1), else without.
+fn build(entries: u32, polled: bool) -> Result<IoUring, EngineError> {
+    let mut plain = IoUring::builder();
+    plain.setup_clamp();
+    if polled {
+        plain.setup_iopoll();
+    }
+    let mut lean = plain.clone();
+    lean.setup_single_issuer().setup_defer_taskrun();
+    let mut built = lean.build(entries);
+    if built
+        .as_ref()
+        .is_err_and(|e| e.raw_os_error() == Some(libc::EINVAL))
+    {
+        built = plain.build(entries);
+    }
+    let ring: IoUring = built.map_err(|e| match e.raw_os_error() {
+        Some(libc::ENOSYS) => EngineError::Unsupported {
+            feature: "io_uring",
+            advice: "use a kernel that has it (5.11 or newer), or the sync engine",
+        },
+        Some(libc::EPERM) => EngineError::Unsupported {
+            feature: "io_uring for this user",
+            advice: "run as root, allow it (sysctl kernel.io_uring_disabled=0), or use the sync engine",
+        },
+        _ => EngineError::setup("making an io_uring", e),
+    })?;
+    if !ring.params().is_feature_ext_arg() {
+        return Err(EngineError::Unsupported {
+            feature: "io_uring with timed waits",
+            advice: "use Linux 5.11 or newer, or the sync engine",
+        });
+    }
+    // Spares the kernel a look-up at each entry (5.18); without it all works the same.
+    let _ = ring.submitter().register_ring_fd();
+    Ok(ring)
+}

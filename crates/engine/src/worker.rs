@@ -1,0 +1,449 @@
+//! What every worker does, whatever issues its I/O: wait for the start, keep the time, judge failures, count.
+
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Release},
+};
+use std::sync::{Mutex, PoisonError};
+
+use metrics::{IoRecord, Recorder, WorkerFacts};
+use workload::spec::{self, Stream, Workload};
+use workload::{Io, Op};
+
+use crate::control::Control;
+use crate::error::EngineError;
+use crate::source::{Arrival, Source};
+use crate::sys::{
+    Clock, SECOND_NS, ThreadUsage, monotonic_ns, schedstat_ns, sleep_until, thread_usage,
+    wait_while, wake_all,
+};
+use crate::target::Target;
+
+/// So many failures of one worker without a success between them end the run.
+const FAILURES_IN_A_ROW: u32 = 100;
+/// An open loop goes on issuing what was due before the stop for at most this long.
+const DRAIN_LIMIT_NS: u64 = SECOND_NS;
+/// Workers that take longer with their first I/O are not waited for.
+const RENDEZVOUS_LIMIT_NS: u64 = 100_000_000;
+/// The error number that stands for a short transfer.
+pub(crate) const SHORT: i32 = 0;
+
+/// What all workers of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared<'a> {
+    pub(crate) target: &'a Target,
+    pub(crate) control: &'a Control,
+    pub(crate) gate: Gate,
+    pub(crate) interval_ns: u64,
+    pub(crate) spin_ns: u64,
+    pub(crate) rendezvous: Rendezvous,
+    trouble: Mutex<Trouble>,
+}
+
+/// What ended a run before its time.
+#[derive(Debug, Default)]
+pub(crate) struct Trouble {
+    pub(crate) setup: Option<EngineError>,
+    pub(crate) fault: Option<Fault>,
+}
+
+/// The failed I/O that ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) errno: i32,
+    pub(crate) operation: &'static str,
+    pub(crate) offset: u64,
+    pub(crate) length: u32,
+}
+
+impl<'a> Shared<'a> {
+    pub(crate) fn new(
+        target: &'a Target,
+        control: &'a Control,
+        workload: &Workload,
+        spin_ns: u64,
+    ) -> Self {
+        let workers = workload.streams.iter().map(|s| s.workers).sum();
+        Self {
+            target,
+            control,
+            gate: Gate::default(),
+            interval_ns: workload.interval_ns,
+            spin_ns,
+            rendezvous: Rendezvous {
+                missing: AtomicU32::new(workers),
+            },
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// Keeps the first failure to set a worker up.
+    pub(crate) fn setup_failed(&self, error: EngineError) {
+        self.trouble().setup.get_or_insert(error);
+    }
+
+    /// Keeps the first fault and stops the run.
+    fn faulted(&self, fault: Fault) {
+        self.trouble().fault.get_or_insert(fault);
+        self.control.halt();
+    }
+
+    pub(crate) fn trouble(&self) -> std::sync::MutexGuard<'_, Trouble> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Holds the workers until all of them are ready, so that their first I/Os go out together.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    /// Workers that are ready, or failed to become so.
+    ready: AtomicU32,
+    state: AtomicU32,
+    zero_ns: AtomicU64,
+}
+
+const CLOSED: u32 = 0;
+const OPEN: u32 = 1;
+const ABANDONED: u32 = 2;
+
+impl Gate {
+    /// A worker is ready, or will never be.
+    pub(crate) fn arrive(&self) {
+        self.ready.fetch_add(1, Release);
+        wake_all(&self.ready);
+    }
+
+    /// Waits until `workers` have arrived.
+    pub(crate) fn await_all(&self, workers: u32) {
+        loop {
+            let ready = self.ready.load(Acquire);
+            if ready >= workers {
+                return;
+            }
+            wait_while(&self.ready, ready);
+        }
+    }
+
+    /// Lets the workers go; time zero is `zero_ns`.
+    pub(crate) fn open(&self, zero_ns: u64) {
+        self.zero_ns.store(zero_ns, Release);
+        self.set(OPEN);
+    }
+
+    /// Sends the workers home.
+    pub(crate) fn abandon(&self) {
+        self.set(ABANDONED);
+    }
+
+    /// Waits for the start; `None` if there will be none.
+    pub(crate) fn pass(&self) -> Option<Clock> {
+        wait_while(&self.state, CLOSED);
+        if self.state.load(Acquire) == ABANDONED {
+            return None;
+        }
+        let zero_ns = self.zero_ns.load(Acquire);
+        while monotonic_ns() < zero_ns {
+            sleep_until(zero_ns, &self.state, OPEN);
+        }
+        Some(Clock::starting_at(zero_ns))
+    }
+
+    fn set(&self, state: u32) {
+        // The first to decide wins: a run abandoned while it opens stays as it is.
+        if self
+            .state
+            .compare_exchange(CLOSED, state, AcqRel, Acquire)
+            .is_ok()
+        {
+            wake_all(&self.state);
+        }
+    }
+}
+
+/// After its first I/O each worker waits until all others have done theirs. Where I/O does not block, the first of more
+/// workers than CPUs would otherwise use up their time slices one after the other, and the last would begin seconds late.
+#[derive(Debug)]
+pub(crate) struct Rendezvous {
+    missing: AtomicU32,
+}
+
+impl Rendezvous {
+    /// A worker has done its first I/O, or has none to do.
+    pub(crate) fn report(&self) {
+        if self.missing.fetch_sub(1, AcqRel) == 1 {
+            wake_all(&self.missing);
+        }
+    }
+
+    /// Waits for the others, but not for one that cannot come.
+    pub(crate) fn wait(&self) {
+        let until_ns = monotonic_ns() + RENDEZVOUS_LIMIT_NS;
+        loop {
+            let missing = self.missing.load(Acquire);
+            if missing == 0 || monotonic_ns() >= until_ns {
+                return;
+            }
+            sleep_until(until_ns, &self.missing, missing);
+        }
+    }
+}
+
+/// The worker's side of its loop: clock, recorder, stop and failures.
+#[derive(Debug)]
+pub(crate) struct Worker<'a> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) stream: &'a Stream,
+    pub(crate) source: &'a Source,
+    pub(crate) clock: Clock,
+    pub(crate) recorder: Recorder,
+    time_stop_ns: u64,
+    backlog_ns: u64,
+    failures_in_a_row: u32,
+    any_done: bool,
+    before: Spent,
+    began_ns: u64,
+    reported: bool,
+}
+
+/// What a worker's thread had used up before the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spent {
+    usage: ThreadUsage,
+    schedstat_ns: (u64, u64),
+}
+
+impl Spent {
+    /// By the calling thread until now.
+    pub(crate) fn by_now() -> Self {
+        Self {
+            usage: thread_usage(),
+            schedstat_ns: schedstat_ns().unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether a worker may go on after an I/O.
+pub(crate) type GoesOn = bool;
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(
+        shared: &'a Shared<'a>,
+        stream: &'a Stream,
+        source: &'a Source,
+        clock: Clock,
+        recorder: Recorder,
+        before: Spent,
+    ) -> Self {
+        let backlog_ns = match stream.arrival {
+            spec::Arrival::Open { backlog_ns, .. } => backlog_ns,
+            _ => u64::MAX,
+        };
+        Self {
+            shared,
+            stream,
+            source,
+            clock,
+            recorder,
+            time_stop_ns: stream.stop.time_ns.unwrap_or(u64::MAX),
+            backlog_ns,
+            failures_in_a_row: 0,
+            any_done: false,
+            before,
+            began_ns: clock.now(),
+            reported: false,
+        }
+    }
+
+    /// The worker has done its first I/O, or never will.
+    fn report(&mut self) {
+        if !std::mem::replace(&mut self.reported, true) {
+            self.shared.rendezvous.report();
+        }
+    }
+
+    /// After the first I/O of a closed loop: waits for the others.
+    #[cold]
+    pub(crate) fn meet(&mut self) {
+        self.report();
+        self.shared.rendezvous.wait();
+    }
+
+    /// Whether nothing new is to be issued at `at_ns`.
+    #[inline]
+    pub(crate) fn is_over(&self, at_ns: u64) -> bool {
+        at_ns >= self.time_stop_ns || self.shared.control.is_stopping()
+    }
+
+    /// When the stream ends: its own time, or when the run was told to stop.
+    pub(crate) fn stop_ns(&self) -> u64 {
+        self.time_stop_ns
+            .min(self.shared.control.stopped_at(self.clock))
+    }
+
+    /// Whether an I/O that was due at `due_ns` is to be given up instead of issued at `at_ns`.
+    pub(crate) fn gives_up(&self, due_ns: u64, at_ns: u64) -> bool {
+        let drain_ns = self.backlog_ns.min(DRAIN_LIMIT_NS);
+        at_ns.saturating_sub(due_ns) > self.backlog_ns
+            || at_ns > self.stop_ns().saturating_add(drain_ns)
+    }
+
+    /// Counts an arrival that is given up.
+    pub(crate) fn drop_arrival(&mut self, arrival: Arrival, at_ns: u64) {
+        self.recorder.dropped(arrival.io.op, arrival.due_ns, at_ns);
+    }
+
+    /// Sleeps until `due_ns`, or until the run is told to stop; returns the time. Interval edges are passed in time.
+    pub(crate) fn wait_until(&mut self, due_ns: u64) -> u64 {
+        let (word, running) = self.shared.control.word();
+        loop {
+            let now = self.clock.now();
+            if now >= due_ns || self.is_over(now) {
+                return now;
+            }
+            self.recorder.advance(now);
+            let wake_ns = self.wake_at(due_ns, now);
+            if wake_ns > now {
+                sleep_until(self.clock.zero_ns() + wake_ns, word, running);
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// When to wake on the way to `due_ns`: at the next interval edge, or as much earlier as is to be spent spinning.
+    pub(crate) fn wake_at(&self, due_ns: u64, now_ns: u64) -> u64 {
+        let edge_ns = (now_ns / self.shared.interval_ns + 1) * self.shared.interval_ns;
+        (due_ns - self.shared.spin_ns.min(due_ns))
+            .min(edge_ns + 1)
+            .min(self.time_stop_ns)
+    }
+
+    /// Counts an I/O that was done. Called for each; the rest of the loop is the system call.
+    #[inline]
+    pub(crate) fn done(&mut self, io: Io, intended_ns: u64, submit_ns: u64, at_ns: u64) {
+        self.recorder
+            .completed(io.op, io.length, intended_ns, submit_ns, at_ns);
+        if self.stream.log_ios {
+            self.log(io, intended_ns, submit_ns, at_ns);
+        }
+        self.some_done(1);
+    }
+
+    /// Counts an I/O of a loop without intended starts that was done while nothing else of this worker was in flight.
+    #[inline]
+    pub(crate) fn done_alone(&mut self, io: Io, submit_ns: u64, at_ns: u64) {
+        self.recorder.alone(io.op, io.length, submit_ns, at_ns);
+        if self.stream.log_ios {
+            self.log(io, submit_ns, submit_ns, at_ns);
+        }
+        self.some_done(1);
+    }
+
+    /// So many I/Os were done.
+    #[inline]
+    pub(crate) fn some_done(&mut self, count: u32) {
+        if count > 0 {
+            self.failures_in_a_row = 0;
+            self.any_done = true;
+        }
+    }
+
+    #[cold]
+    fn log(&mut self, io: Io, intended_ns: u64, submit_ns: u64, at_ns: u64) {
+        self.recorder.log_io(&IoRecord {
+            op: io.op,
+            offset: io.offset,
+            length: io.length,
+            submit_ns,
+            latency_ns: at_ns - submit_ns,
+            intended_ns,
+        });
+    }
+
+    /// Counts an I/O that failed; says whether the worker goes on.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn failed(
+        &mut self,
+        io: Io,
+        errno: i32,
+        intended_ns: u64,
+        submit_ns: u64,
+        at_ns: u64,
+    ) -> GoesOn {
+        self.recorder.failed(
+            io.op,
+            errno,
+            io.offset,
+            io.length,
+            intended_ns,
+            submit_ns,
+            at_ns,
+        );
+        self.failures_in_a_row += 1;
+        let hopeless = match errno {
+            libc::ENODEV | libc::ENXIO | libc::EBADF => true,
+            libc::EINVAL | libc::EOPNOTSUPP => !self.any_done,
+            _ => false,
+        };
+        if hopeless || self.failures_in_a_row >= FAILURES_IN_A_ROW {
+            let operation = name_of(io.op);
+            self.shared.faulted(Fault {
+                errno,
+                operation,
+                offset: io.offset,
+                length: io.length,
+            });
+            return false;
+        }
+        true
+    }
+
+    /// The ring itself failed: the run ends.
+    #[cold]
+    pub(crate) fn ring_failed(&self, errno: i32) {
+        self.shared.faulted(Fault {
+            errno,
+            operation: "io_uring_enter",
+            offset: 0,
+            length: 0,
+        });
+    }
+
+    /// A flush failed, after which no write can be trusted: the run ends.
+    #[cold]
+    pub(crate) fn flush_failed(&self, errno: i32) {
+        self.shared.faulted(Fault {
+            errno,
+            operation: "flush",
+            offset: 0,
+            length: 0,
+        });
+    }
+
+    /// Hands over what was counted, and what the worker cost.
+    pub(crate) fn finish(mut self) {
+        self.report();
+        let now = self.clock.now();
+        let (was, is) = (self.before, Spent::by_now());
+        let facts = WorkerFacts {
+            user_cpu_ns: is.usage.user_ns.saturating_sub(was.usage.user_ns),
+            system_cpu_ns: is.usage.sys_ns.saturating_sub(was.usage.sys_ns),
+            run_ns: is.schedstat_ns.0.saturating_sub(was.schedstat_ns.0),
+            run_queue_wait_ns: is.schedstat_ns.1.saturating_sub(was.schedstat_ns.1),
+            voluntary_switches: is.usage.voluntary_switches - was.usage.voluntary_switches,
+            involuntary_switches: is.usage.involuntary_switches - was.usage.involuntary_switches,
+            start_lateness_ns: self.began_ns,
+        };
+        self.recorder.finish(now, &facts);
+    }
+}
+
+/// The name of an operation in errors.
+pub(crate) fn name_of(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+    }
+}

@@ -1,0 +1,63 @@
+"""`ssdlab doctor`: what this host can and cannot measure, with a no-op self-calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cli.output import paint, print_fields, print_json, print_line
+from ssdlab.units import latency_text
+
+if TYPE_CHECKING:
+    from ssdlab.doctor import Check
+
+_STYLES = {"ok": "good", "limited": "warn", "missing": "bad"}
+
+
+def doctor(*, json: bool = False) -> None:
+    """Tell what this host can and cannot measure, and what the tool itself costs here. No drive is touched.
+
+    Parameters
+    ----------
+    json
+        Print JSON, schema ssdlab.doctor/1.
+    """
+    from ssdlab.doctor import examine, gather
+
+    facts = gather()
+    checks = examine(facts)
+    if json:
+        print_json(
+            {
+                "schema": "ssdlab.doctor/1",
+                "checks": [asdict(check) for check in checks],
+                "calibration": facts.calibration,
+                "capabilities": facts.capabilities,
+                "environment": facts.environment.as_dict(),
+            }
+        )
+        return
+    for check in checks:
+        _print_check(check)
+    print_line()
+    print_line("what the tool itself costs here, with no drive in the way")
+    print_fields(_calibration_fields(facts.calibration), indent=2)
+
+
+def _print_check(check: Check) -> None:
+    print_line(f"{paint(f'{check.state:<8}', _STYLES[check.state])} {check.name:<14} {check.what}")
+    if check.advice:
+        print_line(f"{'':24}{check.advice[0].upper()}{check.advice[1:]}", "dim")
+
+
+def _calibration_fields(calibration: Mapping[str, Any]) -> list[tuple[str, object]]:
+    wake = calibration["wake_up_ns"]
+    late = ", ".join(f"{name} {latency_text(wake[name])}" for name in ("p50", "p90", "p99") if wake[name])
+    return [
+        ("clock read", latency_text(calibration["clock_ns"])),
+        ("system call", latency_text(calibration["system_call_ns"])),
+        ("next I/O drawn", latency_text(calibration["generate_ns"])),
+        ("I/O recorded", latency_text(calibration["record_ns"])),
+        ("wake-up lateness", late),
+    ]

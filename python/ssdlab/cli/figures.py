@@ -1,0 +1,153 @@
+"""A measurement as a reader sees it in a terminal: rates, latencies, and what the tool says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cli.output import paint, print_line, table
+from ssdlab.units import (
+    block_text,
+    capacity_text,
+    count_text,
+    duration_text,
+    latency_text,
+    rate_text,
+    significant,
+    span_text,
+    throughput_text,
+)
+
+if TYPE_CHECKING:
+    from ssdlab.workload import Stream, Workload
+
+_COLUMNS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
+_INDENT = "  "
+
+
+def print_measurement(summary: Mapping[str, Any], workload: Workload | None = None) -> None:
+    """Print the totals of a measurement, its warnings last.
+
+    Parameters
+    ----------
+    summary
+        `Measurement.summary()`.
+    workload
+        What was asked for, if it is to be told.
+    """
+    if drive := summary.get("drive"):
+        print_line(drive_text(drive), "bold")
+    for stream in workload.streams if workload else ():
+        print_line(f"{stream_text(stream)}, seed {summary['seed']}", "dim")
+    print_line()
+    for direction in ("read", "write", "trim"):
+        if part := summary.get(direction):
+            _print_direction(direction, part, summary, _closed(workload))
+    print_line(f"{_INDENT}{self_text(summary, workload)}", "dim")
+    print_warnings(summary.get("warnings") or ())
+
+
+def print_warnings(warnings: Sequence[Mapping[str, Any]]) -> None:
+    """Print warnings with what to do about each."""
+    if warnings:
+        print_line()
+    for warning in warnings:
+        print_line(f"{paint('warning:', 'warn')} {warning['what']}")
+        if advice := warning.get("advice"):
+            print_line(f"         {advice[0].upper()}{advice[1:]}", "dim")
+
+
+def drive_text(drive: Mapping[str, Any]) -> str:
+    """Return a drive in one line: path, model, what it is, capacity."""
+    capacity = capacity_text(drive["capacity_bytes"])
+    if drive["kind"] == "file":
+        beneath = f" on {drive['backing']}" if drive.get("backing") else ""
+        return f"{drive['path']}  file{beneath}, {capacity}"
+    known = " ".join(part for part in (drive.get("model"), drive.get("serial")) if part)
+    return "  ".join(part for part in (drive["path"], known, capacity) if part)
+
+
+def stream_text(stream: Stream) -> str:
+    """Return what a stream asks for in one line."""
+    sizes = stream.block
+    total = sum(block.weight for block in sizes)
+    blocks = block_text(sizes[0].bytes)
+    if len(sizes) > 1:
+        blocks = ", ".join(f"{block_text(each.bytes)} {100 * each.weight / total:.3g} %" for each in sizes)
+    threads = f"{stream.workers} thread{'s' if stream.workers > 1 else ''}"
+    depth = f" x depth {stream.depth}" if stream.engine == "uring" else ""
+    parts = [_ops_text(stream), blocks, f"{threads}{depth} ({stream.engine})", _arrival_text(stream)]
+    if stream.span.start or stream.span.length is not None:
+        parts.append(f"span {_place(stream.span.start)} + {_place(stream.span.length)}")
+    return ", ".join(parts)
+
+
+def self_text(summary: Mapping[str, Any], workload: Workload | None) -> str:
+    """Return what the tool says of itself: I/Os in flight, CPU time per I/O."""
+    closed = workload is not None and _closed(workload)
+    asked = sum(stream.in_flight for stream in workload.streams) if workload and closed else None
+    in_flight = f"in flight {significant(summary['in_flight'])}" + (f" of {asked}" if asked else "")
+    cpu = summary["cpu"]
+    per_io = "" if cpu["per_io_ns"] is None else f"CPU {latency_text(cpu['per_io_ns'])} per I/O, "
+    times = f"user {significant(cpu['user_s'])} s, system {significant(cpu['sys_s'])} s"
+    return f"{in_flight}; {per_io}{times}; measured for {span_text(summary['elapsed_s'])}"
+
+
+def _print_direction(
+    direction: str, part: Mapping[str, Any], summary: Mapping[str, Any], closed: bool
+) -> None:
+    seconds = summary["elapsed_s"] or float("inf")
+    iops, mb_s = part["ios"] / seconds, part["bytes"] / seconds / 1e6
+    rates = f"{count_text(iops)} IOPS  {throughput_text(mb_s)}"
+    print_line(f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(part)}")
+    clocks = ("response",) if closed else ("service", "response")
+    rows = [
+        ["latency" if closed else clock, *(_latency(part[f"{clock}_ns"][name]) for name in _COLUMNS)]
+        for clock in clocks
+    ]
+    for number, line in enumerate(table(rows, ["", *_COLUMNS], right=range(1, 10))):
+        print_line(f"{_INDENT * 2}{line}", "dim" if number == 0 else None)
+
+
+def _counts_text(part: Mapping[str, Any]) -> str:
+    said = [f"{part['ios']} I/Os"]
+    said += [f"{part[name]} {name}" for name in ("failed", "dropped", "late") if part[name]]
+    return ", ".join(said)
+
+
+def _latency(latency_ns: float | None) -> str:
+    return "-" if latency_ns is None else latency_text(latency_ns)
+
+
+def _closed(workload: Workload | None) -> bool:
+    """Whether response is service everywhere, so that it is printed once."""
+    from ssdlab.workload import Closed
+
+    arrivals = [stream.arrival for stream in workload.streams] if workload else []
+    return bool(arrivals) and all(isinstance(each, Closed) and each.think_ns == 0 for each in arrivals)
+
+
+def _ops_text(stream: Stream) -> str:
+    names = {"sequential": "sequential", "uniform": "random", "zipf": "zipf", "bands": "banded random"}
+    order = names[stream.pattern.kind]
+    if isinstance(stream.ops, str):
+        return f"{order} trim"
+    share = stream.ops.read_pct
+    return f"{order} " + {100: "read", 0: "write"}.get(share, f"{share} % read, {100 - share} % write")
+
+
+def _arrival_text(stream: Stream) -> str:
+    from ssdlab.workload import Closed, Open
+
+    arrival = stream.arrival
+    if isinstance(arrival, Closed):
+        return f"closed loop, think {duration_text(arrival.think_ns)}" if arrival.think_ns else "closed loop"
+    if isinstance(arrival, Open):
+        return f"{arrival.process} arrivals at {rate_text(arrival.rate)} IOPS"
+    return f"bursts of {block_text(arrival.bytes)} every {duration_text(arrival.every_ns)}"
+
+
+def _place(place: int | str | None) -> str:
+    if place is None:
+        return "the rest"
+    return place if isinstance(place, str) else block_text(place)

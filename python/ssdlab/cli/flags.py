@@ -1,0 +1,85 @@
+"""Command-line flags from the fields of a model, so that each option is defined once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+from cyclopts import Parameter
+
+from ssdlab.model import Metavar
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from ssdlab.model import Frozen
+
+
+def takes(model: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command one flag for each field of `model`, in place of its ``**options``.
+
+    Flags are handed over as the user wrote them: the model reads text with units, checks it and says what
+    is wrong. A flag that was not given is not handed over.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own = inspect.signature(command, eval_str=True)
+        kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        flags = [_flag(name, field) for name, field in model.model_fields.items()]
+
+        def with_flags(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - the command's own
+            return command(*args, **given)
+
+        with_flags.__name__, with_flags.__doc__ = command.__name__, command.__doc__
+        with_flags.__signature__ = inspect.Signature(_ordered(kept, flags))  # type: ignore[attr-defined]
+        return with_flags
+
+    return decorate
+
+
+def _ordered(kept: list[inspect.Parameter], flags: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    positional = [each for each in kept if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    return positional + flags + [each for each in kept if each.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+def _flag(name: str, field: FieldInfo) -> inspect.Parameter:
+    word = field.alias or name
+    switch = field.annotation is bool
+    kind: Any = bool if switch else _text(_metavar(field)) | None
+    default = False if switch else None
+    return inspect.Parameter(
+        word,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[
+            kind, Parameter(name=f"--{word.replace('_', '-')}", help=_help(field), show_default=False)
+        ],
+    )
+
+
+def _help(field: FieldInfo) -> str:
+    said = field.description or ""
+    plain = isinstance(field.default, str | int) and not isinstance(field.default, bool)
+    if plain and "[default" not in said:
+        said += f" [default: {field.default}]"
+    return said
+
+
+def _metavar(field: FieldInfo) -> str:
+    for mark in _marks(field.annotation, field.metadata):
+        return mark.word
+    inner = {part for part in (field.annotation, *get_args(field.annotation)) if isinstance(part, type)}
+    return "N" if int in inner else "FILE" if Path in inner else "NAME"
+
+
+def _marks(annotation: object, metadata: Iterable[object]) -> Iterator[Metavar]:
+    yield from (mark for mark in metadata if isinstance(mark, Metavar))
+    for part in get_args(annotation):
+        yield from _marks(part, getattr(part, "__metadata__", ()))
+
+
+def _text(metavar: str) -> Any:  # noqa: ANN401 - a class
+    """Return a kind of text that the help calls `metavar`: it prints the class's name."""
+    return type(metavar, (str,), {})

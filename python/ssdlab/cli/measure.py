@@ -1,0 +1,59 @@
+"""`ssdlab measure`: one workload now, like a fio line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.cli.flags import takes
+from ssdlab.cli.live import TerminalWatcher, watcher
+from ssdlab.cli.output import print_json, say
+from ssdlab.errors import LabError
+from ssdlab.measure import perform
+from ssdlab.options import MeasureOptions
+
+
+@takes(MeasureOptions)
+def measure(
+    drive: str,
+    /,
+    *,
+    json: bool = False,
+    **options: Any,  # noqa: ANN401 - MeasureOptions checks them
+) -> None:
+    """Run one workload now and print what was measured.
+
+    Sizes are those of fio (4k is 4096 bytes; GB and GiB are honoured), times carry a unit or are seconds.
+
+    Parameters
+    ----------
+    drive
+        A block device such as /dev/nvme0n1, or a file (with --size when it must be made).
+    json
+        Print the result as JSON, schema ssdlab.measurement/1.
+    """
+    given = {name: value for name, value in options.items() if value not in (None, False)}
+    chosen = MeasureOptions(**given)
+    looker = watcher(quiet=json)
+    try:
+        measurement = perform(drive, chosen, looker)
+    except LabError as error:
+        if error.measurement is not None and not json:
+            _print(error.measurement.summary())
+        raise
+    finally:
+        if isinstance(looker, TerminalWatcher):
+            looker.close()
+    summary = measurement.summary()
+    if json:
+        print_json(summary)
+        return
+    _print(summary)
+    if run := summary.get("run"):
+        say(f"saved: {run}")
+
+
+def _print(summary: dict[str, Any]) -> None:
+    from ssdlab.cli.figures import print_measurement
+    from ssdlab.workload import Workload
+
+    print_measurement(summary, Workload.model_validate(summary["workload"]))

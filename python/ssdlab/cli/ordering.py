@@ -1,0 +1,78 @@
+"""What `run`, `plan`, `job` and `demo` share: from words to an `Order`, and from a run to its output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab import units
+from ssdlab.cli.output import print_json
+from ssdlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.session import Order
+
+
+def settings(words: Sequence[str]) -> dict[str, str]:
+    """Split the words of `--set`, each `name=value`.
+
+    Raises
+    ------
+    UsageError
+        A word without `=`, or a name that is set twice.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {word} does not say name=value", "write it so: --set seconds=30")
+        if name in found:
+            raise UsageError(f"--set {name} is given twice", "give it once")
+        found[name.replace("-", "_")] = value
+    return found
+
+
+def order(
+    name: str,
+    drive: str,
+    words: Sequence[str],
+    *,
+    quick: bool,
+    size: str | None,
+    destroy: str | None,
+    seed: int | None = None,
+) -> Order:
+    """Return what is to be run, checked as far as it can be without the drive."""
+    from ssdlab.methods import find_method
+    from ssdlab.session import Order
+
+    method = find_method(name)
+    params = method.params.build(settings(words), quick=quick)
+    return Order(method, params, drive, quick, size_of(size), destroy, seed)
+
+
+def size_of(text: str | None) -> int | None:
+    """Return the bytes that `--size` means."""
+    return None if text is None else units.parse_bytes(text)
+
+
+def library_of(library: Path | None) -> Path:
+    """Return the library in use."""
+    from ssdlab.results.store import default_library
+
+    return default_library() if library is None else library.expanduser().absolute()
+
+
+def print_run(folder: Path, *, json: bool) -> None:
+    """Print the result of a run, as `ssdlab show` does."""
+    from ssdlab.cli.showing import as_json, print_result
+    from ssdlab.results.run_folder import RunFolder
+
+    run = RunFolder(folder)
+    if json:
+        shown: dict[str, Any] = as_json(run)
+        print_json(shown)
+    else:
+        print_result(run)

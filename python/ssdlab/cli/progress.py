@@ -1,0 +1,188 @@
+"""How a command shows that it goes on: a live line on a terminal, a plain line now and then elsewhere.
+
+Everything goes to stderr, so that stdout is data. On a terminal (and not `TERM=dumb`) two lines are
+redrawn; colours are left out under `NO_COLOR`. Elsewhere there is one line for each change of phase and one
+a minute.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ssdlab import units
+from ssdlab.cli.output import on_terminal, say
+
+if TYPE_CHECKING:
+    from ssdlab.progress import Progress
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
+
+_REDRAWS_A_SECOND = 4
+_PLAIN_EVERY_S = 60.0
+_SAME_SHARE = 0.05
+"""Two ends of a range closer than this are told as one figure."""
+
+
+class Display(Protocol):
+    """Where progress is shown."""
+
+    def update(self, lines: tuple[str, ...]) -> None:
+        """Show the present state in place of the one before."""
+
+    def say(self, text: str) -> None:
+        """Print a line that stays."""
+
+    def close(self) -> None:
+        """Take the live part away."""
+
+
+class LiveDisplay:
+    """Redraws a few lines on a terminal."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(stderr=True, highlight=False)
+        self._live = Live(console=console, refresh_per_second=_REDRAWS_A_SECOND, transient=True)
+        self._live.start()
+
+    def update(self, lines: tuple[str, ...]) -> None:
+        """Show the present state."""
+        from rich.text import Text
+
+        self._live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
+
+    def say(self, text: str) -> None:
+        """Print a line above the live ones."""
+        self._live.console.print(text, markup=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Take the live lines away."""
+        self._live.stop()
+
+
+class PlainDisplay:
+    """Prints a line a minute."""
+
+    def __init__(self, every_s: float = _PLAIN_EVERY_S) -> None:
+        self._every_s = every_s
+        self._next = time.monotonic() + every_s
+
+    def update(self, lines: tuple[str, ...]) -> None:
+        """Print the present state if the last line is a minute old."""
+        moment = time.monotonic()
+        if moment >= self._next:
+            self._next = moment + self._every_s
+            say("  ".join(line.strip() for line in lines if line.strip()))
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        say(text)
+        self._next = time.monotonic() + self._every_s
+
+    def close(self) -> None:
+        """Nothing is to be taken away."""
+
+
+def display() -> Display:
+    """Return the display that fits where stderr goes."""
+    return LiveDisplay() if on_terminal(sys.stderr) else PlainDisplay()
+
+
+class RunProgress:
+    """Shows a run: phases, the time left as a range, live throughput and percentiles.
+
+    Use it as a context manager.
+    """
+
+    def __init__(self, shown: Display | None = None) -> None:
+        self._display = shown or display()
+
+    def began(self, progress: Progress) -> None:
+        """Say that a step starts."""
+        self._display.say(f"{_place(progress)} {progress.label}: {_expected(progress)}")
+        self._display.update(status_lines(progress))
+
+    def tick(self, progress: Progress) -> None:
+        """Show how far it is."""
+        self._display.update(status_lines(progress))
+
+    def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
+        """Say what a step yielded."""
+        if read_back:
+            self._display.say(f"{_place(progress)} {step.label}: finished before")
+        elif (text := outcome(step)) is not None:
+            self._display.say(f"{_place(progress)} {step.label}: {text}")
+
+    def ended(self, status: Status) -> None:
+        """Take the live lines away."""
+        del status
+        self._display.close()
+
+    def __enter__(self) -> RunProgress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._display.close()
+
+
+def outcome(step: Step) -> str | None:
+    """Return a step's result in a line; None for one that measured nothing."""
+    summary = step.result.measurement
+    if summary is None:
+        return "already written, nothing to do" if step.result.facts.get("already_written") else None
+    sides: list[Any] = [summary.get(name) for name in ("read", "write", "trim")]
+    tails = [side["response_ns"] for side in sides if side and side["ios"]]
+    parts = [
+        f"{units.count_text(_number(summary, 'iops'))} IOPS",
+        units.throughput_text(_number(summary, "mb_s")),
+    ]
+    for key in ("mean", "p99"):
+        values = [tail[key] for tail in tails if tail.get(key) is not None]
+        if values:
+            parts.append(f"{key} {units.latency_text(max(values))}")
+    failed = sum(side["failed"] for side in sides if side)
+    if failed:
+        parts.append(f"{failed} failed")
+    return ", ".join(parts)
+
+
+def status_lines(progress: Progress) -> tuple[str, ...]:
+    """Return the live lines: place and time left, then throughput and latency of the last interval."""
+    phase = f", {progress.phase}" if progress.phase else ""
+    first = (
+        f"{_place(progress)} {progress.label}{phase} {units.span_text(progress.step_elapsed_s)}; "
+        f"{range_text(progress.remaining_least_s, progress.remaining_most_s)} left in all"
+    )
+    if progress.iops is None or progress.mb_s is None:
+        return (first,)
+    parts = [f"{units.count_text(progress.iops)} IOPS", units.throughput_text(progress.mb_s)]
+    tails = (("p50", progress.p50_ns), ("p99", progress.p99_ns), ("p99.9", progress.p999_ns))
+    parts += [f"{name} {units.latency_text(value)}" for name, value in tails if value is not None]
+    if progress.failed:
+        parts.append(f"{progress.failed} failed")
+    return first, "      " + "  ".join(parts)
+
+
+def range_text(least_s: float, most_s: float) -> str:
+    """Return a range of time: `4 min 10 s to 6 min 00 s`, or one figure where both ends are near."""
+    if most_s - least_s <= _SAME_SHARE * most_s:
+        return units.span_text(round(most_s))
+    if least_s < 1:
+        return f"at most {units.span_text(round(most_s))}"
+    return f"{units.span_text(round(least_s))} to {units.span_text(round(most_s))}"
+
+
+def _expected(progress: Progress) -> str:
+    return range_text(progress.step_least_s, progress.step_most_s)
+
+
+def _place(progress: Progress) -> str:
+    return f"[{progress.ordinal + 1}/{progress.steps}]"
+
+
+def _number(summary: dict[str, Any], key: str) -> float:
+    return float(summary[key])

@@ -1,0 +1,55 @@
+"""`ssdlab report`: the page of one or more finished runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ssdlab.cli.output import print_json, print_line
+from ssdlab.errors import UsageError
+from ssdlab.units import capacity_text
+
+SCHEMA = "ssdlab.report/1"
+
+
+def report(
+    *runs: str,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write the report page of one or more runs: one HTML file that holds everything and loads nothing.
+
+    Several runs are compared on one page; each drive keeps its colour.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or ids or their beginnings.
+    output
+        The HTML file to write; an older file of that name is replaced.
+    library
+        Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
+    json
+        Print path, size and runs of the page as JSON.
+    """
+    from ssdlab.report import page, source
+    from ssdlab.results.store import default_library, find_run
+
+    if not runs:
+        raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
+    if output.exists() and not output.is_file():
+        raise UsageError(f"{output} is not a file", "name an HTML file to write", path=str(output))
+    if not output.absolute().parent.is_dir():
+        raise UsageError(
+            f"there is no folder {output.parent}", "make it, or name another file", path=str(output)
+        )
+    found = [source.read_run(find_run(text, library or default_library())) for text in runs]
+    size_bytes = page.write(found, output)
+    ids = [run.manifest.run_id for run in found]
+    if json:
+        print_json({"schema": SCHEMA, "path": str(output.absolute()), "bytes": size_bytes, "runs": ids})
+    else:
+        print_line(f"{output}: {capacity_text(size_bytes)}, {', '.join(ids)}")

@@ -1,0 +1,31 @@
+"""`ssdlab resume`: go on with a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ssdlab.cli.ordering import library_of, print_run
+from ssdlab.cli.progress import RunProgress
+
+
+def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> None:
+    """Go on with a run that was interrupted, where it stopped.
+
+    The drive must be the one that the run began on; consent that was given for it still holds for it.
+
+    Parameters
+    ----------
+    run
+        The run: its folder, its id, or the beginning of its id or of its last letters.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the result as JSON, schema ssdlab.show/1.
+    """
+    from ssdlab.results.store import find_run
+    from ssdlab.session import resume as go_on
+
+    folder = find_run(run, library_of(library))
+    with RunProgress() as progress:
+        go_on(folder, [progress])
+    print_run(folder, json=json)

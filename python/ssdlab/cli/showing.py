@@ -1,0 +1,141 @@
+"""A run as a reader sees it in a terminal, and as `--json` gives it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ssdlab import units
+from ssdlab.cli.output import paint, print_fields, print_line, print_table
+from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
+from ssdlab.results.store import actual_status, short_id
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.schema import Manifest, Warned
+
+SCHEMA = "ssdlab.show/1"
+_TAILS = ("mean", "p99", "p99.99")
+
+
+def as_json(run: RunFolder) -> dict[str, Any]:
+    """Return a run as JSON holds it: manifest, finished steps, voided attempts, notes."""
+    manifest = run.manifest.model_dump(mode="json", by_alias=True)
+    manifest["status"] = actual_status(run.path, run.manifest)
+    return {
+        "schema": SCHEMA,
+        "run": run.manifest.run_id,
+        "folder": str(run.path),
+        "status": manifest["status"],
+        "result": manifest["result"],
+        "manifest": manifest,
+        "steps": [
+            {"ordinal": s.ordinal, "attempt": s.attempt, "verb": s.verb, "label": s.label}
+            | {"result": s.result.model_dump(mode="json")}
+            for s in run.steps()
+        ],
+        "voided": [
+            {"ordinal": v.ordinal, "attempt": v.attempt, "label": v.label, "why": v.why} for v in run.voided()
+        ],
+        "notes": [note.model_dump() for note in run.notes()],
+    }
+
+
+def print_result(run: RunFolder) -> None:
+    """Print a run: header, result, what to know about it, notes."""
+    manifest = run.manifest
+    status = actual_status(run.path, manifest)
+    print_line(f"{manifest.method.title}: {manifest.drive.name}", "bold")
+    print_fields(_header(manifest, status))
+    if run.result is None:
+        _print_unfinished(run, status)
+    elif isinstance(run.result, PeakResult):
+        _print_peak(run.result)
+    elif isinstance(run.result, Qd1Result):
+        _print_points(run.result.corners)
+        _print_points(run.result.block_sizes)
+    elif isinstance(run.result, JobResult):
+        _print_points(run.result.points)
+    elif isinstance(run.result, MeasureResult):
+        from ssdlab.cli.figures import print_measurement
+
+        print_line()
+        print_measurement(run.result.measurement)
+    _print_remarks(run)
+
+
+def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
+    drive = manifest.drive
+    return [
+        ("run", f"{manifest.run_id} (short: {short_id(manifest.run_id)}), {status}"),
+        ("drive", f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"),
+        ("engine", "threads of one synchronous I/O" if manifest.engine == "sync" else "io_uring"),
+        ("begun", manifest.created),
+        ("quick", "yes: see what it costs below" if manifest.quick else None),
+    ]
+
+
+def _print_unfinished(run: RunFolder, status: str) -> None:
+    print_line()
+    print_line(f"{len(run.steps())} steps are finished; there is no result yet.")
+    if run.manifest.failure is not None:
+        print_line(f"It stopped: {run.manifest.failure.what}")
+    verb = "watch" if status == "running" else "resume"
+    print_line(f"ssdlab {verb} {short_id(run.manifest.run_id)}")
+
+
+def _print_peak(result: PeakResult) -> None:
+    chosen, best = result.points[result.chosen], result.points[result.best]
+    print_line()
+    print_line(
+        f"{units.count_text(chosen.iops or 0)} IOPS, {units.throughput_text(chosen.mb_s or 0)} at depth "
+        f"{chosen.in_flight_asked}: the lowest with {result.share:.0%} of the best "
+        f"({units.count_text(best.iops or 0)} IOPS at depth {best.in_flight_asked})",
+        "bold",
+    )
+    _print_points(result.points, mark=result.chosen)
+
+
+def _print_points(points: Iterable[Point], mark: int | None = None) -> None:
+    print_line()
+    rows: list[tuple[str, ...]] = []
+    for index, point in enumerate(points):
+        name = f"{point.label} {paint('<', 'accent')}" if index == mark else point.label
+        if point.missing is not None:
+            rows.append((name, "-", "", "", "", "", point.missing))
+            continue
+        limit = point.attribution.limit if point.attribution else ""
+        tails = [_latency((point.response_ns or {}).get(key)) for key in _TAILS]
+        iops, mb_s = units.count_text(point.iops or 0), units.throughput_text(point.mb_s or 0)
+        rows.append((name, iops, mb_s, *tails, "host in the tail" if limit == "host" else ""))
+    print_table(rows, ("", "IOPS", "throughput", *_TAILS, ""), right=(1, 2, 3, 4, 5))
+
+
+def _grouped(warnings: Iterable[Warned]) -> list[str]:
+    """Return one line for each kind of warning; all of them are in --json and on the report page."""
+    by_code: dict[str, list[Warned]] = {}
+    for warned in warnings:
+        by_code.setdefault(warned.code, []).append(warned)
+    return [
+        each[0].what + (f" (and {len(each) - 1} more such steps)" if len(each) > 1 else "")
+        for each in by_code.values()
+    ]
+
+
+def _latency(latency_ns: float | None) -> str:
+    return "-" if latency_ns is None else units.latency_text(latency_ns)
+
+
+def _print_remarks(run: RunFolder) -> None:
+    manifest = run.manifest
+    result = run.result
+    lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
+    lines += [("departure", f"{each.what}. {each.why}") for each in manifest.departures]
+    lines += [("warning", text) for text in _grouped(manifest.warnings)]
+    lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]
+    lines += [("note", f"{each.at}  {each.text}") for each in run.notes()]
+    if lines:
+        print_line()
+    for kind, text in lines:
+        print_line(f"{paint(kind + ':', 'warn')} {text}")

@@ -1,0 +1,66 @@
+"""`ssdlab watch`: look on at a run from another terminal."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_json, print_line
+from ssdlab.cli.progress import display, status_lines
+from ssdlab.progress import Progress
+
+if TYPE_CHECKING:
+    from ssdlab.results.schema import Status
+
+SCHEMA = "ssdlab.watch/1"
+_LOOK_EVERY_S = 0.5
+
+
+def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> None:
+    """Show how far a run is until it ends. Changes nothing, and may be ended at any time.
+
+    Parameters
+    ----------
+    run
+        The run: its folder, its id, or the beginning of its id or of its last letters.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the present state once, as JSON, schema ssdlab.watch/1.
+    """
+    from ssdlab.results.store import find_run, short_id
+
+    folder = find_run(run, library_of(library))
+    if json:
+        status, live = _look(folder)
+        print_json({"schema": SCHEMA, "run": folder.name, "status": status, "live": live})
+        return
+    shown = display()
+    try:
+        while True:
+            status, live = _look(folder)
+            if status != "running":
+                break
+            if live is not None:
+                shown.update(status_lines(_progress(live)))
+            time.sleep(_LOOK_EVERY_S)
+    finally:
+        shown.close()
+    advice = {"finished": "show", "failed": "show"}.get(status, "resume")
+    print_line(f"{folder.name} is {status}: ssdlab {advice} {short_id(folder.name)}")
+
+
+def _look(folder: Path) -> tuple[Status, dict[str, Any] | None]:
+    from ssdlab.results.live import read_live
+    from ssdlab.results.run_folder import read_manifest
+    from ssdlab.results.store import actual_status
+
+    status = actual_status(folder, read_manifest(folder))
+    return status, read_live(folder)
+
+
+def _progress(live: dict[str, Any]) -> Progress:
+    known = Progress.__dataclass_fields__
+    return Progress(**{name: value for name, value in live.items() if name in known})

@@ -1,0 +1,203 @@
+"""A user's own sequence of steps, from a TOML file.
+
+Question
+    Whatever the file asks. Each `run` step yields a point for each direction; the other steps bring the
+    drive into a state or leave it alone.
+
+Procedure
+    The steps of the file, in its order. An interrupted `run`, `idle` or `trim` step begins anew on resume; an
+    interrupted `fill` goes on where it stopped.
+
+Source
+    The file, which is kept with the result.
+
+What it cannot show
+    That the drive was in the state that the figures need: nothing here proves it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pydantic import Field, JsonValue, model_validator
+
+from ssdlab import units
+from ssdlab.errors import Refused, UsageError, unknown
+from ssdlab.methods.method import Method, Params, RunData, param
+from ssdlab.methods.points import point_of
+from ssdlab.model import Frozen
+from ssdlab.results.schema import JobResult
+from ssdlab.workload import Stream, Workload
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Point
+
+VERBS = ("fill", "run", "precondition", "idle", "trim", "flush", "limit", "note")
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "fill": ("passes", "bs", "depth", "unless_written"),
+    "idle": ("seconds",),
+    "trim": (),
+    "flush": (),
+    "limit": ("size",),
+    "note": ("text",),
+}
+_NOT_IN_STEPS = ("precondition", "allow_unwritten", "log_ios", "size", "destroy", "numa")
+"""Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
+
+
+class JobStep(Frozen):
+    """One `[[step]]` table: what to do, what to call it, and its options."""
+
+    do: str = Field(description="what the step does: " + ", ".join(VERBS))
+    label: str = Field("", description="what reports call it")
+    options: dict[str, JsonValue] = Field({}, description="as those of ssdlab measure, for run steps")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.do == "purge":
+            raise Refused(
+                "a purge step is not supported by this version",
+                "leave it out, and erase the drive with its maker's tool before the job",
+            )
+        if self.do not in VERBS:
+            raise unknown("step", self.do, VERBS)
+        if self.do in ("run", "precondition"):
+            self.workload()
+            return self
+        for name in self.options:
+            if name not in _OPTIONS[self.do]:
+                raise unknown(f"option of a {self.do} step", name, _OPTIONS[self.do])
+        needed = {"idle": "seconds", "limit": "size", "note": "text"}.get(self.do)
+        if needed and needed not in self.options:
+            raise UsageError(f"the {self.do} step needs {needed}", f"add a line: {needed} = ...")
+        return self
+
+    def workload(self) -> Workload:
+        """Return the workload of a run step; seed and span are the lab's unless the step names them."""
+        from ssdlab.measure import MeasureOptions
+
+        options: dict[str, Any] = dict(self.options)
+        if wrong := next((name for name in options if name in _NOT_IN_STEPS), None):
+            raise UsageError(f"a run step has no {wrong}", "give it to the job, or use a step of its own")
+        asked = MeasureOptions(**options).workload()
+        (stream,) = asked.streams
+        left_out = set() if "span" in options else {"span"}
+        plain = {
+            name: getattr(stream, name) for name in Stream.model_fields if name not in left_out | {"name"}
+        }
+        fields: dict[str, Any] = {"interval_ns": asked.interval_ns, "ramp_ns": asked.ramp_ns}
+        if "seed" in options:
+            fields["seed"] = asked.seed
+        return Workload.of(Stream(**plain), **fields)
+
+
+class JobParams(Params):
+    """The steps of a job."""
+
+    steps: tuple[JobStep, ...] = param((), "the steps, in order", min_length=1)
+
+
+def read_job(text: str, name: str) -> JobParams:
+    """Read a job from TOML text: `[[step]]` tables with `do`, perhaps `label`, and options.
+
+    Raises
+    ------
+    UsageError
+        Not TOML, no steps, an unknown step or option (with the nearest).
+    Refused
+        A step that this version cannot do.
+    """
+    try:
+        stored = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name} is not TOML: {error}", "correct that line") from error
+    if other := next((key for key in stored if key != "step"), None):
+        raise unknown("table", other, ("step",), elsewhere="a job is a list of [[step]] tables")
+    listed = stored.get("step")
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{name} has no steps", "add [[step]] tables, each with do = ...")
+    steps = []
+    for number, table in enumerate(listed, start=1):
+        if "do" not in table:
+            raise UsageError(f"step {number} of {name} does not say what to do", 'add a line: do = "run"')
+        options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
+        steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))
+    return JobParams(steps=tuple(steps))
+
+
+def procedure(lab: Lab, p: JobParams) -> None:
+    """Do the steps in order."""
+    lab.conditions()
+    for number, step in enumerate(p.steps, start=1):
+        _do(lab, step, step.label or f"step {number}: {step.do}")
+
+
+def _do(lab: Lab, step: JobStep, label: str) -> None:
+    options: dict[str, Any] = dict(step.options)
+    match step.do:
+        case "run":
+            lab.run(step.workload(), label=label)
+        case "precondition":
+            lab.precondition(step.workload(), label=label)
+        case "fill":
+            block = units.parse_bytes(options.get("bs", 128 * 1024))
+            lab.fill(
+                passes=int(options.get("passes", 1)),
+                block_bytes=block,
+                depth=int(options.get("depth", 1)),
+                unless_written=bool(options.get("unless_written", False)),
+            )
+        case "idle":
+            lab.idle(units.parse_duration(options["seconds"]) / units.NS_PER_S, label=label)
+        case "trim":
+            lab.trim(label=label)
+        case "flush":
+            lab.flush()
+        case "limit":
+            lab.limit(units.parse_bytes(options["size"]))
+        case _:
+            lab.note(str(options["text"]))
+
+
+def conclude(data: RunData, p: JobParams) -> JobResult:
+    """Make a point of each direction of each run step."""
+    del p
+    points: list[Point] = []
+    for step in data.steps:
+        if step.verb in ("run", "precondition") and step.result.measurement is not None:
+            points += _points(step)
+    return JobResult(quick=False, points=tuple(points))
+
+
+def _points(step: Step) -> list[Point]:
+    directions: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
+    used = [
+        name
+        for name in directions
+        if cast("dict[str, Any]", (step.result.measurement or {}).get(name) or {}).get("requested")
+    ]
+    return [
+        point_of(step, direction=name, label=step.label if len(used) == 1 else f"{step.label}, {name}s")
+        for name in used
+    ]
+
+
+def _writes(p: JobParams) -> bool:
+    return any(
+        step.do in ("fill", "trim") or (step.do in ("run", "precondition") and step.workload().changes_data)
+        for step in p.steps
+    )
+
+
+METHOD = Method(
+    name="job",
+    version=1,
+    title="Job",
+    params=JobParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=_writes,
+)

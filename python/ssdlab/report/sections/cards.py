@@ -1,0 +1,80 @@
+"""The verdict in figures: a card for each workload, with the figures that go with its headline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.report.numbers import of_unit
+from ssdlab.report.sections import rates
+from ssdlab.report.sections.measure import sides
+from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
+from ssdlab.units import latency_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.schema import Latencies
+
+_TRIO = ("mean", "p99", "p99.99")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What a card says of one run."""
+
+    run: int
+    figure: str
+    beside: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """The headlines of all runs of one workload."""
+
+    label: str
+    headlines: tuple[Headline, ...]
+
+
+def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
+    """Return a card for each workload, in the order of the runs."""
+    found: dict[str, list[Headline]] = {}
+    for shown in runs:
+        for label, headline in _headlines(shown):
+            found.setdefault(label, []).append(headline)
+    return tuple(Card(label, tuple(headlines)) for label, headlines in found.items())
+
+
+def _headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    match shown.run.result:
+        case PeakResult() as result:
+            chosen = result.points[result.chosen]
+            limit = chosen.attribution.limit if chosen.attribution else "unknown"
+            beside = (f"at QD {chosen.in_flight_asked}", *_latency(chosen.response_ns), f"limit: {limit}")
+            yield shown.run.manifest.method.title, Headline(shown.index, rates.told(chosen), beside)
+        case Qd1Result() as result:
+            for point in result.corners:
+                label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
+                if point.missing is None:
+                    yield label, Headline(shown.index, rates.told(point), _latency(point.response_ns))
+                else:
+                    yield label, Headline(shown.index, "not measured", (point.missing,))
+        case MeasureResult() as result:
+            yield from _measured(shown.index, result.measurement)
+
+
+def _measured(run: int, summary: Mapping[str, float]) -> Iterator[tuple[str, Headline]]:
+    throughput = of_unit(summary["mb_s"], "MB/s")
+    latencies = tuple(
+        f"{name} {line}" for name, side in sides(summary) for line in _latency(side["response_ns"])
+    )
+    yield "One workload", Headline(run, of_unit(summary["iops"], "IOPS"), (throughput, *latencies))
+
+
+def _latency(stored: Latencies | None) -> tuple[str, ...]:
+    """Return mean and tail in one line; nothing where no latency is known."""
+    told = [
+        f"{name} {latency_text(value)}" for name in _TRIO if (value := (stored or {}).get(name)) is not None
+    ]
+    return (", ".join(told),) if told else ()

@@ -1,0 +1,48 @@
+"""Throughput in the unit of its workload: random ones are told in IOPS, sequential ones in MB/s."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.report.charts import Axis, Quantity
+from ssdlab.report.numbers import of_unit
+
+if TYPE_CHECKING:
+    from ssdlab.results.schema import Point
+
+WORDS: dict[Quantity, str] = {"iops": "IOPS", "mb_s": "MB/s"}
+
+
+def units(pattern: str) -> tuple[Quantity, Quantity]:
+    """Return both units, the telling one first."""
+    return ("iops", "mb_s") if pattern == "random" else ("mb_s", "iops")
+
+
+def rate(point: Point, unit: Quantity) -> float | None:
+    """Return the throughput of a point."""
+    return point.iops if unit == "iops" else point.mb_s
+
+
+def of_iops(point: Point, iops: float | None, unit: Quantity) -> float | None:
+    """Return an IOPS figure of a point in the unit shown: all I/Os of a point have one size."""
+    return iops if iops is None or unit == "iops" else iops * point.block_bytes / 1e6
+
+
+def spread(point: Point, unit: Quantity) -> tuple[float | None, float | None]:
+    """Return the slowest and the fastest interval of a point."""
+    found = point.spread_iops
+    return (
+        (None, None) if found is None else (of_iops(point, found.min, unit), of_iops(point, found.max, unit))
+    )
+
+
+def told(point: Point) -> str:
+    """Return the throughput of a point as text, in the unit of its pattern."""
+    unit = units(point.pattern)[0]
+    return of_unit(rate(point, unit), WORDS[unit])
+
+
+def axis(unit: Quantity, *, log: bool = False) -> Axis:
+    """Return the axis of a throughput."""
+    title = "IOPS" if unit == "iops" else "MB/s (decimal)"
+    return Axis(f"{title}, log", unit, "log") if log else Axis(title, unit)

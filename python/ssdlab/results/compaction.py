@@ -1,0 +1,250 @@
+"""Turns the step logs of a finished run into its two tables, and the run into something immutable.
+
+`finish_run` starts this module as a program of its own, because duckdb and whole tables would more than
+double the size of the runner. The logs are deleted only after the tables were read back and counted; until
+then every reader finds the rows in the logs, so a crash in between costs nothing but another compaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ssdlab.errors import HostError, LabError, Refused
+from ssdlab.results import tables
+from ssdlab.results.durable import library_errors, sync_folder
+from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder
+from ssdlab.results.schema import Manifest, TableInfo
+from ssdlab.results.step_log import DIRECTIONS
+from ssdlab.results.store import write_manifest
+
+if TYPE_CHECKING:
+    from ssdlab import _core
+
+_CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")
+_SUB_BUCKET_BITS = 6
+"""64 buckets an octave, as `metrics::histogram` cuts them."""
+_READ_ONLY = 0o444
+
+
+def finish_run(folder: Path, manifest: Manifest) -> Manifest:
+    """Compact a finished run in a child process, enter it in the catalogue, and make it immutable.
+
+    Raises
+    ------
+    HostError
+        When the library's file system is full or fails; the result and the step logs are kept, and `ssdlab
+        resume` does the rest later.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "ssdlab.results.compaction", str(folder)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        answer = {"what": f"the tables of {folder.name} could not be written: {done.stderr.strip()[-300:]}"}
+    if "tables" not in answer:
+        raise HostError(
+            answer["what"],
+            "the result and all rows are kept; when the cause is gone, ssdlab resume writes the tables",
+            path=str(folder),
+        )
+    finished = manifest.model_copy(
+        update={"tables": tuple(TableInfo.model_validate(info) for info in answer["tables"])}
+    )
+    write_manifest(folder, finished)
+    _remove_logs(folder)
+    for name in (MANIFEST, JOURNAL, tables.SERIES, tables.HIST):
+        (folder / name).chmod(_READ_ONLY)
+    return finished
+
+
+def compact(folder: Path) -> list[TableInfo]:
+    """Write both tables from the step logs and return what is in them.
+
+    Raises
+    ------
+    HostError
+        A table could not be written, or does not hold what the logs hold.
+    Refused
+        The logs are gone: it was compacted before.
+    """
+    if not (folder / STEPS).is_dir():
+        raise Refused(f"{folder.name} is compacted already", "its tables are in the folder", path=str(folder))
+    attempts = _attempts(folder)
+    series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
+    hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
+    _check_totals(folder, series)
+    infos = []
+    for name, data, columns, order in (
+        (tables.SERIES, series, tables.SERIES_COLUMNS, "ordinal, attempt, row, stream, direction"),
+        (tables.HIST, hist, tables.HIST_COLUMNS, "ordinal, attempt, row, stream, direction, clock, low_ns"),
+    ):
+        path = folder / name
+        with library_errors(path):
+            rows = tables.write(path, data, columns, order)
+            sync_folder(folder)
+        if rows != len(data["ordinal"]):
+            raise HostError(
+                f"{path} holds {rows} lines, not {len(data['ordinal'])}", "check that disk", path=str(path)
+            )
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        infos.append(TableInfo(name=name, rows=rows, sha256=digest))
+    return infos
+
+
+class _Attempt:
+    """One step log, read whole."""
+
+    def __init__(self, path: Path) -> None:
+        from ssdlab import _core
+
+        ordinal, _, attempt = path.stem.partition("-")
+        self.ordinal, self.attempt = int(ordinal), int(attempt)
+        self.measured: _core.Measurement = _core.read_log(path, keep_interval_histograms=True).measurement
+
+    def key(self, lines: int, stream: Any, direction: Any, row: Any) -> dict[str, Any]:  # noqa: ANN401
+        def column(value: Any, kind: Any) -> Any:  # noqa: ANN401
+            return np.broadcast_to(np.asarray(value, dtype=kind), (lines,))
+
+        return {
+            "ordinal": column(self.ordinal, np.int32),
+            "attempt": column(self.attempt, np.int32),
+            "row": column(row, np.int32),
+            "stream": column(stream, np.object_),
+            "direction": column(direction, np.object_),
+        }
+
+
+def _attempts(folder: Path) -> list[_Attempt]:
+    """Read the logs; one that was cut off before its header says nothing and is left out."""
+    found = []
+    for path in sorted((folder / STEPS).glob("*.log")):
+        try:
+            found.append(_Attempt(path))
+        except LabError:
+            continue
+    return found
+
+
+def _series(attempt: _Attempt) -> list[tables.Columns]:
+    parts = []
+    for stream in attempt.measured.streams:
+        for direction in DIRECTIONS:
+            rows = attempt.measured.rows(stream, direction)
+            if not _used(rows):
+                continue
+            part = {name: rows[name] for name in rows if name in tables.SERIES_COLUMNS}
+            part["end_ns"] = rows["start_ns"] + rows["duration_ns"]
+            for clock in _CLOCKS:
+                part[f"{clock}_p999_ns"] = rows[f"{clock}_p99_9_ns"]
+            parts.append({**part, **attempt.key(len(rows["ios"]), stream, direction, rows["index"])})
+    return parts
+
+
+def _used(rows: tables.Columns) -> bool:
+    return any(rows[name].any() for name in ("ios", "failed", "dropped"))
+
+
+def _hist(attempt: _Attempt) -> list[tables.Columns]:
+    measured = attempt.measured
+    parts = []
+    for stream in measured.streams:
+        for direction in DIRECTIONS:
+            for clock in _CLOCKS:
+                low, count = measured.histogram(direction, clock, stream).buckets()
+                if len(low):
+                    parts.append(_buckets(attempt, stream, direction, tables.TOTAL_ROW, clock, low, count))
+    found = measured.interval_histograms()
+    if len(found["row"]):
+        names = [np.array(values, dtype=np.object_) for values in (measured.streams, DIRECTIONS, _CLOCKS)]
+        streams, directions, clocks = (
+            names[i][found[key]] for i, key in enumerate(("stream", "direction", "kind"))
+        )
+        parts.append(
+            _buckets(
+                attempt, streams, directions, found["row"], clocks, found["bucket_low_ns"], found["count"]
+            )
+        )
+    return parts
+
+
+def _buckets(
+    attempt: _Attempt,
+    stream: Any,  # noqa: ANN401
+    direction: Any,  # noqa: ANN401
+    row: Any,  # noqa: ANN401
+    clock: Any,  # noqa: ANN401
+    low: Any,  # noqa: ANN401
+    count: Any,  # noqa: ANN401
+) -> tables.Columns:
+    return {
+        **attempt.key(len(low), stream, direction, row),
+        "clock": np.broadcast_to(np.asarray(clock, dtype=np.object_), (len(low),)),
+        "low_ns": low,
+        "high_ns": low + bucket_width(low),
+        "count": count,
+    }
+
+
+def bucket_width(low_ns: Any) -> Any:  # noqa: ANN401 - an array of integers in, one out
+    """Return the width of the histogram bucket that begins at each latency."""
+    _, exponent = np.frexp(np.maximum(low_ns, 1).astype(np.float64))
+    shift = np.maximum(exponent - 1 - _SUB_BUCKET_BITS, 0).astype(np.uint64)
+    return np.left_shift(np.uint64(1), shift)
+
+
+def _check_totals(folder: Path, series: tables.Columns) -> None:
+    """See that the rows of each finished step add up to the totals that its journal record states."""
+    for step in RunFolder(folder).steps():
+        summary = step.result.measurement
+        if summary is None or step.result.segments:
+            continue
+        of_step = (series["ordinal"] == step.ordinal) & (series["attempt"] == step.attempt) & ~series["ramp"]
+        for direction in DIRECTIONS:
+            side: Any = summary.get(direction)
+            stated = side["ios"] if side else 0
+            kept = int(series["ios"][of_step & (series["direction"] == direction)].sum())
+            if kept != stated:
+                raise HostError(
+                    f"the rows of step {step.ordinal} hold {kept} {direction}s, its record {stated}",
+                    "the step log is damaged; check that disk",
+                    ordinal=step.ordinal,
+                )
+
+
+def _remove_logs(folder: Path) -> None:
+    with library_errors(folder):
+        for path in (folder / STEPS).glob("*.log"):
+            path.unlink()
+        (folder / STEPS).rmdir()
+        (folder / LIVE).unlink(missing_ok=True)
+        sync_folder(folder)
+
+
+def main(folder: Path) -> int:
+    """Compact and enter in the catalogue; print one JSON object for the parent."""
+    from ssdlab.results import catalogue
+
+    try:
+        infos = compact(folder)
+        catalogue.add(folder.parent, folder)
+    except LabError as error:
+        print(json.dumps(error.as_dict()))
+        return error.exit_status
+    print(json.dumps({"tables": [info.model_dump() for info in infos]}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

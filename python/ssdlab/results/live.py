@@ -1,0 +1,74 @@
+"""`live.json`: what `ssdlab watch` reads while a run goes on; renamed into place about once a second.
+
+It is a courtesy and no record: it is not fsynced, and a full disk leaves the old one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.journal import now
+from ssdlab.results.run_folder import LIVE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.progress import Progress
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
+
+SCHEMA = "ssdlab.live/1"
+_EVERY_S = 1.0
+
+
+class LiveFile:
+    """Writes `live.json` for those who look on.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LIVE
+        self._next = 0.0
+
+    def began(self, progress: Progress) -> None:
+        """Write at once."""
+        self._write(progress)
+
+    def tick(self, progress: Progress) -> None:
+        """Write about once a second."""
+        if time.monotonic() >= self._next:
+            self._write(progress)
+
+    def finished(self, step: Step, progress: Progress, *, read_back: bool) -> None:
+        """Write at once, unless the step was only read back."""
+        del step
+        if not read_back:
+            self._write(progress)
+
+    def ended(self, status: Status) -> None:
+        """Leave the last state; the manifest tells the end."""
+
+    def _write(self, progress: Progress) -> None:
+        self._next = time.monotonic() + _EVERY_S
+        text = json.dumps({"schema": SCHEMA, "at": now(), "pid": os.getpid(), **progress.as_dict()})
+        temporary = self._path.with_name(f".{LIVE}.new")
+        with contextlib.suppress(OSError):
+            temporary.write_text(text + "\n", encoding="utf-8")
+            temporary.replace(self._path)
+
+
+def read_live(folder: Path) -> dict[str, Any] | None:
+    """Return the last state that a run wrote; None before the first."""
+    try:
+        stored: dict[str, Any] = json.loads((folder / LIVE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return stored

@@ -1,0 +1,427 @@
+"""A run from the command to its end: start, resume, plan.
+
+This is where everything meets: a method's procedure, a drive behind its guard, the run folder with its
+journal. The folder holds, at every moment, all that is needed to go on: nothing else is kept in memory
+across steps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import JsonValue
+
+from ssdlab.errors import DriveError, HostError, Interrupted, LabError, Refused
+from ssdlab.journal import Journal, RunLock, boot_id, now
+from ssdlab.lab import Lab
+from ssdlab.methods import find_method
+from ssdlab.methods.method import RunData
+from ssdlab.plan import Plan, Recorder, layout_bounds
+from ssdlab.results.durable import library_errors
+from ssdlab.results.live import LiveFile
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Departure, DriveInfo, Failure, Manifest, Session, Warned
+from ssdlab.results.store import make_run_folder, new_run_id, short_id, write_manifest
+from ssdlab.runner import Rewind, Runner
+from ssdlab.stopping import StopFlag
+from ssdlab.tracking import Tracker
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.identity import Identity
+    from ssdlab.methods.method import Method, Params
+    from ssdlab.progress import Observer
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
+
+Opener = Callable[..., "Drive"]
+Finisher = Callable[[Path, Manifest], Manifest]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be run on what.
+
+    Attributes
+    ----------
+    method, params, quick
+        The method and its parameters.
+    drive
+        As the user named it.
+    size_bytes
+        Of a file that is to be made.
+    destroy
+        Consent to losing the drive's data.
+    seed
+        Of the run; by default one is drawn.
+    """
+
+    method: Method
+    params: Params
+    drive: str
+    quick: bool = False
+    size_bytes: int | None = None
+    destroy: str | None = None
+    seed: int | None = None
+
+
+class Bench:
+    """How runs reach the world; tests put other things in place.
+
+    Parameters
+    ----------
+    open_drive
+        As `ssdlab.drives.open_drive`.
+    finish
+        Compacts a finished run and returns its manifest.
+    runner
+        Options for `Runner`.
+    """
+
+    def __init__(
+        self,
+        open_drive: Opener | None = None,
+        finish: Finisher | None = None,
+        **runner: Any,  # noqa: ANN401 - those of Runner
+    ) -> None:
+        from ssdlab.drives import open_drive as real_drive
+        from ssdlab.results.compaction import finish_run
+
+        self.open_drive = open_drive or real_drive
+        self.finish = finish or finish_run
+        self.runner = runner
+
+
+def plan_order(order: Order) -> Plan:
+    """Work out what a run will do; looks at the drive and touches nothing.
+
+    Raises
+    ------
+    UsageError, Refused
+        There is no such drive, or a file that would have to be made has no size. What else speaks against the run,
+        for example want of consent, is the plan's `objection`.
+    """
+    from ssdlab.drives import look
+
+    found = look(order.drive, size=order.size_bytes, destroy=order.destroy)
+    if found.identity is None:
+        refusal = found.reading
+        assert refusal is not None  # what has no identity is refused
+        raise refusal.error(order.drive)
+    refusal = found.writing if order.method.writes(order.params) else found.reading
+    objection = None if refusal is None else refusal.error(order.drive)
+    planned = replace(plan_on(order.method, order.params, found.identity), objection=objection)
+    if found.exists:
+        return planned
+    size = found.identity.capacity_bytes
+    return replace(planned, preparation=layout_bounds(size), preparation_bytes=size)
+
+
+def plan_on(method: Method, params: Params, drive: Identity | Drive) -> Plan:
+    """Run a procedure on a lab that only counts, for a drive of that capacity and logical block."""
+    recorder = Recorder()
+    lab = Lab(recorder, capacity_bytes=drive.capacity_bytes, logical_block_bytes=drive.logical_block_bytes)
+    method.procedure(lab, params)
+    return Plan(tuple(recorder.steps))
+
+
+def start(
+    order: Order, library: Path, observers: Sequence[Observer] = (), bench: Bench | None = None
+) -> Path:
+    """Run a method from the beginning and return the run folder.
+
+    Raises
+    ------
+    UsageError, Refused
+        Before anything was touched.
+    Interrupted, DriveError, HostError
+        In mid-run; the folder is kept and can be resumed. `run` and `folder` are facts of the error.
+    """
+    bench = bench or Bench()
+    with library_errors(library):
+        library.mkdir(parents=True, exist_ok=True)
+    writing = order.method.writes(order.params)
+    with _open(bench, order.drive, order.size_bytes, order.destroy, writing) as drive:
+        plan = plan_on(order.method, order.params, drive)
+        manifest = _manifest(order, drive, writing)
+        folder = make_run_folder(library, manifest.run_id)
+        write_manifest(folder, manifest)
+        return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
+
+
+def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None = None) -> Path:
+    """Go on with a run where it stopped and return its folder.
+
+    Raises
+    ------
+    Refused
+        It is finished, is being run, was written by a newer ssdlab or with other method code, or the drive
+        is not the one that it began on.
+    """
+    bench = bench or Bench()
+    manifest = RunFolder(folder).manifest
+    lock = RunLock(folder)
+    try:
+        manifest = RunFolder(folder).manifest
+        if manifest.status == "finished":
+            return _finish_again(folder, manifest, bench)
+        chosen, params = _same_method(manifest)
+        options = manifest.open_options
+        text, size = str(options["text"]), cast("int | None", options["size_bytes"])
+        if manifest.drive.kind == "file" and not Path(text).exists():
+            raise Refused(
+                f"{text}, the file that this run was made on, is gone",
+                "put it back, or start a new run",
+                path=text,
+            )
+        destroy = cast("str | None", options["destroy"])
+        with _open(bench, text, size, destroy, bool(options["writing"])) as drive:
+            _check_drive(manifest, drive)
+            plan = plan_on(chosen, params, drive)
+            session = Session(started=now(), boot_id=boot_id())
+            again = manifest.model_copy(
+                update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
+            )
+            work = _Work(folder, again, chosen, params, drive, bench, lock=lock, before=manifest)
+            return work.run(plan, observers)
+    finally:
+        lock.release()
+
+
+class _Work:
+    """One session of a run: from the lock to the last manifest."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        method: Method,
+        params: Params,
+        drive: Drive,
+        bench: Bench,
+        *,
+        lock: RunLock | None = None,
+        before: Manifest | None = None,
+    ) -> None:
+        self._folder, self._manifest, self._method, self._params = folder, manifest, method, params
+        self._drive, self._bench, self._lock, self._before = drive, bench, lock, before
+
+    def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
+        own = RunLock(self._folder) if self._lock is None else None
+        tracker = Tracker(plan, [*observers, LiveFile(self._folder)])
+        try:
+            with StopFlag() as stop, Journal(self._folder) as journal:
+                write_manifest(self._folder, self._manifest)
+                options = {"stopped": stop, **self._bench.runner}
+                runner = Runner(self._drive, journal, self._folder, tracker, **options)
+                self._walk(runner, tracker)
+            self._manifest = self._bench.finish(self._folder, self._manifest)
+            tracker.ended("finished")
+        finally:
+            if own is not None:
+                own.release()
+        return self._folder
+
+    def _walk(self, runner: Runner, tracker: Tracker) -> None:
+        try:
+            while True:
+                try:
+                    self._method.procedure(self._lab(runner), self._params)
+                    break
+                except Rewind:
+                    runner.restart()
+            self._conclude(runner.steps)
+        except BaseException as error:
+            status = self._stopped_by(error)
+            self._record(error, status, runner.steps)
+            tracker.ended(status)
+            if isinstance(error, LabError):
+                error.facts.setdefault("run", self._manifest.run_id)
+                error.facts.setdefault("folder", str(self._folder))
+            raise
+
+    def _lab(self, runner: Runner) -> Lab:
+        return Lab(
+            runner,
+            capacity_bytes=self._drive.capacity_bytes,
+            logical_block_bytes=self._drive.logical_block_bytes,
+            seed=self._manifest.seed,
+        )
+
+    def _conclude(self, steps: Sequence[Step]) -> None:
+        data = RunData(
+            tuple(steps), self._drive.capacity_bytes, self._drive.logical_block_bytes, self._manifest.quick
+        )
+        result = self._method.conclude(data, self._params).model_dump(mode="json")
+        departures = [*_departures(steps), *self._unknown_state(steps)]
+        self._put("finished", steps, result=result, departures=tuple(departures))
+
+    def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
+        """Tell what the method needs and this drive cannot prove: that every block was written."""
+        filled = any(step.verb == "fill" for step in steps)
+        known = self._drive.written(0, self._drive.capacity_bytes) is not None
+        if "span written" not in self._method.needs or filled or known:
+            return []
+        return [
+            Departure(
+                code="written-unknown",
+                what="whether every block had been written before is not known; the method needs it",
+                why="a device does not tell, and reads of unwritten blocks touch no flash: fill it first",
+            )
+        ]
+
+    def _stopped_by(self, error: BaseException) -> Status:
+        if isinstance(error, DriveError):
+            return "failed"
+        if isinstance(error, HostError | Interrupted | KeyboardInterrupt):
+            return "interrupted"
+        return "failed" if self._before is None else self._before.status
+
+    def _record(self, error: BaseException, status: Status, steps: Sequence[Step]) -> None:
+        """Say in the manifest how the session ended; on a full disk the journal alone must do."""
+        kind = error.kind if isinstance(error, LabError) else type(error).__name__
+        facts = error.as_dict()["facts"] if isinstance(error, LabError) else {}
+        what = error.what if isinstance(error, LabError) else str(error)
+        advice = error.advice if isinstance(error, LabError) else ""
+        failure = Failure(kind=kind, what=what, advice=advice, facts=facts)
+        with contextlib.suppress(HostError):
+            self._put(status, steps, failure=failure)
+
+    def _put(self, status: Status, steps: Sequence[Step], **changes: object) -> None:
+        sessions = list(self._manifest.sessions)
+        sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
+        update = {"status": status, "sessions": tuple(sessions), "warnings": _warnings(steps), **changes}
+        self._manifest = self._manifest.model_copy(update=update)
+        write_manifest(self._folder, self._manifest)
+
+
+def _open(bench: Bench, text: str, size: int | None, destroy: str | None, writing: bool) -> Drive:
+    return bench.open_drive(text, size=size, destroy=destroy, writing=writing)
+
+
+def _manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
+    started = now()
+    info = drive_info(order.drive, drive)
+    text = (
+        info.id
+        if info.kind == "file"
+        else str(Path(order.drive).absolute())
+        if "/" in order.drive
+        else order.drive
+    )
+    options: dict[str, JsonValue] = {
+        "text": text,
+        "size_bytes": order.size_bytes,
+        "destroy": order.destroy,
+        "writing": writing,
+    }
+    return Manifest(
+        run_id=new_run_id(order.method.name),
+        status="running",
+        method=order.method.info(order.params),
+        quick=order.quick,
+        params=order.params.model_dump(mode="json"),
+        drive=info,
+        open_options=options,
+        engine=str(getattr(order.params, "engine", "sync")),
+        seed=order.seed if order.seed is not None else secrets.randbits(63),
+        environment=surroundings(drive),
+        tool=tool(),
+        created=started,
+        sessions=(Session(started=started, boot_id=boot_id()),),
+    )
+
+
+def drive_info(text: str, drive: Drive) -> DriveInfo:
+    """Return a drive's identity as a manifest keeps it."""
+    identity = drive.identity
+    plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
+    kind = "block" if identity.kind == "partition" else identity.kind
+    return DriveInfo(
+        text=text,
+        kind=cast("Any", kind),
+        id=identity.path if kind == "file" else identity.consent_id,
+        name=identity.model or identity.name,
+        capacity_bytes=identity.capacity_bytes,
+        logical_block_bytes=identity.logical_block_bytes,
+        identity=cast("dict[str, JsonValue]", plain),
+    )
+
+
+def tool() -> dict[str, JsonValue]:
+    """Return version and build of this ssdlab."""
+    from ssdlab.environment import tool_facts
+
+    return dict(tool_facts())
+
+
+def surroundings(drive: Drive) -> dict[str, JsonValue]:
+    """Return the facts of host, kernel and drive settings that the figures depend on."""
+    from ssdlab.environment import environment_facts
+
+    return environment_facts(drive)
+
+
+def _same_method(manifest: Manifest) -> tuple[Method, Params]:
+    known = find_method(manifest.method.name)
+    if known.version != manifest.method.version:
+        raise Refused(
+            f"run {manifest.run_id} was begun with version {manifest.method.version} of {known.name}, "
+            f"this ssdlab has version {known.version}",
+            "resume with the ssdlab that began it, or start a new run",
+            begun=manifest.method.version,
+            known=known.version,
+        )
+    try:
+        return known, known.params.model_validate(manifest.params)
+    except LabError as error:
+        raise Refused(
+            f"run {manifest.run_id} has other parameters than this ssdlab's {known.name}: {error.what}",
+            "resume with the ssdlab that began it, or start a new run",
+        ) from error
+
+
+def _check_drive(manifest: Manifest, drive: Drive) -> None:
+    now_there = drive_info(manifest.drive.text, drive)
+    for name in ("id", "capacity_bytes", "logical_block_bytes"):
+        then, found = getattr(manifest.drive, name), getattr(now_there, name)
+        if then != found:
+            raise Refused(
+                f"run {manifest.run_id} did not begin on this drive: its {name} is {found}, not {then}",
+                "attach that drive under the same name, or start a new run",
+                fact=name,
+                begun=then,
+                found=found,
+            )
+
+
+def _finish_again(folder: Path, manifest: Manifest, bench: Bench) -> Path:
+    if manifest.tables:
+        raise Refused(
+            f"run {manifest.run_id} is finished; there is nothing to go on with",
+            f"see it with ssdlab show {short_id(manifest.run_id)}, or run the method again",
+            run=manifest.run_id,
+        )
+    bench.finish(folder, manifest)
+    return folder
+
+
+def _warnings(steps: Sequence[Step]) -> tuple[Warned, ...]:
+    """Gather the steps' warnings; what several steps say alike is said once, of the whole run."""
+    found: dict[tuple[str, str], list[Warned]] = {}
+    for step in steps:
+        for warned in step.result.warnings:
+            found.setdefault((warned.code, warned.what), []).append(warned)
+    return tuple(
+        each[0] if len(each) == 1 else each[0].model_copy(update={"ordinal": None}) for each in found.values()
+    )
+
+
+def _departures(steps: Sequence[Step]) -> list[Departure]:
+    listed = [cast("list[Any]", step.result.facts.get("departures") or []) for step in steps]
+    return [Departure.model_validate(departure) for group in listed for departure in group]

@@ -1,0 +1,146 @@
+"""Errors of the native side: the right class, one line what and one what to do, and the facts as fields."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bindings.workloads import stop, stream, workload
+from ssdlab import _core, errors
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(errors.UsageError) as caught:
+        _core.Target(tmp_path / "nothing")
+    assert caught.value.facts["errno"] == errno.ENOENT
+    assert caught.value.facts["device"] == str(tmp_path / "nothing")
+    assert "size" in caught.value.advice
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    with pytest.raises(errors.UsageError, match="a directory"):
+        _core.Target(tmp_path)
+
+
+def test_a_device_that_is_claimed(zram: Path) -> None:
+    with _core.Target(zram, exclusive=True), pytest.raises(errors.Refused) as caught:
+        _core.Target(zram, write=True)
+    assert caught.value.facts["errno"] == errno.EBUSY
+    assert "unmount" in caught.value.advice.lower()
+    with _core.Target(zram, write=True) as free:
+        assert free.exclusive
+        assert free.kind == "block"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"depth": 2}, "depth"),
+        ({"workers": 0}, "workers"),
+        ({"ops": {"mix": {"read_pct": 101}}}, "read_pct"),
+        ({"span": {"start": 0, "length": 0}}, "span"),
+    ],
+)
+def test_a_workload_that_contradicts_itself(target: _core.Target, change: dict, field: str) -> None:
+    text = workload(stream(**change))
+    for refuse in (lambda: _core.check_workload(text), lambda: _core.run(target, text)):
+        with pytest.raises(errors.UsageError) as caught:
+            refuse()
+        assert field in caught.value.facts["field"]
+        assert caught.value.facts["bound"].startswith("must")
+        assert caught.value.facts["field"] in caught.value.advice
+
+
+def test_an_unknown_field_is_refused_at_every_level() -> None:
+    whole = json.loads(workload())
+    places = [whole, whole["streams"][0], whole["streams"][0]["span"], whole["streams"][0]["stop"]]
+    places += [whole["streams"][0]["block"][0], whole["streams"][0]["arrival"]["closed"]]
+    _core.check_workload(json.dumps(whole))
+    for place in places:
+        place["surprise"] = 1
+        with pytest.raises(errors.UsageError, match="surprise"):
+            _core.check_workload(json.dumps(whole))
+        del place["surprise"]
+
+
+def test_a_missing_field_is_refused() -> None:
+    whole = json.loads(workload())
+    del whole["streams"][0]["stop"]["span_once"]
+    with pytest.raises(errors.UsageError, match="span_once"):
+        _core.check_workload(json.dumps(whole))
+
+
+def test_a_span_beyond_the_end(target: _core.Target) -> None:
+    with pytest.raises(errors.UsageError) as caught:
+        _core.run(target, workload(stream(span={"start": 0, "length": 1 << 30})))
+    assert caught.value.facts["end"] == 1 << 30
+    assert caught.value.facts["size_bytes"] == target.size_bytes
+    assert caught.value.facts["stream"] == "main"
+
+
+def test_a_block_that_is_not_aligned(zram: Path) -> None:
+    with _core.Target(zram) as device, pytest.raises(errors.UsageError) as caught:
+        _core.run(device, workload(stream(block=[{"bytes": 512, "weight": 1}])))
+    assert caught.value.facts["multiple_of"] == device.logical_block_bytes == 4096
+    assert caught.value.facts["value"] == 512
+
+
+def test_writing_needs_a_target_opened_for_it(written_file: Path) -> None:
+    with _core.Target(written_file) as reading, pytest.raises(errors.UsageError, match="changes data"):
+        _core.run(reading, workload(stream(ops={"mix": {"read_pct": 0}})))
+
+
+def test_an_io_that_fails_carries_its_facts_and_what_was_measured(make_zram: Callable[..., Path]) -> None:
+    """A zram device that may hold but 4 MiB fails writes beyond that with ENOMEM or EIO."""
+    device = make_zram(64 << 20)
+    Path(f"/sys/block/{device.name}/mem_limit").write_text("4M")
+    writes = stream(
+        ops={"mix": {"read_pct": 0}},
+        pattern={"sequential": {"cursors": None}},
+        span={"start": 0, "length": 64 << 20},
+        stop=stop(span_once=True),
+    )
+    with _core.Target(device, write=True) as full, pytest.raises(errors.DriveError) as caught:
+        _core.run(full, workload(writes))
+    facts = caught.value.facts
+    assert facts["errno"] in {errno.ENOMEM, errno.EIO, errno.ENOSPC}
+    assert facts["device"] == str(device)
+    assert facts["operation"] == "write"
+    assert facts["length"] == 4096
+    assert 2 << 20 <= facts["offset"] < 64 << 20
+    measurement = caught.value.measurement  # type: ignore[attr-defined]
+    write = measurement.summary()["write"]
+    assert write["ios"] > 500
+    assert write["failed"] >= 1
+    assert write["requested"] == write["ios"] + write["failed"] + write["dropped"]
+    assert write["errors"] == {str(facts["errno"]): write["failed"]}
+    assert measurement.failures[0]["errno"] == facts["errno"]
+    assert measurement.failures[0]["op"] == "write"
+
+
+def test_a_log_that_exists_is_not_overwritten(target: _core.Target, tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text("mine")
+    with pytest.raises(errors.HostError) as caught:
+        _core.run(target, workload(), log_path=path)
+    assert caught.value.facts["errno"] == errno.EEXIST
+    assert path.read_text() == "mine"
+
+
+def test_what_is_no_log_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "run.log"
+    path.write_text("mine")
+    with pytest.raises(errors.HostError, match="not a log"):
+        _core.read_log(path)
+    with pytest.raises(errors.HostError) as caught:
+        _core.read_log(tmp_path / "nothing")
+    assert caught.value.facts["errno"] == errno.ENOENT
+
+
+def test_a_header_that_is_no_json(target: _core.Target) -> None:
+    with pytest.raises(ValueError, match="not JSON"):
+        _core.run(target, workload(), header="{")

@@ -1,0 +1,134 @@
+"""Bad input: exit status 2, one line what and one line what to do, and nothing written anywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import main
+
+SIZE_BYTES = 1 << 20
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a file that is not ours, a folder and nothing else; the library lies in it too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "foreign.bin").write_bytes(b"\xa5" * SIZE_BYTES)
+    (tmp_path / "folder").mkdir()
+    return tmp_path
+
+
+MEASURE = "measure foreign.bin --seconds 1"
+
+BAD = [
+    # what is not there
+    ("measur foreign.bin", "there is no command 'measur'", "Did you mean measure?"),
+    ("library rebuld", "there is no command 'rebuld'", "Did you mean rebuild?"),
+    (f"{MEASURE} --thread 4", "there is no option --thread", "Did you mean --threads?"),
+    (f"{MEASURE} --rw randred", "there is no rw 'randred'", "Did you mean randread?"),
+    (f"{MEASURE} --engine libaio", "there is no engine 'libaio'", "known: sync, uring"),
+    (f"{MEASURE} --pattern zip:1.1", "pattern 'zip:1.1' is not known", "Use uniform, zipf:1.1"),
+    (f"{MEASURE} --arrival poison --rate 5", "there is no arrival 'poison'", "Did you mean poisson?"),
+    (f"{MEASURE} --numa 77", "there is no NUMA node 77", "nodes of this host"),
+    ("methods qd2", "there is no method 'qd2'", "Did you mean qd1?"),
+    ("plan qd2 foreign.bin", "there is no method 'qd2'", "Did you mean qd1?"),
+    ("run peak-random foreign.bin", "there is no method 'peak-random'", "Did you mean peak-random-read?"),
+    ("run qd1 foreign.bin --set secnds=1", "there is no parameter 'secnds'", "Did you mean"),
+    ("show nothing-like-this", "there is no run 'nothing-like-this'", "--library"),
+    # units
+    (f"{MEASURE} --bs 4kk", "unit of block size 'kk' is not known", "Did you mean k?"),
+    ("measure foreign.bin --seconds 5sec", "unit of time 'sec' is not known", "Did you mean s?"),
+    (f"{MEASURE} --rate 5z", "unit of rate 'z' is not known", "Known: k, M"),
+    (f"{MEASURE} --span 0..25", "span length 25 is not a multiple of 512", "use multiples of 512 B"),
+    (f"{MEASURE} --threads many", "threads is 'many', not a whole number", "threads that issue I/O"),
+    # contradictions
+    (f"{MEASURE} --depth 8", "engine sync has one I/O in flight per thread", "Use --threads 8"),
+    (f"{MEASURE} --batch 8", "engine sync submits one by one", "--engine uring"),
+    (f"{MEASURE} --arrival closed --rate 5", "a closed loop has no rate", "--arrival even"),
+    (f"{MEASURE} --arrival even", "arrival even needs a rate", "Give --rate"),
+    (f"{MEASURE} --rw randread --read-pct 70", "randread has no share of reads", "randrw"),
+    (f"{MEASURE} --rw read --pattern zipf:1.1", "read is sequential", "--rw randread"),
+    (f"{MEASURE} --cpus 0 --numa 0", "both --cpus and --numa", "Give one of them"),
+    (f"{MEASURE} --dsync", "dsync is about writes", "Leave out --dsync"),
+    (f"{MEASURE} --ramp 1s --precondition steady", "steady is not in this version", "--precondition fill"),
+    (f"{MEASURE} --library elsewhere", "nothing is saved", "Add --save"),
+    # not on this drive
+    (f"{MEASURE} --bs 1000", "block of 1000 bytes is not a multiple of 512", "multiples of 512"),
+    (f"{MEASURE} --span 0..2MiB", "the span ends at byte 2097152, but the drive has 1048576", "0..25%"),
+    (f"{MEASURE} --span 100..1MiB", "span start 100 is not a multiple of", "multiples"),
+    (f"{MEASURE} --bs 2m", "too small for a block of 2097152", "smaller blocks"),
+    (f"{MEASURE} --span 0.0001%", "too small for a block of 4096", "larger span"),
+    # not a drive, not ours, not there
+    ("measure folder", "is a directory", "folder/scratch.bin --size"),
+    ("measure missing.bin", "does not exist", "--size"),
+    ("measure /dev/ssdlab-is-not-here", "there is no device", "ssdlab drives"),
+    ("measure sim:nvme", "no simulated drives", "--size 4GiB"),
+    ("measure foreign.bin --rw randwrite", "foreign.bin", "--destroy"),
+    ("measure foreign.bin --rw trim", "foreign.bin", "--destroy"),
+    ("measure foreign.bin --precondition fill", "foreign.bin", "--destroy"),
+    ("measure foreign.bin --rw randwrite --destroy wrong", "'wrong' is not the name", "'foreign.bin'"),
+    ("measure foreign.bin --size 2MiB", "--size asks for 2097152", "leave --size out"),
+    ("measure missing.bin --size 100", "is not a multiple of", "whole blocks"),
+    ("measure missing.bin --size 4x", "unit of size 'x'", "known: B, k"),
+    (f"{MEASURE} --log-ios foreign.bin", "foreign.bin exists and would be overwritten", "Name a new file"),
+    ("measure", "DRIVE is missing", "ssdlab measure --help"),
+    ("measure foreign.bin more", "nothing that 'more' could mean", "ssdlab measure --help"),
+    ("measure foreign.bin --threads", "--threads needs a value", "ssdlab measure --help"),
+    (f"{MEASURE} --seconds 2", "--seconds is given more than once", "once"),
+    (f"{MEASURE} --threads 0", "threads is '0', below 1", "threads that issue I/O"),
+    (f"{MEASURE} --bs 4GiB", "above 1073741824", "512 bytes"),
+    ("drives missing.bin", "does not exist", "--size"),
+]
+
+
+def everything(place: Path) -> dict[str, bytes | None]:
+    return {
+        str(path.relative_to(place)): path.read_bytes() if path.is_file() else None
+        for path in sorted(place.rglob("*"))
+    }
+
+
+@pytest.mark.parametrize(("line", "what", "advice"), BAD, ids=[line for line, _, _ in BAD])
+def test_bad_input(
+    place: Path, capsys: pytest.CaptureFixture[str], line: str, what: str, advice: str
+) -> None:
+    before = everything(place)
+    assert main(line.split()) == 2
+    shown = capsys.readouterr()
+    said = shown.err.splitlines()
+    assert len(said) == 2, shown.err
+    assert said[0].startswith("ssdlab: ")
+    assert what in said[0]
+    assert said[1].startswith("        ")
+    assert advice.casefold() in said[1].casefold()
+    assert shown.out == ""
+    assert everything(place) == before
+
+
+@pytest.mark.parametrize(
+    "line", ["measure missing.bin --json", "measure --json --depth 8 foreign.bin", "drives x --json"]
+)
+def test_with_json_the_error_is_an_object_too(
+    place: Path, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    assert main(line.split()) == 2
+    shown = capsys.readouterr()
+    error = json.loads(shown.out)
+    assert error["exit_status"] == 2
+    assert error["what"] in shown.err
+    assert error["advice"]
+
+
+def test_a_library_that_cannot_be_written_is_refused_before_any_io(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "data").write_text("a file where the folder of results would be")
+    assert main([*MEASURE.split(), "--save"]) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert "data" in said[0]

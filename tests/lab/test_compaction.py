@@ -1,0 +1,193 @@
+"""Tables and catalogue: they hold what the logs held, and are only then put in their place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lab.synthetic import make_finished_run
+from ssdlab import _core
+from ssdlab.errors import HostError, Refused
+from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
+from ssdlab.results import catalogue, compaction, tables
+from ssdlab.results.run_folder import RunFolder, read_manifest
+from ssdlab.results.step_log import DIRECTIONS
+from ssdlab.results.store import make_run_folder, save_measurement, write_manifest
+from ssdlab.session import Bench, Order, start
+
+JOB = """
+[[step]]
+do = "run"
+label = "mix"
+rw = "randrw"
+read_pct = 70
+bs = "4k"
+threads = 4
+seconds = "400ms"
+ramp = "100ms"
+interval = "100ms"
+[[step]]
+do = "run"
+label = "paced"
+rw = "randread"
+rate = 500
+seconds = "300ms"
+interval = "100ms"
+"""
+
+
+@pytest.fixture
+def uncompacted(scratch: Path) -> Iterator[Path]:
+    order = Order(find_method("job"), read_job(JOB, "job"), str(scratch / "s.img"), size_bytes=16 << 20, seed=3)
+    yield start(order, scratch / "library", bench=Bench(finish=lambda folder, manifest: manifest))
+
+
+def test_tables_hold_exactly_what_the_logs_held(uncompacted: Path) -> None:
+    logs = {
+        int(path.name[:4]): _core.read_log(path, keep_interval_histograms=True).measurement
+        for path in (uncompacted / "steps").glob("*.log")
+    }
+    manifest = compaction.finish_run(uncompacted, read_manifest(uncompacted))
+    run = RunFolder(uncompacted)
+    assert run.manifest == manifest and not (uncompacted / "steps").exists()
+    assert {info.name for info in manifest.tables} == {tables.SERIES, tables.HIST}
+    for step in run.steps():
+        if step.result.measurement is None:
+            continue
+        measured = logs[step.ordinal]
+        rows, buckets = run.rows(step.ordinal), run.histograms(step.ordinal)
+        for direction in DIRECTIONS:
+            native = measured.rows(measured.streams[0], direction)
+            kept = rows["direction"] == direction
+            if not native["ios"].any():
+                assert not kept.any()
+                continue
+            assert np.array_equal(rows["ios"][kept], native["ios"])
+            assert np.array_equal(rows["response_p999_ns"][kept], native["response_p99_9_ns"])
+            assert np.array_equal(rows["end_ns"][kept], native["start_ns"] + native["duration_ns"])
+            for clock in ("service", "response"):
+                low, count = measured.histogram(direction, clock).buckets()
+                ours = (buckets["direction"] == direction) & (buckets["clock"] == clock)
+                assert np.array_equal(buckets["low_ns"][ours], low)
+                assert np.array_equal(buckets["count"][ours], count)
+                assert (buckets["low_ns"] < buckets["high_ns"])[ours].all()
+            side = step.result.measurement[direction]
+            assert rows["ios"][kept & ~rows["ramp"]].sum() == side["ios"]
+        by_row = run.histograms(step.ordinal, by_row=True)
+        total = sum(len(measured.rows(measured.streams[0], d)["ios"]) > 0 for d in DIRECTIONS)
+        assert total and by_row["count"][by_row["clock"] == "service"].sum() == rows["ios"].sum()
+
+
+def test_a_finished_run_is_read_only_and_compacted_once(uncompacted: Path) -> None:
+    compaction.finish_run(uncompacted, read_manifest(uncompacted))
+    for name in ("manifest.json", "journal.jsonl", tables.SERIES, tables.HIST):
+        assert not (uncompacted / name).stat().st_mode & 0o222
+    with pytest.raises(Refused, match="already"):
+        compaction.compact(uncompacted)
+    for info in read_manifest(uncompacted).tables:
+        import hashlib
+
+        assert hashlib.sha256((uncompacted / info.name).read_bytes()).hexdigest() == info.sha256
+
+
+def test_damage_keeps_the_logs_and_is_said(uncompacted: Path) -> None:
+    log = sorted((uncompacted / "steps").glob("*.log"))[0]
+    data = bytearray(log.read_bytes())
+    data[len(data) // 3] ^= 0xFF
+    log.write_bytes(bytes(data))
+    with pytest.raises(HostError, match="step 1"):
+        compaction.finish_run(uncompacted, read_manifest(uncompacted))
+    assert len(list((uncompacted / "steps").glob("*.log"))) == 2
+    assert read_manifest(uncompacted).tables == () and read_manifest(uncompacted).result is not None
+
+
+def test_bucket_widths_are_those_of_the_histogram() -> None:
+    edges = [1, 63, 64, 127, 128, 1000, 2**20 - 1, 2**20, 2**33 + 12345]
+    for value in edges:
+        histogram = _core.Histogram.from_buckets(np.array([value], dtype=np.uint64), np.array([1], dtype=np.uint64))
+        low = int(histogram.buckets()[0][0])
+        width = int(compaction.bucket_width(np.array([low], dtype=np.uint64))[0])
+        assert low <= value < low + width
+        following = _core.Histogram.from_buckets(
+            np.array([low + width], dtype=np.uint64), np.array([1], dtype=np.uint64)
+        )
+        assert int(following.buckets()[0][0]) == low + width, "the next bucket begins elsewhere"
+
+
+def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from ssdlab.session import *; from ssdlab.methods import find_method\n"
+        "m = find_method('peak-random-read')\n"
+        "p = m.params.build({'depths': '1', 'seconds': '50ms', 'ramp_seconds': '0'})\n"
+        f"start(Order(m, p, '{scratch}/s.img', size_bytes=4 << 20), Path('{scratch}/library'))\n"
+        "print([name for name in ('duckdb', 'scipy', 'matplotlib', 'pyarrow') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_catalogue_ranks_and_can_be_made_anew(tmp_path: Path) -> None:
+    fast = make_finished_run(tmp_path, seed=1, cap_iops=300_000.0, seconds=5)
+    slow = make_finished_run(tmp_path, seed=2, cap_iops=100_000.0, seconds=5)
+    for folder in (fast, slow):
+        catalogue.add(tmp_path, folder)
+    ranked = catalogue.rank(tmp_path, "random_read_iops")
+    assert [line.run_id for line in ranked] == [fast.name, slow.name]
+    catalogue.add(tmp_path, fast)
+    assert catalogue.rank(tmp_path, "random_read_iops") == ranked, "a run entered twice is there twice"
+    for path in (tmp_path / catalogue.FOLDER).iterdir():
+        path.unlink()
+    assert catalogue.rank(tmp_path, "random_read_iops") == []
+    done = catalogue.rebuild(tmp_path)
+    assert (done.runs, done.unreadable) == (2, ())
+    assert catalogue.rank(tmp_path, "random_read_iops") == ranked
+    depths = catalogue.rank(tmp_path, "random_read_depth")
+    assert depths == sorted(depths, key=lambda line: line.value), "a figure of which less is better"
+
+
+def test_a_rebuild_names_what_it_cannot_read(tmp_path: Path) -> None:
+    make_finished_run(tmp_path, seed=1, seconds=5)
+    broken = make_finished_run(tmp_path, seed=2, seconds=5)
+    (broken / "manifest.json").write_text("{")
+    done = catalogue.rebuild(tmp_path)
+    assert (done.runs, done.unreadable) == (1, (broken.name,))
+
+
+def test_quick_and_other_engines_are_kept_apart(tmp_path: Path) -> None:
+    for seed, changes in ((1, {}), (2, {"quick": True}), (3, {"engine": "uring"})):
+        folder = make_finished_run(tmp_path, seed=seed, seconds=5, cap_iops=1e5 * seed)
+        write_manifest(folder, read_manifest(folder).model_copy(update=changes))
+    catalogue.rebuild(tmp_path)
+    ranked = catalogue.rank(tmp_path, "random_read_iops")
+    assert [line.quick for line in ranked] == [False, False, True]
+    assert [line.engine for line in catalogue.rank(tmp_path, "random_read_iops", engine="uring")] == ["uring"]
+
+
+def test_a_measurement_is_saved_as_a_run(scratch: Path) -> None:
+    from ssdlab.drives import open_drive
+    from ssdlab.workload import Stop, Stream, Workload
+
+    workload = Workload.of(Stream(workers=2, stop=Stop(time_ns=200_000_000)), interval_ns=50_000_000)
+    log = scratch / "measured.log"
+    with open_drive(scratch / "s.img", size=8 << 20) as drive:
+        measured = drive.run(workload, log_path=log)
+        folder = save_measurement(scratch / "library", drive, "s.img", workload, measured, log, {"rw": "randread"})
+    run = RunFolder(folder)
+    assert run.manifest.method.name == "measure" and run.manifest.status == "finished" and run.manifest.tables
+    assert run.result.measurement["iops"] == measured.summary()["iops"]
+    assert run.rows(0)["ios"].sum() == measured.summary()["read"]["ios"]
+    assert not log.exists()
+
+
+def test_a_run_folder_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:
+    make_run_folder(tmp_path, "id")
+    with pytest.raises(HostError):
+        make_run_folder(tmp_path, "id")
+    assert os.listdir(tmp_path) == ["id"]

@@ -1,0 +1,128 @@
+"""The plan: the same procedure, only counted; nothing is touched, and the run falls inside what it said."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from lab.fake_drive import FakeDrive
+from ssdlab.errors import LabError
+from ssdlab.lab import Lab, Request
+from ssdlab.methods import all_methods, find_method
+from ssdlab.methods.workloads import closed_loop
+from ssdlab.plan import Bounds, Recorder, planned_step
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.session import Order, plan_on, plan_order, start
+from ssdlab.span import Span
+from ssdlab.workload import Stop, Stream, Workload
+
+
+def planned(workload: Workload, **args):
+    return planned_step(Request(0, "run", "x", args, "restart", workload))
+
+
+def test_a_step_by_time_takes_its_time() -> None:
+    step = planned(closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=60, ramp_seconds=2))
+    assert step.seconds.least == 62 and 62 < step.seconds.most <= 70
+    assert step.bytes_written == Bounds(0, 0) and step.target_bytes is None
+
+
+def test_a_step_by_bytes_is_bounded_by_any_drive() -> None:
+    stream = Stream(ops="write", pattern="sequential", block=131072, stop=Stop(bytes=10**12), span=Span(start=0, length=1 << 40))
+    step = planned(Workload.of(stream))
+    assert step.bytes_written == Bounds(1e12, 1e12) and step.target_bytes == 10**12
+    assert step.seconds.least < 1e12 / 15e9, "a PCIe 5.0 drive is faster than the least"
+    assert step.seconds.most > 1e12 / 60e6, "a QLC drive is slower than the most"
+
+
+def test_writes_by_time_are_bounded_by_depth() -> None:
+    one = planned(closed_loop("random", "write", block_bytes=4096, in_flight=1, seconds=10))
+    many = planned(closed_loop("random", "write", block_bytes=4096, in_flight=512, seconds=10))
+    assert one.bytes_written.least == 0 and 0 < one.bytes_written.most < many.bytes_written.most
+
+
+def test_a_condition_or_a_skip_may_end_at_once() -> None:
+    workload = closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=60)
+    assert planned(workload, unless_written=True).seconds.least == 0
+
+
+def test_streams_of_one_step_run_at_the_same_time() -> None:
+    one = Stream(name="a", stop=Stop(time_ns=10 * 10**9))
+    two = Stream(name="b", stop=Stop(time_ns=20 * 10**9))
+    assert planned(Workload.of(one, two)).seconds.least == 20
+
+
+def test_a_plan_has_the_steps_of_the_run(tmp_path: Path) -> None:
+    from lab.fake_drive import run_on
+
+    for method in all_methods():
+        params = method.params.build(quick=True)
+        drive = FakeDrive()
+        plan = plan_on(method, params, drive)
+        assert drive.done == []
+        run = RunFolder(run_on(drive, method, params, tmp_path))
+        assert [(s.ordinal, s.verb, s.label) for s in plan.steps] == [
+            (s.ordinal, s.verb, s.label) for s in run.steps()
+        ]
+
+
+def test_the_default_sweep_is_ten_minutes_and_a_quick_one_is_half_of_one() -> None:
+    method = find_method("peak-random-read")
+    full = plan_on(method, method.params.build(), FakeDrive())
+    assert 600 <= full.seconds.least <= 640
+    quick = plan_on(method, method.params.build(quick=True), FakeDrive())
+    assert quick.seconds.least <= 30
+
+
+def test_planning_touches_nothing(tmp_path: Path) -> None:
+    method = find_method("qd1")
+    order = Order(method, method.params(), str(tmp_path / "new.img"), size_bytes=1 << 30)
+    plan = plan_order(order)
+    assert list(tmp_path.iterdir()) == []
+    assert plan.preparation_bytes == 1 << 30 and plan.preparation.most > plan.preparation.least > 0
+    assert plan.bytes_written.least >= 1 << 30
+
+
+def test_a_plan_says_what_speaks_against_the_run(tmp_path: Path) -> None:
+    method = find_method("qd1")
+    with pytest.raises(LabError, match="does not exist") as raised:
+        plan_order(Order(method, method.params(), str(tmp_path / "none.img")))
+    assert raised.value.exit_status == 2
+    foreign = tmp_path / "foreign.img"
+    foreign.write_bytes(bytes(1 << 20))
+    plan = plan_order(Order(method, method.params(), str(foreign)))
+    assert plan.objection is not None and plan.objection.facts["reason"] and plan.steps
+    ours = plan_order(Order(method, method.params(), str(tmp_path / "new.img"), size_bytes=1 << 20))
+    assert ours.objection is None
+    assert foreign.read_bytes() == bytes(1 << 20)
+
+
+@pytest.mark.parametrize("name", ["peak-random-read", "qd1"])
+def test_the_run_falls_inside_what_the_plan_said(scratch: Path, name: str) -> None:
+    method = find_method(name)
+    settings = {"seconds": "200ms", "ramp_seconds": "20ms"}
+    settings |= {"depths": "1,8,32"} if name != "qd1" else {"size_seconds": "50ms", "sizes": "4k,64k"}
+    order = Order(method, method.params.build(settings), str(scratch / "s.img"), size_bytes=32 << 20)
+    plan = plan_order(order)
+    began = time.monotonic()
+    folder = start(order, scratch / "library")
+    took = time.monotonic() - began
+    assert plan.seconds.least <= took <= plan.seconds.most
+    steps = RunFolder(folder).steps()
+    assert len(steps) == len(plan.steps)
+    written = order.size_bytes
+    for step, said in zip(steps, plan.steps, strict=True):
+        assert said.seconds.least * 0.999 <= step.result.seconds <= said.seconds.most, step.label
+        side = (step.result.measurement or {}).get("write") or {"bytes": 0}
+        written += side["bytes"]
+        assert said.bytes_written.least <= side["bytes"] <= said.bytes_written.most
+    assert plan.bytes_written.least <= written <= plan.bytes_written.most
+
+
+def test_a_procedure_sees_no_difference() -> None:
+    recorder = Recorder()
+    lab = Lab(recorder, capacity_bytes=1 << 30, logical_block_bytes=4096)
+    assert lab.note("x").result.measurement is None
+    assert [step.label for step in recorder.steps] == ["note"]

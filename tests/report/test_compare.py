@@ -1,0 +1,80 @@
+"""Several runs on one page: looks, labels, and what makes them unlike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from report.reading import Page
+from ssdlab.errors import UsageError
+from ssdlab.report import page, source
+from ssdlab.report.runs import entries, shown
+
+ELM = {"id": "S4", "name": "Elm E8", "kind": "block"}
+HAZEL = {"id": "S9", "name": "Hazel H2", "kind": "block"}
+
+
+def placed(*folders: Path):
+    return shown([source.read_run(folder) for folder in folders])
+
+
+def test_a_drive_keeps_its_colour_whatever_stands_beside_it(make_run: Callable[..., Path]) -> None:
+    elm, hazel = make_run(drive=ELM), make_run(drive=HAZEL)
+    alone = placed(elm)[0].style.colour
+    assert placed(elm, hazel)[0].style.colour == alone
+    assert placed(hazel, elm)[1].style.colour == alone
+    assert placed(hazel, elm)[0].style.colour != alone
+
+
+def test_eight_drives_have_eight_colours_and_a_ninth_is_still_drawn(make_run: Callable[..., Path]) -> None:
+    folders = [make_run(drive={"id": f"S{n}", "name": f"Drive {n}"}, seconds=2) for n in range(9)]
+    colours = [one.style.colour for one in placed(*folders)]
+    assert len(set(colours[:])) == 8
+
+
+def test_engines_are_told_apart_by_label_and_marker(make_run: Callable[..., Path]) -> None:
+    sync, uring = placed(make_run(drive=ELM), make_run(drive=ELM, engine="uring"))
+    assert (sync.label, uring.label) == ("Elm E8 · threads", "Elm E8 · io_uring")
+    assert sync.style.colour == uring.style.colour
+    assert (sync.style.hollow, uring.style.hollow) == (False, True)
+
+
+def test_two_drives_of_one_name_are_told_apart_by_identity(make_run: Callable[..., Path]) -> None:
+    labels = [one.label for one in placed(make_run(drive=ELM), make_run(drive=ELM | {"id": "S5"}))]
+    assert labels == ["Elm E8 · S4", "Elm E8 · S5"]
+
+
+def test_two_runs_of_one_drive_are_told_apart_by_their_ids_at_last(make_run: Callable[..., Path]) -> None:
+    first, second = placed(make_run(drive=ELM), make_run(drive=ELM, seed=8))
+    assert first.label != second.label
+    assert first.run.manifest.run_id in first.label
+
+
+def test_runs_of_several_methods_of_one_drive_are_one_entry(make_run: Callable[..., Path]) -> None:
+    found = placed(make_run("qd1", drive=ELM), make_run("peak-random-read", drive=ELM))
+    assert len(entries(found)) == 1
+    assert found[0].label == found[1].label == "Elm E8"
+
+
+def test_what_makes_runs_unlike_is_said_first(
+    make_run: Callable[..., Path], html: Callable[..., str]
+) -> None:
+    text = Page.of(html(make_run(drive=ELM), make_run(drive=HAZEL, engine="uring", quick=True))).text
+    unlike = "The runs of peak-random-read are not alike: they differ in --quick, engine"
+    assert unlike in text
+    assert text.index(unlike) < text.index("more threads than cores")
+    assert "Quick run" in text
+
+
+def test_like_runs_get_no_such_banner(make_run: Callable[..., Path], html: Callable[..., str]) -> None:
+    assert "not alike" not in Page.of(html(make_run(drive=ELM), make_run(drive=HAZEL))).text
+
+
+def test_the_same_run_twice_and_no_run_are_refused(make_run: Callable[..., Path]) -> None:
+    run = source.read_run(make_run())
+    with pytest.raises(UsageError, match="named twice"):
+        page.render([run, run])
+    with pytest.raises(UsageError, match="no run"):
+        page.render([])

@@ -1,0 +1,125 @@
+"""Both sides agree: numbers print alike, columns unpack to what was packed, ticks stand at 1-2-5 steps."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ssdlab import units
+from ssdlab.report.packing import pack, unpack
+
+WEB = Path(__file__).parents[2] / "web"
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory):
+    """Evaluates an expression with the front end's modules at hand: `node("web.numbers.number(1, 'ns')")`."""
+    program, bundler = shutil.which("node"), WEB / "node_modules" / ".bin" / "esbuild"
+    if program is None or not bundler.exists():
+        pytest.skip("the front end's tools are not installed: make setup")
+    names = ("numbers", "axes", "unpack")
+    modules = "".join(f"import * as {name} from './{name}';" for name in names)
+    modules += f"globalThis.web = {{ {', '.join(names)} }};"
+    line = [bundler, "--bundle", "--format=esm", "--loader=ts", f"--sourcefile={WEB}/src/all.ts"]
+    bundle = subprocess.run(
+        line, input=modules, capture_output=True, text=True, check=True, cwd=WEB / "src"
+    ).stdout
+
+    def run(expression: str):
+        script = f"{bundle}\nconsole.log(JSON.stringify(await ({expression})));"
+        file = tmp_path_factory.mktemp("node") / "line.mjs"
+        file.write_text(script)
+        done = subprocess.run([program, file], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    return run
+
+
+VALUES = [
+    0,
+    1,
+    9.994,
+    9.996,
+    99.96,
+    388,
+    999.4,
+    999.6,
+    1000,
+    1234,
+    64_321,
+    999_499,
+    999_501,
+    1_049_999,
+    1.2e9,
+    0.0512,
+]
+
+
+def test_numbers_are_printed_alike_on_both_sides(node) -> None:
+    texts = {"iops": units.count_text, "ns": units.latency_text, "mb_s": units.throughput_text}
+    for quantity, text in texts.items():
+        found = node(f"{json.dumps(VALUES)}.map((value) => web.numbers.number(value, '{quantity}'))")
+        assert dict(zip(VALUES, found, strict=True)) == {value: text(value) for value in VALUES}
+
+
+def test_block_sizes_are_printed_alike_on_both_sides(node) -> None:
+    sizes = [512, 1024, 4096, 131072, 1 << 20]
+    found = node(f"{json.dumps(sizes)}.map((value) => web.numbers.number(value, 'bytes'))")
+    assert found == [units.block_text(size) for size in sizes]
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([110, 900], ["100", "200", "500", "1k"]),
+        ([30, 1900], ["20", "50", "100", "200", "500", "1k", "2k"]),
+        ([12, 90_000_000], ["10", "100", "1k", "10k", "100k", "1M", "10M", "100M"]),
+    ],
+)
+def test_a_logarithmic_axis_has_ticks_at_1_2_5_steps(node, values: list[float], ticks: list[str]) -> None:
+    option = node(
+        "(() => { const axis = { title: '', quantity: 'iops', scale: 'log' };"
+        f"const made = web.axes.axisOption(axis, {{ theme: {{}}, side: 'y', values: {values}, length: 400 }});"
+        "return { at: made.axisLabel.customValues, lines: made.axisTick.customValues,"
+        "low: made.min, high: made.max,"
+        "text: made.axisLabel.customValues.map(made.axisLabel.formatter) }; })()"
+    )
+    assert option["text"] == ticks
+    assert option["at"] == option["lines"]
+    assert option["low"] <= math.log10(min(values))
+    assert option["high"] >= math.log10(max(values))
+
+
+def test_columns_unpack_to_what_was_packed(node) -> None:
+    values = np.array([0, 1, 255, 256, 65_535, 1 << 24, 4_294_967_295])
+    packed, unit = pack(values, 1.0)
+    assert unit == 1.0
+    assert node(f"web.unpack.unpack({json.dumps(packed)}).then((found) => [...found])") == values.tolist()
+
+
+@given(st.lists(st.integers(0, 2**32 - 1)))
+def test_whole_numbers_are_packed_exactly(values: list[int]) -> None:
+    packed, unit = pack(np.array(values, dtype=np.float64), 1.0)
+    assert unpack(packed, unit).tolist() == values
+
+
+@given(st.lists(st.floats(0, 1e13), min_size=1))
+def test_any_column_comes_back_to_half_a_unit(values: list[float]) -> None:
+    column = np.array(values)
+    packed, unit = pack(column, 0.001)
+    assert unit <= max(0.001, column.max() / 2**32 * 10)
+    assert np.abs(unpack(packed, unit) - column).max() <= unit * 0.5001
+
+
+@pytest.mark.parametrize("bad", [[-1.0], [float("nan")], [float("inf")]])
+def test_what_is_no_count_is_refused(bad: list[float]) -> None:
+    with pytest.raises(ValueError, match="negative or not numbers"):
+        pack(np.array(bad), 1.0)

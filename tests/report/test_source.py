@@ -1,0 +1,94 @@
+"""Runs that cannot be reported: each says what it is and what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ssdlab.errors import HostError, Refused
+from ssdlab.report import page, source
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [("running", "ssdlab watch"), ("interrupted", "ssdlab resume"), ("failed", "ssdlab show")],
+)
+def test_an_unfinished_run(make_run: Callable[..., Path], status: str, advice: str) -> None:
+    folder = make_run(status=status, result=None)
+    with pytest.raises(Refused, match=f"it is {status}") as caught:
+        source.read_run(folder)
+    assert advice in caught.value.advice
+    assert caught.value.facts["status"] == status
+
+
+@pytest.mark.parametrize("table", ["series.parquet", "hist.parquet"])
+def test_a_run_without_its_tables(make_run: Callable[..., Path], table: str) -> None:
+    folder = make_run()
+    (folder / table).unlink()
+    with pytest.raises(Refused, match=f"has no {table}"):
+        source.read_run(folder)
+
+
+def test_a_table_that_is_damaged(make_run: Callable[..., Path]) -> None:
+    folder = make_run()
+    (folder / "series.parquet").write_bytes(b"PAR1 and then nothing")
+    with pytest.raises(Refused, match=r"series\.parquet of run .* is damaged"):
+        source.read_run(folder)
+
+
+def test_a_run_of_a_newer_ssdlab(make_run: Callable[..., Path]) -> None:
+    folder = make_run(schema="ssdlab.run/99")
+    with pytest.raises(Refused, match="newer ssdlab"):
+        source.read_run(folder)
+
+
+def test_a_result_of_an_unknown_kind(make_run: Callable[..., Path]) -> None:
+    folder = make_run(result={"kind": "seance", "quick": False})
+    with pytest.raises(Refused, match="'seance'") as caught:
+        source.read_run(folder)
+    assert caught.value.facts["kind"] == "seance"
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="not a run folder"):
+        source.read_run(tmp_path)
+
+
+def test_voided_attempts_are_not_drawn(make_run: Callable[..., Path]) -> None:
+    folder = make_run()
+    run = source.read_run(folder)
+    assert run.rows(0)["attempt"].tolist() == [1] * len(run.rows(0)["row"])
+    assert run.voided == ("step 0 (depth 1), attempt 0: interrupted at the first attempt",)
+    assert run.step(0) is not None
+    assert run.step(None) is None
+    assert run.rows(None)["row"].size == 0
+
+
+def test_a_page_that_cannot_be_written_leaves_nothing_behind(
+    make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "place"
+    (folder / "page.html").mkdir(parents=True)
+    with pytest.raises(HostError, match="cannot write"):
+        page.write([source.read_run(make_run())], folder / "page.html")
+    assert [path.name for path in folder.iterdir()] == ["page.html"]
+
+
+def test_a_front_end_that_was_not_built(
+    make_run: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page.resources, "files", lambda _: tmp_path)
+    with pytest.raises(HostError, match="not built") as caught:
+        page.render([source.read_run(make_run())])
+    assert "make build" in caught.value.advice
+
+
+def test_manifest_stays_as_it_was(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    folder = make_run()
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    page.write([source.read_run(folder)], tmp_path / "page.html")
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    assert json.loads(before["manifest.json"])["status"] == "finished"

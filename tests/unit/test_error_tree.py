@@ -1,0 +1,115 @@
+"""Errors: exit statuses, facts, nearest names; how the command line shows them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ssdlab import errors
+from ssdlab.cli.failures import guarded
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.LabError, 70),
+        (errors.UsageError, 2),
+        (errors.Refused, 2),
+        (errors.DriveError, 3),
+        (errors.HostError, 3),
+        (errors.Interrupted, 130),
+        (errors.VerdictFailed, 1),
+    ],
+)
+def test_each_error_has_its_exit_status(error: type[errors.LabError], status: int) -> None:
+    assert error("what", "advice").exit_status == status
+
+
+def test_facts_are_attributes_too() -> None:
+    error = errors.DriveError("read failed", "look at the log", errno=5, offset=4096, length=512)
+    assert (error.errno, error.offset, error.length) == (5, 4096, 512)
+    assert error.measurement is None
+    with pytest.raises(AttributeError):
+        _ = error.device
+
+
+def test_an_error_says_what_and_advice_on_one_line_each() -> None:
+    error = errors.Refused("a\nb", "c\n  d")
+    assert str(error) == "a b\nc d"
+
+
+def test_facts_become_json() -> None:
+    error = errors.Refused("what", "advice", path=Path("/x"), names=("a", "b"), table={1: None}, count=3)
+    assert json.loads(json.dumps(error.as_dict()))["facts"] == {
+        "path": "/x",
+        "names": ["a", "b"],
+        "table": {"1": None},
+        "count": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("word", "nearest"),
+    [("qd2", "qd1"), ("QD1", "qd1"), ("peak-randomread", "peak-random-read"), ("zzzzzz", None)],
+)
+def test_the_nearest_name(word: str, nearest: str | None) -> None:
+    assert errors.nearest(word, ["qd1", "peak-random-read", "peak-sequential-read"]) == nearest
+
+
+def test_an_unknown_name_is_told_with_the_nearest_or_with_all() -> None:
+    assert errors.unknown("method", "qd2", ["qd1"]).advice == "did you mean qd1? (known: qd1)"
+    assert (
+        errors.unknown("method", "zz", ["qd1"], elsewhere="see `ssdlab methods`").advice
+        == "see `ssdlab methods`"
+    )
+
+
+def refuse() -> int:
+    raise errors.Refused("it is mounted", "unmount it", reason="mounted")
+
+
+def test_an_error_is_two_lines_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarded(refuse, as_json=False) == 2
+    shown = capsys.readouterr()
+    assert shown.err == "ssdlab: it is mounted\n        Unmount it\n"
+    assert shown.out == ""
+
+
+def test_with_json_it_is_an_object_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarded(refuse, as_json=True) == 2
+    assert json.loads(capsys.readouterr().out) == {
+        "error": "refused",
+        "what": "it is mounted",
+        "advice": "unmount it",
+        "facts": {"reason": "mounted"},
+        "exit_status": 2,
+    }
+
+
+def test_a_fault_of_our_own_is_status_70_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise ZeroDivisionError("division by zero")
+
+    assert guarded(fail, as_json=False) == 70
+    assert capsys.readouterr().err.splitlines() == [
+        "ssdlab: internal error: ZeroDivisionError: division by zero",
+        "        Please report it, with the command and the output under SSDLAB_TRACEBACK=1",
+    ]
+
+
+def test_a_traceback_is_shown_when_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSDLAB_TRACEBACK", "1")
+    guarded(refuse, as_json=False)
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_signal_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt() -> int:
+        raise KeyboardInterrupt
+
+    assert guarded(interrupt, as_json=False) == 130
+    assert "stopped by a signal" in capsys.readouterr().err

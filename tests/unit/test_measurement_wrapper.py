@@ -1,0 +1,149 @@
+"""A measurement as Python sees it: the contract's keys, rows that add up, and the same back from its log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ssdlab import _core, measurement
+from ssdlab.errors import HostError, Interrupted, UsageError
+from ssdlab.measurement import Measurement
+from ssdlab.warnings import Warning
+from ssdlab.workload import Stop, Stream, Workload
+
+RATE_KEYS = "schema iops mb_s elapsed_s read write trim intervals requested_iops in_flight"
+KEYS = f"{RATE_KEYS} cpu power seed engine warnings drive"
+DIRECTION_KEYS = "requested ios failed dropped late bytes errors service_ns response_ns"
+LATENCY_KEYS = "min mean max p50 p90 p99 p99.9 p99.99 p99.999"
+
+WORKLOAD = Workload.of(
+    Stream(name="mixed", ops=50, workers=2, stop=Stop(ios=1000)),
+    Stream(name="writes", ops="write", block="8k", stop=Stop(ios=500)),
+    interval_ns="1ms",
+)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("measurement") / "scratch.bin"
+    path.write_bytes(bytes(4 << 20))
+    return path
+
+
+@pytest.fixture(scope="module")
+def measured(file: Path) -> tuple[Measurement, Path]:
+    log_path = file.parent / "run.log"
+    with _core.Target(file, write=True) as target:
+        resolved = WORKLOAD.resolve(target.size_bytes, target.logical_block_bytes)
+        made = measurement.run(target, resolved, {"path": str(file)}, log_path=log_path)
+    return made, log_path
+
+
+def test_the_summary_has_the_contracts_keys_first(measured: tuple[Measurement, Path]) -> None:
+    summary = measured[0].summary()
+    assert list(summary)[: len(KEYS.split())] == KEYS.split()
+    assert summary["schema"] == "ssdlab.measurement/1"
+    assert list(summary["read"]) == DIRECTION_KEYS.split()
+    assert list(summary["read"]["service_ns"]) == LATENCY_KEYS.split()
+    assert summary["trim"] is None
+    assert summary["power"] is None
+    assert set(summary["cpu"]) == {"user_s", "sys_s", "per_io_ns"}
+
+
+def test_percentiles_with_few_samples_beyond_are_null(measured: tuple[Measurement, Path]) -> None:
+    for direction in ("read", "write"):
+        part = measured[0].summary()[direction]
+        # 10 of n lie beyond the percentile only from n = 10 / (1 - q) on: 1000 for p99, 10,000 for p99.9.
+        assert part["response_ns"]["p90"] is not None
+        assert part["response_ns"]["p99.9"] is None
+        assert (part["response_ns"]["p99"] is None) is (part["ios"] < 1000)
+
+
+def test_rows_of_parts_add_up_to_rows_of_all(measured: tuple[Measurement, Path]) -> None:
+    made, _ = measured
+    whole = made.rows()
+    cells = [
+        made.rows(stream, direction) for stream in made.streams for direction in ("read", "write", "trim")
+    ]
+    for name in ("ios", "bytes", "failed", "dropped", "late"):
+        assert np.array_equal(whole[name], np.sum([cell[name] for cell in cells], axis=0)), name
+    assert np.array_equal(whole["service_max_ns"], np.max([cell["service_max_ns"] for cell in cells], axis=0))
+    assert int(whole["ios"].sum()) == 1500
+    assert int(made.rows("mixed")["ios"].sum()) == 1000
+    assert int(made.rows(direction="read")["ios"].sum()) == made.summary()["read"]["ios"]
+    assert whole["in_flight_max"].max() <= 3
+
+
+def test_one_cell_keeps_its_percentiles(measured: tuple[Measurement, Path]) -> None:
+    made, _ = measured
+    assert "service_p99_ns" in made.rows("writes")
+    assert "service_p99_ns" not in made.rows()
+
+
+def test_histograms_hold_every_io(measured: tuple[Measurement, Path]) -> None:
+    made, _ = measured
+    summary = made.summary()
+    for direction in ("read", "write"):
+        for clock in ("service", "response"):
+            assert made.histogram(direction, clock).count == summary[direction]["ios"]
+    assert made.histogram("write", "service", "writes").count == 500
+
+
+def test_an_unknown_stream_is_told_with_the_nearest(measured: tuple[Measurement, Path]) -> None:
+    for ask in (measured[0].rows, lambda name: measured[0].histogram("read", "service", name)):
+        with pytest.raises(UsageError, match="no stream 'mxed'") as raised:
+            ask("mxed")
+        assert "did you mean mixed?" in raised.value.advice
+
+
+def test_the_journal_gives_the_same_back(measured: tuple[Measurement, Path]) -> None:
+    made, log_path = measured
+    again = Measurement.from_journal(made.summary(), log_path)
+    assert again.summary() == made.summary()
+    assert again.streams == made.streams
+    for name, column in made.rows().items():
+        assert np.array_equal(again.rows()[name], column), name
+    ours, theirs = made.histogram("read", "response"), again.histogram("read", "response")
+    assert ours.to_bytes() == theirs.to_bytes()
+
+
+def test_warnings_and_facts_are_added_to_a_copy(measured: tuple[Measurement, Path]) -> None:
+    made, _ = measured
+    warned = made.with_warnings([Warning.of("file-system")]).with_facts(note="x")
+    assert [each.code for each in warned.warnings] == ["file-system"]
+    assert warned.summary()["note"] == "x"
+    assert made.warnings == ()
+    with pytest.raises(ValueError, match="iops is measured"):
+        made.with_facts(iops=1)
+
+
+def test_what_an_interruption_leaves_is_a_measurement_too(file: Path) -> None:
+    def stop(snapshot: Any) -> None:
+        raise KeyboardInterrupt
+
+    with _core.Target(file) as target:
+        resolved = Workload.of(Stream(stop=Stop(time_ns="60s"))).resolve(target.size_bytes, 512)
+        with pytest.raises(Interrupted) as raised:
+            measurement.run(target, resolved, {"path": "x"}, on_tick=stop)
+    assert isinstance(raised.value.measurement, Measurement)
+    assert raised.value.measurement.summary()["drive"] == {"path": "x"}
+
+
+def test_single_ios_are_read_back(file: Path, tmp_path: Path) -> None:
+    log_path = tmp_path / "ios.log"
+    workload = Workload.of(Stream(log_ios=True, stop=Stop(ios=100)))
+    with _core.Target(file) as target:
+        measurement.run(target, workload.resolve(target.size_bytes, 512), {}, log_path=log_path)
+    columns = measurement.read_ios(log_path)
+    assert {len(column) for column in columns.values()} == {100}
+    assert set(columns["length"].tolist()) == {4096}
+    assert columns["offset"].max() < 4 << 20
+
+
+def test_a_missing_log_is_an_error_of_ours(measured: tuple[Measurement, Path], tmp_path: Path) -> None:
+    gone = Measurement.from_journal(measured[0].summary(), tmp_path / "gone.log")
+    with pytest.raises(HostError, match=r"gone\.log"):
+        gone.rows()

@@ -1,0 +1,184 @@
+"""Each warning of the catalogue: when it is said, and when not."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from ssdlab import warnings
+from ssdlab.drives.conditions import Conditions
+from ssdlab.surroundings import Surroundings
+from ssdlab.warnings import CATALOGUE, Warning, judge
+from ssdlab.workload import Bursts, Closed, Open, Stream, Workload
+
+QUIET = {name.name: None for name in fields(Conditions)} | {
+    "device": "nvme0n1",
+    "scheduler": "none",
+    "schedulers": ("none",),
+    "write_cache": "write back",
+}
+
+
+def settings(**changes: Any) -> Conditions:
+    return Conditions(**{**QUIET, **changes})
+
+
+def part(**changes: Any) -> dict[str, Any]:
+    counts = {"requested": 100_000, "ios": 100_000, "failed": 0, "dropped": 0, "late": 0, "errors": {}}
+    latencies = {"p50": 80_000, "p99": 100_000}
+    return {**counts, "service_ns": latencies, "response_ns": latencies, **changes}
+
+
+def summary(**changes: Any) -> dict[str, Any]:
+    plain = {
+        "iops": 100_000.0,
+        "elapsed_s": 1.0,
+        "in_flight": 8.0,
+        "read": part(),
+        "write": None,
+        "trim": None,
+    }
+    return {**plain, "workers": {"run_queue_wait_ns": 0}, "complete": True, **changes}
+
+
+def codes(
+    measured: dict[str, Any] | None = None, around: Surroundings | None = None, **stream: Any
+) -> list[str]:
+    workload = Workload.of(Stream(**{"workers": 8, **stream}))
+    return [each.code for each in judge(measured or summary(), workload, around or Surroundings())]
+
+
+def test_a_clean_measurement_has_none() -> None:
+    around = Surroundings(
+        conditions=settings(),
+        cores=16,
+        cpu_busy_share=0.5,
+        governors=("performance",),
+        device_in_flight=8.0,
+        build_profile="release",
+    )
+    assert codes(around=around) == []
+
+
+@pytest.mark.parametrize(
+    ("around", "code"),
+    [
+        (Surroundings(cores=2, cpu_busy_share=0.95), "host-limited"),
+        (Surroundings(governors=("performance", "powersave")), "governor"),
+        (Surroundings(build_profile="debug"), "debug-build"),
+        (Surroundings(is_file=True), "file-system"),
+        (Surroundings(allow_unwritten=True), "unwritten-allowed"),
+        (Surroundings(device_in_flight=6.0), "device-depth"),
+        (Surroundings(conditions=settings(scheduler="bfq")), "scheduler"),
+        (Surroundings(conditions=settings(rotational=True)), "rotational"),
+        (Surroundings(conditions=settings(link="8.0 GT/s x4 of 16.0 GT/s x4")), "link"),
+        (Surroundings(conditions=settings(max_io_bytes=2048)), "split"),
+        (Surroundings(conditions=settings(nr_requests=4)), "queue-limit"),
+    ],
+)
+def test_what_stands_around(around: Surroundings, code: str) -> None:
+    assert codes(around=around) == [code]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        Surroundings(cores=2, cpu_busy_share=0.85),
+        Surroundings(cores=16, cpu_busy_share=0.95),
+        Surroundings(device_in_flight=7.7),
+        Surroundings(conditions=settings(link="16.0 GT/s x4 of 16.0 GT/s x4")),
+        Surroundings(conditions=settings(max_io_bytes=4096, nr_requests=8)),
+        Surroundings(conditions=settings(write_cache=None)),
+    ],
+)
+def test_what_stands_around_and_is_no_reason(around: Surroundings) -> None:
+    assert codes(around=around) == []
+
+
+def test_the_write_cache_matters_to_writes() -> None:
+    around = Surroundings(conditions=settings(write_cache=None))
+    assert codes(summary(read=None, write=part()), around, ops="write") == ["write-cache-unknown"]
+
+
+@pytest.mark.parametrize(
+    ("measured", "found"),
+    [
+        (summary(in_flight=7.5), ["depth-not-reached"]),
+        (summary(in_flight=7.7), []),
+        (summary(read=part(ios=999, requested=999)), ["few-samples"]),
+        (summary(read=part(ios=1000, requested=1000)), []),
+        (summary(read=part(failed=3, errors={"5": 3})), ["failed"]),
+        (summary(read=part(late=99)), []),
+        (summary(read=part(late=100)), ["late"]),
+        (summary(read=part(dropped=1)), ["dropped"]),
+        (summary(workers={"run_queue_wait_ns": 100_000 * 10_000}), ["run-queue-delay"]),
+        (summary(workers={"run_queue_wait_ns": 100_000 * 9_999}), []),
+        (summary(complete=False), ["incomplete"]),
+    ],
+)
+def test_what_was_measured(measured: dict[str, Any], found: list[str]) -> None:
+    assert codes(measured) == found
+
+
+@pytest.mark.parametrize(
+    ("iops", "arrival", "found"),
+    [
+        (99_600.0, Open(rate=100_000), []),
+        (99_400.0, Open(rate=100_000), ["rate-not-reached"]),
+        # Ten thousand random arrivals vary by 100: four times that is chance.
+        (9_700.0, Open(process="poisson", rate=10_000), []),
+        (9_500.0, Open(process="poisson", rate=10_000), ["rate-not-reached"]),
+        (9_700.0, Open(rate=10_000), ["rate-not-reached"]),
+        (95.0, Bursts(bytes="400k", every_ns="1s"), ["rate-not-reached"]),
+        (100.0, Bursts(bytes="400k", every_ns="1s"), []),
+    ],
+)
+def test_the_rate_asked_for(iops: float, arrival: object, found: list[str]) -> None:
+    # An open loop asks for no depth: that few I/Os were in flight says nothing.
+    assert codes(summary(iops=iops, in_flight=0.1), arrival=arrival) == found
+
+
+def test_pauses_ask_for_no_depth() -> None:
+    assert codes(summary(in_flight=1.0), arrival=Closed(think_ns=1)) == []
+
+
+def test_a_buffered_stream_is_told() -> None:
+    assert codes(direct=False) == ["buffered"]
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_every_warning_is_said_with_cause_and_advice(code: str) -> None:
+    entry = CATALOGUE[code]
+    names = {name for _, name, _, _ in string.Formatter().parse(entry.what + entry.advice) if name}
+    said = Warning.of(code, **{name: 1 for name in names})
+    assert said.what
+    assert said.advice
+    assert "{" not in said.what + said.advice
+    assert said.cause == entry.cause != ""
+    assert Warning.from_dict(said.as_dict()) == said
+
+
+def test_a_warning_keeps_raw_facts() -> None:
+    (warned,) = judge(summary(in_flight=7.123), Workload.of(Stream(workers=8)), Surroundings())
+    assert warned.what == "7.12 I/Os were in flight on average, not the 8 asked for"
+    assert warned.facts == {"reached": 7.123, "asked": 8}
+
+
+def test_a_code_that_is_not_in_the_catalogue_is_a_fault() -> None:
+    with pytest.raises(KeyError, match="host-limited"):
+        Warning.of("host-limit")
+
+
+def test_errors_are_named() -> None:
+    (warned,) = judge(
+        summary(read=part(failed=3, errors={"5": 3})), Workload.of(Stream(workers=8)), Surroundings()
+    )
+    assert "3 I/Os failed (3 x EIO: Input/output error)" in warned.what
+
+
+def test_thresholds_are_those_of_their_sources() -> None:
+    assert warnings.RATE_REACHED == 0.995
+    assert pytest.approx(10 / (1 - 0.99)) == warnings.P99_SAMPLES
