@@ -77,6 +77,8 @@ pub(crate) struct Lane<'a> {
     /// Slots that may still issue.
     live: u32,
     end_ns: u64,
+    /// Bytes of the completed I/Os, by operation.
+    moved_bytes: [u64; 3],
 }
 
 impl<'a> Lane<'a> {
@@ -102,6 +104,7 @@ impl<'a> Lane<'a> {
             flush_every: stream.flush_every.unwrap_or(u64::MAX),
             live: stream.workers * stream.depth,
             end_ns: 0,
+            moved_bytes: [0; 3],
         }
     }
 
@@ -295,6 +298,7 @@ impl<'a> Lane<'a> {
         let io = slot.io;
         recorder.completed(io.op, io.length, slot.intended_ns, slot.submit_ns, at_ns);
         self.end_ns = at_ns;
+        self.moved_bytes[io.op as usize] += u64::from(io.length);
         if self.stream.log_ios {
             recorder.log_io(&IoRecord {
                 op: io.op,
@@ -326,6 +330,11 @@ impl<'a> Lane<'a> {
         }
         *writes = 0;
         drive.flush(zero_ns + at_ns) - zero_ns
+    }
+
+    /// Bytes of all I/Os of an operation that have completed.
+    pub(crate) fn moved_bytes(&self, op: Op) -> u64 {
+        self.moved_bytes[op as usize]
     }
 
     /// The slot issues nothing any more.

@@ -3,6 +3,7 @@
 //! The files mirror the machine. State is integer throughout: same profile, seed and workload, same result on any machine.
 
 pub mod agenda;
+pub mod any_drive;
 pub mod die;
 pub mod draw;
 pub mod drive;
@@ -17,6 +18,7 @@ pub mod mapping;
 pub mod memory;
 pub mod nand;
 pub mod owner;
+pub mod profile;
 pub mod runner;
 pub mod timeline;
 pub mod write_buffer;

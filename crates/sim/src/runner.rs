@@ -9,11 +9,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use metrics::{Collector, CollectorSpec, LogError, LogWriter, Measurement, Recorder, StartStamp};
 use rustix::time::{ClockId, clock_gettime};
-use workload::{Plan, Workload};
+use workload::{Op, Plan, Workload};
 
 use crate::agenda::{Agenda, NEVER};
 use crate::drive::Drive;
 use crate::error::SimError;
+use crate::feed::Feed;
 use crate::gc::VictimRule;
 use crate::lane::{CpuClock, Lane, Slot};
 use crate::owner::{Owner, Progress};
@@ -43,6 +44,17 @@ pub struct Outcome {
     pub cursors: Vec<Vec<u64>>,
     /// The run's zero on the drive's clock, ns.
     pub zero_ns: u64,
+    /// Everything the host moved, ramp and overshoot included.
+    pub host_bytes: HostBytes,
+}
+
+/// Bytes that the host moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HostBytes {
+    /// Read.
+    pub read_bytes: u64,
+    /// Written.
+    pub written_bytes: u64,
 }
 
 /// Runs a workload to its end, or until `owner` ends it, and gives what was measured.
@@ -72,6 +84,7 @@ pub fn run<R: VictimRule>(
     run.go();
     let log_error = run.log_error.take();
     let cursors = run.cursors();
+    let host_bytes = run.host_bytes();
     drop(run);
     let mut measurement = collector.into_measurement();
     drive.wait_until(zero_ns + measurement.elapsed_ns);
@@ -80,6 +93,7 @@ pub fn run<R: VictimRule>(
         measurement,
         cursors,
         zero_ns,
+        host_bytes,
     };
     match log_error {
         Some(source) => Err(SimError::Log {
@@ -170,7 +184,11 @@ impl<'a, R: VictimRule> Run<'a, R> {
         collector: &'a Arc<Collector>,
         owner: &'a mut dyn Owner,
     ) -> Self {
-        let sources = workload.streams.iter().map(|s| s.sources()).sum();
+        let sources = workload
+            .streams
+            .iter()
+            .map(workload::spec::Stream::sources)
+            .sum();
         let mut slots = Vec::new();
         let mut lanes = Vec::new();
         let streams = workload.streams.iter().zip(plan.streams()).zip(0..);
@@ -354,10 +372,18 @@ impl<'a, R: VictimRule> Run<'a, R> {
         }
     }
 
+    fn host_bytes(&self) -> HostBytes {
+        let sum = |op| self.lanes.iter().map(|lane| lane.moved_bytes(op)).sum();
+        HostBytes {
+            read_bytes: sum(Op::Read),
+            written_bytes: sum(Op::Write),
+        }
+    }
+
     fn cursors(&self) -> Vec<Vec<u64>> {
         let lanes = self.lanes.iter();
         lanes
-            .map(|lane| lane.feeds.iter().filter_map(|feed| feed.cursor()).collect())
+            .map(|lane| lane.feeds.iter().filter_map(Feed::cursor).collect())
             .collect()
     }
 }

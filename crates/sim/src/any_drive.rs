@@ -1,0 +1,210 @@
+//! A simulated drive of any kind, for callers that do not care which: the kind is looked at once a run, not once an I/O.
+
+use workload::{Op, Workload};
+
+use crate::drive::{Drive, DriveSpec};
+use crate::error::SimError;
+use crate::gc::{CostBenefit, DChoices, Fifo, Greedy};
+use crate::nand::UNIT_BYTES;
+use crate::owner::Owner;
+use crate::profile::{Profile, ProfileError, Rule, Size};
+use crate::runner::{self, Options, Outcome};
+
+/// One kind for each rule of collection.
+#[derive(Debug, Clone)]
+enum Kind {
+    Greedy(Drive<Greedy>),
+    DChoices(Drive<DChoices>),
+    Fifo(Drive<Fifo>),
+    CostBenefit(Drive<CostBenefit>),
+}
+
+/// Runs the same code on whichever drive it is.
+macro_rules! each {
+    ($kind:expr, $drive:ident => $body:expr) => {
+        match $kind {
+            Kind::Greedy($drive) => $body,
+            Kind::DChoices($drive) => $body,
+            Kind::Fifo($drive) => $body,
+            Kind::CostBenefit($drive) => $body,
+        }
+    };
+}
+
+/// What the host moved and the flash did since the drive was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes that the host read.
+    pub host_read_bytes: u64,
+    /// Bytes that the host wrote.
+    pub host_written_bytes: u64,
+    /// Bytes programmed into flash: the host's, those moved by collection, and padding.
+    pub nand_written_bytes: u64,
+    /// Of these the bytes moved by collection.
+    pub moved_bytes: u64,
+    /// Superblocks erased.
+    pub erases: u64,
+}
+
+impl Counters {
+    /// What was counted since `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            host_read_bytes: self.host_read_bytes - earlier.host_read_bytes,
+            host_written_bytes: self.host_written_bytes - earlier.host_written_bytes,
+            nand_written_bytes: self.nand_written_bytes - earlier.nand_written_bytes,
+            moved_bytes: self.moved_bytes - earlier.moved_bytes,
+            erases: self.erases - earlier.erases,
+        }
+    }
+
+    /// Bytes programmed for each byte the host wrote; `None` where it wrote nothing.
+    pub fn write_amplification(self) -> Option<f64> {
+        (self.host_written_bytes > 0)
+            .then(|| self.nand_written_bytes as f64 / self.host_written_bytes as f64)
+    }
+}
+
+/// A simulated drive. A copy of it is a drive in the same state that lives on by itself.
+#[derive(Debug, Clone)]
+pub struct AnyDrive {
+    kind: Kind,
+    spec: DriveSpec,
+    rule: Rule,
+    seed: u64,
+    host: (u64, u64),
+    /// What was counted before the last purge.
+    before: Counters,
+}
+
+/// Bytes of one trim command: what a command's length can say, in whole units.
+const TRIM_BYTES: u32 = 1 << 30;
+
+impl AnyDrive {
+    /// An erased drive of a profile.
+    ///
+    /// # Errors
+    /// A size that the profile cannot have.
+    pub fn new(profile: &Profile, size: Size, seed: u64) -> Result<Self, ProfileError> {
+        let spec = profile.spec(size)?;
+        let rule = profile.collection.rule.value;
+        Ok(Self {
+            kind: kind(&spec, rule, seed),
+            spec,
+            rule,
+            seed,
+            host: (0, 0),
+            before: Counters::default(),
+        })
+    }
+
+    /// The drive's parts.
+    pub fn spec(&self) -> &DriveSpec {
+        &self.spec
+    }
+
+    /// Bytes that can be addressed.
+    pub fn user_bytes(&self) -> u64 {
+        each!(&self.kind, drive => drive.user_bytes())
+    }
+
+    /// The drive's clock, ns since it was made.
+    pub fn now_ns(&self) -> u64 {
+        each!(&self.kind, drive => drive.now())
+    }
+
+    /// Runs a workload; see [`runner::run`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run(
+        &mut self,
+        workload: &Workload,
+        owner: &mut dyn Owner,
+        options: Options,
+    ) -> Result<Outcome, SimError> {
+        let ran = each!(&mut self.kind, drive => runner::run(drive, workload, owner, options));
+        let outcome = match &ran {
+            Ok(outcome) => Some(outcome),
+            Err(SimError::Log { measured, .. }) => measured.as_deref(),
+            Err(_) => None,
+        };
+        if let Some(outcome) = outcome {
+            self.host.0 += outcome.host_bytes.read_bytes;
+            self.host.1 += outcome.host_bytes.written_bytes;
+        }
+        ran
+    }
+
+    /// Trims a range of bytes.
+    pub fn trim(&mut self, start: u64, length: u64) {
+        let end = start.saturating_add(length).min(self.user_bytes());
+        let mut at = start;
+        while at < end {
+            let part = (end - at).min(u64::from(TRIM_BYTES)) as u32;
+            each!(&mut self.kind, drive => {
+                let done = drive.submit(drive.now(), Op::Trim, at, part);
+                drive.wait_until(done);
+            });
+            at += u64::from(part);
+        }
+    }
+
+    /// Makes all written data durable; the clock goes on by what that takes.
+    pub fn flush(&mut self) {
+        each!(&mut self.kind, drive => {
+            let done = drive.flush(drive.now());
+            drive.wait_until(done);
+        });
+    }
+
+    /// Lets the drive rest.
+    pub fn idle(&mut self, ns: u64) {
+        each!(&mut self.kind, drive => drive.wait_until(drive.now().saturating_add(ns)));
+    }
+
+    /// Erases everything, as a format does: the drive holds nothing then, and its counters go on.
+    pub fn purge(&mut self) {
+        let geometry = self.spec.geometry;
+        let rounds = u64::from(geometry.superblocks.div_ceil(self.spec.erase_every));
+        let idle_ns = each!(&self.kind, drive => drive.idle_at().max(drive.now()));
+        let done_ns = idle_ns + rounds * self.spec.timing.erase_ns;
+        let mut before = self.counters();
+        before.erases += u64::from(geometry.superblocks);
+        (before.host_read_bytes, before.host_written_bytes) = (0, 0);
+        self.before = before;
+        self.kind = kind(&self.spec, self.rule, self.seed);
+        each!(&mut self.kind, drive => drive.wait_until(done_ns));
+    }
+
+    /// What the host moved and the flash did since the drive was made.
+    pub fn counters(&self) -> Counters {
+        let counts = each!(&self.kind, drive => drive.ftl_counts());
+        let unit = u64::from(UNIT_BYTES);
+        Counters {
+            host_read_bytes: self.host.0,
+            host_written_bytes: self.host.1,
+            nand_written_bytes: self.before.nand_written_bytes + counts.flash_units() * unit,
+            moved_bytes: self.before.moved_bytes + counts.moved_units * unit,
+            erases: self.before.erases + counts.erases,
+        }
+    }
+
+    /// Share of the usable flash that holds no user data at this moment: what theory calls the spare.
+    pub fn effective_spare(&self) -> f64 {
+        1.0 - each!(&self.kind, drive => drive.ftl().effective_utilisation())
+    }
+}
+
+fn kind(spec: &DriveSpec, rule: Rule, seed: u64) -> Kind {
+    match rule {
+        Rule::Greedy => Kind::Greedy(Drive::new(spec, Greedy)),
+        Rule::DChoices(d) => Kind::DChoices(Drive::new(spec, DChoices::new(d, seed))),
+        Rule::Fifo => Kind::Fifo(Drive::new(spec, Fifo::default())),
+        Rule::CostBenefit => {
+            let rule = CostBenefit::new(spec.geometry.superblocks as usize);
+            Kind::CostBenefit(Drive::new(spec, rule))
+        }
+    }
+}

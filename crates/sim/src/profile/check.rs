@@ -1,0 +1,172 @@
+//! The bounds of a profile: what no drive can be is refused with the field's name and why.
+
+use super::{Profile, ProfileError, Rule};
+use crate::drive::DriveSpec;
+use crate::nand::UNIT_BYTES;
+
+type Check = Result<(), ProfileError>;
+
+fn require(holds: bool, field: &str, value: impl ToString, why: &str) -> Check {
+    if holds {
+        Ok(())
+    } else {
+        Err(ProfileError::new(field, value, why))
+    }
+}
+
+fn count(field: &str, value: u32, most: u32) -> Check {
+    let why = format!("must be 1 to {most}");
+    require((1..=most).contains(&value), field, value, &why)
+}
+
+/// A time, rate or size: more than nothing, and not beyond reason.
+fn positive(field: &str, value: f64, most: f64) -> Check {
+    let why = format!("must be above 0 and at most {most}");
+    require(value > 0.0 && value <= most, field, value, &why)
+}
+
+fn share(field: &str, value: f64, most: f64) -> Check {
+    let why = format!("must be 0 to {most} %");
+    require((0.0..=most).contains(&value), field, value, &why)
+}
+
+impl Profile {
+    /// Checks what does not depend on the size.
+    pub(super) fn check(&self) -> Check {
+        require(
+            !self.name.is_empty(),
+            "name",
+            "\"\"",
+            "a profile needs a name",
+        )?;
+        let block = self.logical_block_bytes.value;
+        require(
+            block == 512 || block == UNIT_BYTES,
+            "logical_block_bytes",
+            block,
+            "must be 512 or 4096",
+        )?;
+        self.check_flash()?;
+        self.check_timing()?;
+        let controller = &self.controller;
+        count("controller.cores", controller.cores.value, 256)?;
+        positive("controller.read_us", controller.read_us.value, 1e6)?;
+        positive("controller.write_us", controller.write_us.value, 1e6)?;
+        positive("link.bandwidth_mb_s", self.link.bandwidth_mb_s.value, 1e6)?;
+        positive("link.command_us", self.link.command_us.value, 1e6)?;
+        positive("buffer.size_mib", self.buffer.size_mib.value, 65_536.0)?;
+        share(
+            "collection.reserve_pct",
+            self.collection.reserve_pct.value,
+            50.0,
+        )?;
+        match self.collection.rule.value {
+            Rule::DChoices(d) => count("collection.rule.d-choices", d, 1024),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_flash(&self) -> Check {
+        let flash = &self.flash;
+        count("flash.channels", flash.channels.value, 64)?;
+        count("flash.dies_per_channel", flash.dies_per_channel.value, 64)?;
+        count("flash.planes", flash.planes.value, 16)?;
+        count("flash.page_kib", flash.page_kib.value, 64)?;
+        require(
+            flash.page_kib.value.is_multiple_of(4),
+            "flash.page_kib",
+            flash.page_kib.value,
+            "must be a multiple of 4, the mapping unit",
+        )?;
+        count("flash.pages_per_block", flash.pages_per_block.value, 65_536)?;
+        count("flash.bits_per_cell", flash.bits_per_cell.value, 5)?;
+        require(
+            flash
+                .pages_per_block
+                .value
+                .is_multiple_of(flash.bits_per_cell.value),
+            "flash.pages_per_block",
+            flash.pages_per_block.value,
+            "must be a multiple of bits_per_cell: a word line has one page for each bit",
+        )?;
+        count(
+            "flash.blocks_per_plane",
+            flash.blocks_per_plane.value,
+            1 << 20,
+        )?;
+        let raw = self.geometry().raw_bytes();
+        let user = self.capacity_bytes.value;
+        require(
+            user > 0 && user.is_multiple_of(u64::from(UNIT_BYTES)),
+            "capacity_bytes",
+            user,
+            "must be a multiple of 4096 above 0",
+        )?;
+        let why = format!("spare below zero: the flash has {raw} bytes in all");
+        require(user < raw, "capacity_bytes", user, &why)
+    }
+
+    fn check_timing(&self) -> Check {
+        let flash = &self.flash;
+        let reads = &flash.read_us.value;
+        require(
+            (1..=4).contains(&reads.len()),
+            "flash.read_us",
+            format!("{reads:?}"),
+            "must name 1 to 4 page types",
+        )?;
+        for &read in reads {
+            positive("flash.read_us", read, 1e6)?;
+        }
+        positive("flash.program_us", flash.program_us.value, 1e6)?;
+        positive("flash.erase_ms", flash.erase_ms.value, 1e3)?;
+        positive("flash.bus_mt_s", flash.bus_mt_s.value, 1e5)?;
+        share("flash.bus_overhead_pct", flash.bus_overhead_pct.value, 50.0)?;
+        positive("flash.command_us", flash.command_us.value, 1e3)?;
+        if let Some(suspend) = &flash.suspend_us {
+            positive("flash.suspend_us", suspend.value, 1e4)?;
+        }
+        positive(
+            "flash.deferral_limit_ms",
+            flash.deferral_limit_ms.value,
+            1e4,
+        )
+    }
+
+    /// Checks that a drive of these parts can work.
+    pub(super) fn check_spec(&self, spec: &DriveSpec) -> Check {
+        let geometry = &spec.geometry;
+        let unit = u64::from(UNIT_BYTES);
+        require(
+            geometry.raw_bytes() / unit < u64::from(u32::MAX),
+            "flash.blocks_per_plane",
+            self.flash.blocks_per_plane.value,
+            "more than 16 TiB of flash: use a greater scale",
+        )?;
+        // One superblock for each write stream, one being collected, and those kept free.
+        let busy = u64::from(spec.reserve) + 3;
+        let per_superblock = u64::from(geometry.units_per_superblock()) * unit;
+        let usable = geometry.raw_bytes().saturating_sub(busy * per_superblock);
+        let why = format!(
+            "no spare is left: of {} bytes, {usable} can hold data beside the reserve and the open superblocks",
+            geometry.raw_bytes()
+        );
+        require(
+            spec.user_bytes < usable,
+            "capacity_bytes",
+            spec.user_bytes,
+            &why,
+        )?;
+        let word_line = u64::from(geometry.units_per_program()) * unit;
+        let why = format!(
+            "must hold two word lines of all planes, {} bytes",
+            2 * word_line
+        );
+        require(
+            spec.buffer_bytes >= 2 * word_line,
+            "buffer.size_mib",
+            self.buffer.size_mib.value,
+            &why,
+        )
+    }
+}

@@ -1,0 +1,93 @@
+//! A drive at another size: less flash with everything else the same, or another share of spare.
+//!
+//! What decides a drive's behaviour in the steady state is the spare share, the number of dies and the number of superblocks
+//! (if there are enough of them), not its capacity. A drive of scale S has 1/S of the word lines in each block, so that all
+//! of these stay, and what one erase of a real block takes is charged once for as many small ones as make it up. A drive with
+//! few superblocks gets smaller ones also at scale 1.
+
+use super::{Profile, ProfileError};
+use crate::nand::{Geometry, UNIT_BYTES};
+
+/// Superblocks from which more of them change nothing that can be seen.
+const ENOUGH_SUPERBLOCKS: u32 = 2000;
+/// Fewest superblocks kept free: one for each write stream and two to collect with.
+const LEAST_RESERVE: u32 = 4;
+
+/// The size at which a profile is simulated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Size {
+    /// So many times smaller than the drive; 1 is the drive itself.
+    pub scale: u32,
+    /// Share of the flash that the user cannot address, instead of the profile's own; at least 0 and below 1.
+    pub spare: Option<f64>,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self {
+            scale: 1,
+            spare: None,
+        }
+    }
+}
+
+/// What depends on the size.
+pub(super) struct Scaled {
+    pub(super) geometry: Geometry,
+    pub(super) user_bytes: u64,
+    pub(super) reserve: u32,
+    pub(super) erase_every: u32,
+}
+
+impl Profile {
+    pub(super) fn scaled(&self, size: Size) -> Result<Scaled, ProfileError> {
+        let real = self.geometry();
+        let word_lines = real.pages_per_block / real.bits_per_cell;
+        let split = split(word_lines, real.superblocks, size.scale).ok_or_else(|| {
+            let most = (1..=word_lines)
+                .rev()
+                .find(|&scale| split(word_lines, real.superblocks, scale).is_some());
+            let why = match most {
+                Some(most) => format!(
+                    "must divide the {word_lines} word lines of a block and leave {ENOUGH_SUPERBLOCKS} superblocks; at most {most}"
+                ),
+                None => format!("this profile has too little flash for {ENOUGH_SUPERBLOCKS} superblocks"),
+            };
+            ProfileError::new("scale", size.scale, why)
+        })?;
+        let geometry = Geometry {
+            pages_per_block: real.pages_per_block / (split * size.scale),
+            superblocks: real.superblocks * split,
+            ..real
+        };
+        let unit = u64::from(UNIT_BYTES);
+        let user_bytes = match size.spare {
+            None => self.capacity_bytes.value / u64::from(size.scale),
+            Some(spare) if (0.0..1.0).contains(&spare) => {
+                (geometry.raw_bytes() as f64 * (1.0 - spare)) as u64
+            }
+            Some(spare) => {
+                let why = "must be a share of the flash, at least 0 and below 1";
+                return Err(ProfileError::new("spare", spare, why));
+            }
+        };
+        let reserve = f64::from(geometry.superblocks) * self.collection.reserve_pct.value / 100.0;
+        Ok(Scaled {
+            geometry,
+            user_bytes: user_bytes / unit * unit,
+            reserve: (reserve.round() as u32).max(LEAST_RESERVE),
+            erase_every: split * size.scale,
+        })
+    }
+}
+
+/// Into how many superblocks each real one is cut so that there are enough of them, on top of the scale.
+fn split(word_lines: u32, superblocks: u32, scale: u32) -> Option<u32> {
+    if scale == 0 || !word_lines.is_multiple_of(scale) {
+        return None;
+    }
+    let left = word_lines / scale;
+    (1..=left).find(|&split| {
+        left.is_multiple_of(split) && superblocks.saturating_mul(split) >= ENOUGH_SUPERBLOCKS
+    })
+}
