@@ -105,27 +105,27 @@ def _in_use(facts: DeviceFacts) -> Refusal | None:
         return Refusal(
             "root",
             f"{path} belongs to the disk under /, the system's own",
-            "Name another drive; to measure this disk, use a file on it: scratch.bin --size 4GiB",
+            "name another drive; to measure this disk, use a file on it: scratch.bin --size 4GiB",
         )
     if facts.mounts:
         use = facts.mounts[0]
         return Refusal(
             "mounted",
             f"{path} is in use: {_on(facts, use.device)} is mounted at {use.what}",
-            f"Unmount it first: umount {use.what}",
+            f"unmount it first: umount {use.what}",
         )
     if facts.swaps:
         return Refusal(
             "swap",
             f"{path} is in use: {_on(facts, facts.swaps[0])} is swap space",
-            f"Switch it off first: swapoff /dev/{facts.swaps[0]}",
+            f"switch it off first: swapoff /dev/{facts.swaps[0]}",
         )
     if facts.holders:
         use = facts.holders[0]
         return Refusal(
             "held",
             f"{path} is in use: the volume {use.what} is built on {_on(facts, use.device)}",
-            "Take that volume (LVM, device mapper, md, bcache, loop) down first, or name it instead",
+            "take that volume (LVM, device mapper, md, bcache, loop) down first, or name it instead",
         )
     return None
 
@@ -134,30 +134,30 @@ def _unusable(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     path = facts.path
     if facts.capacity_bytes == 0:
         return Refusal(
-            "empty", f"{path} has no size: no medium, or not set up", "Attach its medium or file first"
+            "empty", f"{path} has no size: no medium, or not set up", "attach its medium or file first"
         )
     if not facts.permitted:
         return Refusal(
             "permission",
             f"{path} may not be opened by this user",
-            "Run as root, or join the group that owns the device (ls -l shows it)",
+            "run as root, or join the group that owns the device (ls -l shows it)",
         )
     if facts.openers:
         opener = facts.openers[0]
         return Refusal(
             "open",
             f"{path} is open in process {opener.pid} ({opener.command})",
-            "End that process first, or wait for it",
+            "end that process first, or wait for it",
         )
     if facts.claimed:
         return Refusal(
             "claimed",
             f"{path} is claimed by the kernel: mounted in another namespace, or part of an array or pool",
-            "Find the user with lsblk, or look into running containers, and release it first",
+            "find the user with lsblk, or look into running containers, and release it first",
         )
     if intent.writing and facts.read_only:
         return Refusal(
-            "read-only", f"{path} is read-only", "Clear it with blockdev --setrw if the drive allows writing"
+            "read-only", f"{path} is read-only", "clear it with blockdev --setrw if the drive allows writing"
         )
     return None
 
@@ -167,7 +167,7 @@ def _without_consent(facts: DeviceFacts, intent: Intent) -> Refusal | None:
         return None
     if intent.destroy == facts.consent_id:
         return None
-    advice = f"If all data on it may be lost, say so with its identifier: --destroy '{facts.consent_id}'"
+    advice = f"if all data on it may be lost, say so with its identifier: --destroy '{facts.consent_id}'"
     if intent.destroy is None:
         return Refusal(
             "no-consent", f"{facts.path} would be overwritten, and nothing says that it may be", advice
