@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ssdlab.drives import usage
-from ssdlab.drives.attributes import disk_of
+from ssdlab.drives.attributes import disk_of, model_of
 from ssdlab.drives.consent import consent_id
 from ssdlab.drives.identity import SECTOR_BYTES
 from ssdlab.drives.sysfs import HostFiles, flag, number
 from ssdlab.drives.usage import Opener, Use
 from ssdlab.errors import Refused
+from ssdlab.units import capacity_text
 
 _PATIENCE_S = 1.0
 """How long a device may look busy before it counts: udev opens every device just closed or made."""
@@ -51,12 +52,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """All that the guard weighs of a block device."""
+    """All that the guard weighs of a block device; `label` is what a person knows it by (model, capacity)."""
 
     path: str
     name: str
     disk: str
     consent_id: str
+    label: str = ""
     capacity_bytes: int = 1
     read_only: bool = False
     permitted: bool = True
@@ -167,7 +169,8 @@ def _without_consent(facts: DeviceFacts, intent: Intent) -> Refusal | None:
         return None
     if intent.destroy == facts.consent_id:
         return None
-    advice = f"if all data on it may be lost, say so with its identifier: --destroy '{facts.consent_id}'"
+    label = f" ({facts.label})" if facts.label else ""
+    advice = f"if all data on it{label} may be lost, give its identifier: --destroy '{facts.consent_id}'"
     if intent.destroy is None:
         return Refusal(
             "no-consent", f"{facts.path} would be overwritten, and nothing says that it may be", advice
@@ -185,12 +188,14 @@ def _device_tables(files: HostFiles, path: str, node: Path) -> DeviceFacts:
     family = usage.family_of(files, node)
     everything = (*family.own, *family.above, *family.below)
     mounts = usage.mounted(files, everything)
+    capacity_bytes = (number(node / "size") or 0) * SECTOR_BYTES
     return DeviceFacts(
         path=path,
         name=node.name,
         disk=disk_of(node).name,
         consent_id=consent_id(files, node),
-        capacity_bytes=(number(node / "size") or 0) * SECTOR_BYTES,
+        label=", ".join(filter(None, (model_of(disk_of(node)), capacity_text(capacity_bytes)))),
+        capacity_bytes=capacity_bytes,
         read_only=bool(flag(node / "ro")) or bool(flag(disk_of(node) / "ro")),
         under_root=any(use.what == "/" for use in mounts),
         mounts=mounts,
