@@ -82,6 +82,8 @@ def file_facts(files: HostFiles, path: Path) -> FileFacts:
     folder = path.parent.is_dir()
     try:
         status = path.lstat()
+    except PermissionError:
+        return FileFacts(path=str(path), name=path.name, readable=False, writable=False)
     except OSError:
         return FileFacts(
             path=str(path),
@@ -120,9 +122,7 @@ def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refu
     """
     if facts.kind == "missing":
         return _cannot_be_made(facts, size_bytes)
-    return (
-        _no_plain_file(facts) or _in_use(facts) or _wrong_size(facts, size_bytes) or _not_ours(facts, intent)
-    )
+    return _no_plain_file(facts) or _in_use(facts) or _unfit(facts, size_bytes) or _not_ours(facts, intent)
 
 
 def free_bytes(folder: Path) -> int:
@@ -193,7 +193,13 @@ def _in_use(facts: FileFacts) -> Refusal | None:
     return None
 
 
-def _wrong_size(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
+def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
+    if not facts.readable:
+        return Refusal(
+            "permission",
+            f"{facts.path} may not be read by this user",
+            "name another file, or run as its owner",
+        )
     if size_bytes is not None and size_bytes != facts.size_bytes:
         return Refusal(
             "size",
@@ -202,12 +208,6 @@ def _wrong_size(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
         )
     if facts.size_bytes == 0:
         return Refusal("empty", f"{facts.path} is empty", "remove it, and have it made with --size 4GiB")
-    if not facts.readable:
-        return Refusal(
-            "permission",
-            f"{facts.path} may not be read by this user",
-            "name another file, or run as its owner",
-        )
     return None
 
 

@@ -170,10 +170,12 @@ def _path_of(text: str | os.PathLike[str]) -> Path:
         )
     if not given.strip():
         raise UsageError("no drive was named", "name a block device such as /dev/nvme0n1, or a file")
-    path = Path(given).expanduser()
-    if path.is_block_device():
-        return path.resolve()
-    path = path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
+    # Of os.path, as these never raise: loops of links and unknown users are left for the guard to find.
+    path = Path(os.path.expanduser(given))  # noqa: PTH111
+    if _device_number_at(path) is not None:
+        return Path(os.path.realpath(path))
+    named = path.name not in {"", ".."}
+    path = Path(os.path.realpath(path.parent), path.name) if named else Path(os.path.realpath(path))
     if path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm") and not path.exists():
         raise UsageError(
             f"there is no device {path}", "look at `ssdlab drives` for those that exist", target=str(path)
