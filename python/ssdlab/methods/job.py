@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Point
 
-_NOT_IN_STEPS = ("precondition", "allow_unwritten", "log_ios", "size", "destroy", "numa")
+_NOT_IN_STEPS = ("precondition", "allow_unwritten", "log_ios", "size", "destroy", "numa", "save", "library")
 """Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
 
 
