@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         UsageError,
         VerdictFailed,
     )
-    from ssdlab.measure import measure
+    from ssdlab.measuring import measure
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Stream, Workload
 
@@ -45,7 +45,7 @@ _HOME = {
     "Measurement": "ssdlab.measurement",
     "Stream": "ssdlab.workload",
     "Workload": "ssdlab.workload",
-    "measure": "ssdlab.measure",
+    "measure": "ssdlab.measuring",
     "open_drive": "ssdlab.drives",
 }
 

@@ -63,15 +63,17 @@ class LabError(Exception):
         return f"{self.what}\n{self.advice}" if self.advice else self.what
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the error as `--json` prints it: kind, what, advice, facts and exit status."""
-        facts = {name: _plain(value) for name, value in self.facts.items()}
-        return {
+        """Return the error as `--json` prints it, with what was measured until then."""
+        told: dict[str, Any] = {
             "error": self.kind,
             "what": self.what,
             "advice": self.advice,
-            "facts": facts,
+            "facts": {name: _plain(value) for name, value in self.facts.items()},
             "exit_status": self.exit_status,
         }
+        if self.measurement is not None:
+            told["measurement"] = self.measurement.summary()
+        return told
 
 
 class UsageError(LabError):

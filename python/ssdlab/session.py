@@ -103,8 +103,8 @@ def plan_order(order: Order) -> Plan:
     Raises
     ------
     UsageError, Refused
-        There is no such drive, or a file that would have to be made has no size. What else speaks against the run,
-        for example want of consent, is the plan's `objection`.
+        There is no such drive, or a file that would have to be made has no size. What else speaks against
+        the run, for example want of consent, is the plan's `objection`.
     """
     from ssdlab.drives import look
 

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -179,3 +180,44 @@ def test_looking_at_a_file_to_be_made_makes_nothing(scratch: Path) -> None:
     assert seen.identity is not None
     assert (seen.identity.capacity_bytes, seen.identity.consent_id) == (MIB, "new.bin")
     assert list(scratch.iterdir()) == []
+
+
+UNPRIVILEGED = """
+import os, sys
+import ssdlab.drives.file, ssdlab.drives.block  # what is imported later may not be readable then
+from ssdlab.drives import open_drive
+from ssdlab.errors import LabError
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+for path in sys.argv[1:]:
+    try:
+        open_drive(path, size=1 << 20)
+    except LabError as error:
+        print(error.facts["reason"])
+"""
+
+
+def test_a_user_without_privilege() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become somebody else")
+    with tempfile.TemporaryDirectory() as folder:
+        open_to_all = Path(folder)
+        open_to_all.chmod(0o755)
+        private, locked = open_to_all / "private", open_to_all / "locked"
+        private.write_bytes(bytes(MIB))
+        private.chmod(0o600)
+        locked.mkdir(mode=0o700)
+        targets = [str(private), str(locked / "x"), str(open_to_all / "new")]
+        done = subprocess.run(
+            [sys.executable, "-c", UNPRIVILEGED, *targets], check=True, capture_output=True, text=True
+        )
+        assert done.stdout.split() == ["permission"] * 3
+        assert sorted(open_to_all.iterdir()) == [locked, private]
+
+
+def test_a_loop_of_links(scratch: Path) -> None:
+    loop = scratch / "loop"
+    loop.symlink_to(loop)
+    assert refusal_of(loop, size=MIB).facts["reason"] == "no-file"
+    assert refusal_of(loop / "x", size=MIB).facts["reason"] == "no-folder"

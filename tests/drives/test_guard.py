@@ -75,6 +75,14 @@ def test_the_right_identifier_is_shown_and_never_taken_for_given() -> None:
     assert "--destroy 'S64GNE0R'" in refusal.advice
 
 
+def test_what_is_to_be_lost_is_named_as_people_know_it(host) -> None:
+    node = host.disk("sda", device__model="SAMSUNG MZQL2", device__vendor="0x144d", size="7501476528")
+    facts = device_tables(host.files, "/dev/sda", node)
+    refusal = judge_device(facts, WRITE)
+    assert refusal is not None
+    assert "(SAMSUNG MZQL2, 3.84 TB)" in refusal.advice
+
+
 def test_a_refusal_becomes_the_typed_error() -> None:
     refusal = judge_device(replace(FREE, claimed=True), READ)
     assert refusal is not None

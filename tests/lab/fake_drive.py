@@ -1,7 +1,8 @@
-"""A drive whose answers are known beforehand, for tests of the lab and of the methods. No I/O, and time does not pass.
+"""A drive whose answers are known beforehand, for tests of the lab and the methods. No I/O; no time passes.
 
-With n I/Os in flight of a block it does min(n / latency, ceiling of that block) I/Os a second; each interval row gets
-exactly its share, so a method that reads anything else than the drive's own numbers is found out.
+With n I/Os in flight of a block it does min(n / latency, ceiling of that block) I/Os a second; each
+interval row gets exactly its share, so a method that reads anything else than the drive's own numbers is
+found out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
 from ssdlab.drives.identity import Identity
 from ssdlab.session import Bench, Order, resume, start
 
@@ -58,12 +60,23 @@ class FakeMeasurement:
         side = {"requested": self.ios, "ios": self.ios, "failed": 0, "dropped": 0, "late": 0}
         side |= {"bytes": self.ios * block, "errors": {}, "service_ns": tail, "response_ns": tail}
         name = "write" if self._stream.writes else "read"
+        cpu = {"user_s": 0.0, "sys_s": 0.0, "per_io_ns": 1.0}
         return {
-            "schema": "ssdlab.measurement/1", "iops": self._iops, "mb_s": self._iops * block / 1e6,
-            "elapsed_s": self.seconds, "read": None, "write": None, "trim": None, name: side,
-            "in_flight": float(self._stream.in_flight), "cpu": {"user_s": 0.0, "sys_s": 0.0, "per_io_ns": 1.0},
-            "seed": self._seed, "engine": self._stream.engine, "warnings": [], "drive": {"path": "fake"},
-        }  # fmt: skip
+            "schema": "ssdlab.measurement/1",
+            "iops": self._iops,
+            "mb_s": self._iops * block / 1e6,
+            "elapsed_s": self.seconds,
+            "read": None,
+            "write": None,
+            "trim": None,
+            name: side,
+            "in_flight": float(self._stream.in_flight),
+            "cpu": cpu,
+            "seed": self._seed,
+            "engine": self._stream.engine,
+            "warnings": [],
+            "drive": {"path": "fake"},
+        }
 
     def rows(self, stream: str | None = None, direction: str | None = None) -> dict[str, np.ndarray]:
         n = max(1, int(self.seconds / self._interval_s))
@@ -96,7 +109,9 @@ class FakeDrive:
         sizes = {"capacity_bytes": self.capacity_bytes, "logical_block_bytes": self.logical_block_bytes}
         return Identity(**{**known, **sizes, **self.identity_changes})
 
-    def run(self, workload: Any, *, log_path: Path, on_tick: Any = None, until: Any = None) -> FakeMeasurement:
+    def run(
+        self, workload: Any, *, log_path: Path, on_tick: Any = None, until: Any = None
+    ) -> FakeMeasurement:
         self.done.append(("run", workload))
         resolved = json.loads(workload.resolve(self.capacity_bytes, self.logical_block_bytes))
         assert resolved["streams"]
@@ -147,7 +162,9 @@ def run_on(drive: FakeDrive, method: Any, params: Any, library: Path, **options:
     """Run a method on a fake drive and return the run folder."""
     quick = options.pop("quick", False)
     seed = options.pop("seed", 7)
-    return start(Order(method, params, "/dev/fake0", quick, seed=seed), library, bench=bench(drive, **options))
+    return start(
+        Order(method, params, "/dev/fake0", quick, seed=seed), library, bench=bench(drive, **options)
+    )
 
 
 def resume_on(drive: FakeDrive, folder: Path, **options: Any) -> Path:

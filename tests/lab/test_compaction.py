@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,7 +44,9 @@ interval = "100ms"
 
 @pytest.fixture
 def uncompacted(scratch: Path) -> Iterator[Path]:
-    order = Order(find_method("job"), read_job(JOB, "job"), str(scratch / "s.img"), size_bytes=16 << 20, seed=3)
+    order = Order(
+        find_method("job"), read_job(JOB, "job"), str(scratch / "s.img"), size_bytes=16 << 20, seed=3
+    )
     yield start(order, scratch / "library", bench=Bench(finish=lambda folder, manifest: manifest))
 
 
@@ -108,22 +109,28 @@ def test_damage_keeps_the_logs_and_is_said(uncompacted: Path) -> None:
     assert read_manifest(uncompacted).tables == () and read_manifest(uncompacted).result is not None
 
 
+def single(value: int) -> _core.Histogram:
+    """A histogram of one sample."""
+    one = np.array([value], dtype=np.uint64)
+    return _core.Histogram.from_buckets(one, np.array([1], dtype=np.uint64))
+
+
 def test_bucket_widths_are_those_of_the_histogram() -> None:
     edges = [1, 63, 64, 127, 128, 1000, 2**20 - 1, 2**20, 2**33 + 12345]
     for value in edges:
-        histogram = _core.Histogram.from_buckets(np.array([value], dtype=np.uint64), np.array([1], dtype=np.uint64))
+        histogram = _core.Histogram.from_buckets(
+            np.array([value], dtype=np.uint64), np.array([1], dtype=np.uint64)
+        )
         low = int(histogram.buckets()[0][0])
         width = int(compaction.bucket_width(np.array([low], dtype=np.uint64))[0])
         assert low <= value < low + width
-        following = _core.Histogram.from_buckets(
-            np.array([low + width], dtype=np.uint64), np.array([1], dtype=np.uint64)
-        )
-        assert int(following.buckets()[0][0]) == low + width, "the next bucket begins elsewhere"
+        assert int(single(low + width).buckets()[0][0]) == low + width, "the next bucket begins elsewhere"
 
 
 def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from ssdlab.session import *; from ssdlab.methods import find_method\n"
+        "import sys; from pathlib import Path; from ssdlab.session import *\n"
+        "from ssdlab.methods import find_method\n"
         "m = find_method('peak-random-read')\n"
         "p = m.params.build({'depths': '1', 'seconds': '50ms', 'ramp_seconds': '0'})\n"
         f"start(Order(m, p, '{scratch}/s.img', size_bytes=4 << 20), Path('{scratch}/library'))\n"
@@ -178,7 +185,9 @@ def test_a_measurement_is_saved_as_a_run(scratch: Path) -> None:
     log = scratch / "measured.log"
     with open_drive(scratch / "s.img", size=8 << 20) as drive:
         measured = drive.run(workload, log_path=log)
-        folder = save_measurement(scratch / "library", drive, "s.img", workload, measured, log, {"rw": "randread"})
+        folder = save_measurement(
+            scratch / "library", drive, "s.img", workload, measured, log, {"rw": "randread"}
+        )
     run = RunFolder(folder)
     assert run.manifest.method.name == "measure" and run.manifest.status == "finished" and run.manifest.tables
     assert run.result.measurement["iops"] == measured.summary()["iops"]
@@ -190,4 +199,4 @@ def test_a_run_folder_of_the_same_name_is_not_overwritten(tmp_path: Path) -> Non
     make_run_folder(tmp_path, "id")
     with pytest.raises(HostError):
         make_run_folder(tmp_path, "id")
-    assert os.listdir(tmp_path) == ["id"]
+    assert [path.name for path in tmp_path.iterdir()] == ["id"]

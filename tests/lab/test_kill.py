@@ -1,8 +1,8 @@
 """Kill -9 at seeded moments, then resume: no finished step is lost or repeated, and nothing is torn.
 
-The runs are real: `peak-random-read` with tiny parameters on a scratch file. They are forked from this process, which
-has imported everything, so that a cycle takes a fraction of a second and the moments fall on the steps and not on the
-start of an interpreter; two cycles go through the command itself.
+The runs are real: `peak-random-read` with tiny parameters on a scratch file. They are forked from this
+process, which has imported everything, so that a cycle takes a fraction of a second and the moments fall on
+the steps and not on the start of an interpreter; two cycles go through the command itself.
 """
 
 from __future__ import annotations

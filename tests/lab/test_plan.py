@@ -30,7 +30,13 @@ def test_a_step_by_time_takes_its_time() -> None:
 
 
 def test_a_step_by_bytes_is_bounded_by_any_drive() -> None:
-    stream = Stream(ops="write", pattern="sequential", block=131072, stop=Stop(bytes=10**12), span=Span(start=0, length=1 << 40))
+    stream = Stream(
+        ops="write",
+        pattern="sequential",
+        block=131072,
+        stop=Stop(bytes=10**12),
+        span=Span(start=0, length=1 << 40),
+    )
     step = planned(Workload.of(stream))
     assert step.bytes_written == Bounds(1e12, 1e12) and step.target_bytes == 10**12
     assert step.seconds.least < 1e12 / 15e9, "a PCIe 5.0 drive is faster than the least"

@@ -1,4 +1,4 @@
-"""What an interruption means: continue, restart, re-precondition; and that the record keeps what was voided."""
+"""What an interruption means: continue, restart, re-precondition; the record keeps what was voided."""
 
 from __future__ import annotations
 
@@ -188,7 +188,9 @@ def test_re_precondition_redoes_the_preparation_and_keeps_what_was_measured(run_
 
     after = FakeDrive()
     run = RunFolder(run_some(steady_sweep, after))
-    assert kinds(after) == [("write", 4), ("read", 2), ("read", 4)], "fill or depth 1 was repeated, or nothing prepared"
+    assert kinds(after) == [("write", 4), ("read", 2), ("read", 4)], (
+        "fill or depth 1 was repeated, or nothing prepared"
+    )
     assert run.steps()[2] == measured_before
     voided = [(v.ordinal, v.attempt) for v in run.voided()]
     assert voided == [(3, 1), (1, 1)] and "rest" in run.voided()[1].why
@@ -308,14 +310,16 @@ def test_until_is_part_of_the_step(run_some) -> None:
 
     with pytest.raises(Interrupted):
         run_some(ended_early(3), FakeDrive(before_run=stop_at(2)))
-    begun = [r for r in RunFolder(run_some.folder()).journal() if isinstance(r, BeginRecord)][0]
+    begun = next(r for r in RunFolder(run_some.folder()).journal() if isinstance(r, BeginRecord))
     assert begun.args["until"] == {"name": "rows", "limit": 3}
     with pytest.raises(Refused):
         run_some(ended_early(4), FakeDrive())
 
 
 def test_continue_is_refused_where_it_could_not_be_kept() -> None:
-    lab = Lab(SimpleNamespace(perform=lambda request: request), capacity_bytes=1 << 30, logical_block_bytes=512)
+    lab = Lab(
+        SimpleNamespace(perform=lambda request: request), capacity_bytes=1 << 30, logical_block_bytes=512
+    )
     many = closed_loop("sequential", "write", block_bytes=4096, in_flight=4, seconds=1.0)
     with pytest.raises(UsageError, match="4 workers"):
         lab.run(many, label="x", policy="continue")

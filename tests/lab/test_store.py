@@ -133,7 +133,9 @@ def test_manifests_survive_a_round_trip(library: Path) -> None:
         assert Manifest.model_validate_json(manifest.model_dump_json(by_alias=True)) == manifest
 
 
-def test_a_replacement_that_fails_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replacement_that_fails_leaves_the_old_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "file"
     durable.replace(path, "old")
 

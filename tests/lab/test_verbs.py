@@ -24,7 +24,12 @@ class NoParams(Params):
 
 def run_procedure(procedure, drive: FakeDrive, library: Path) -> RunFolder:
     made = Method(
-        "some", 1, "Some", NoParams, lambda lab, p: procedure(lab), lambda data, p: JobResult(quick=False, points=())
+        "some",
+        1,
+        "Some",
+        NoParams,
+        lambda lab, p: procedure(lab),
+        lambda data, p: JobResult(quick=False, points=()),
     )
     return RunFolder(run_on(drive, made, NoParams(), library))
 

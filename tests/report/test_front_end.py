@@ -87,7 +87,8 @@ def test_block_sizes_are_printed_alike_on_both_sides(node) -> None:
 def test_a_logarithmic_axis_has_ticks_at_1_2_5_steps(node, values: list[float], ticks: list[str]) -> None:
     option = node(
         "(() => { const axis = { title: '', quantity: 'iops', scale: 'log' };"
-        f"const made = web.axes.axisOption(axis, {{ theme: {{}}, side: 'y', values: {values}, length: 400 }});"
+        f"const made = web.axes.axisOption(axis,"
+        f" {{ theme: {{}}, side: 'y', values: {values}, length: 400 }});"
         "return { at: made.axisLabel.customValues, lines: made.axisTick.customValues,"
         "low: made.min, high: made.max,"
         "text: made.axisLabel.customValues.map(made.axisLabel.formatter) }; })()"

@@ -63,7 +63,7 @@ def test_provenance_is_complete(make_run: Callable[..., Path], html: Callable[..
     page = Page.of(html(folder))
     for fact in (manifest["drive"]["id"], manifest["run_id"], "1.10 TB (1099511627776 B)", "threads (sync)"):
         assert fact in page.cells, fact
-    assert "ssdlab 0.1.0, release" in page.cells
+    assert "ssdlab 0.1.0, release build" in page.cells
     assert "peak-random-read, version 1" in page.cells
     assert manifest["warnings"][0]["what"] in page.text
     assert "interrupted at the first attempt" in page.text

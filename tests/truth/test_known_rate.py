@@ -1,9 +1,9 @@
 """A device of exactly known speed: 2000 I/Os a second, kept by the kernel's throttle.
 
-The throttle hands out I/Os in slices of 0.1 s, and a new group begins with one slice more: so a second is run
-in, and the slice at the end is small beside the time measured. A slice that a busy host lets pass is lost and never
-made up for, which makes the device slower than it should be, not the tool wrong: such a measurement may be
-repeated, and a tool that is wrong is wrong each time.
+The throttle hands out I/Os in slices of 0.1 s, and a new group begins with one slice more: so a second is
+run in, and the slice at the end is small beside the time measured. A slice that a busy host lets pass is lost
+and never made up for, which makes the device slower than it should be, not the tool wrong: such a measurement
+may be repeated, and a tool that is wrong is wrong each time.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ssdlab.errors import LabError
-from ssdlab.measure import fill_workload
+from ssdlab.measuring import fill_workload
 from ssdlab.options import MeasureOptions
 from ssdlab.workload import Closed, Mix, Open, Sequential, Span, Stop, Stream, Uniform, Zipf
 

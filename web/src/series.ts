@@ -4,7 +4,7 @@ import { axisOption, logRange, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
 import type { Axis, SeriesChart, Track } from "./spec";
-import { base, colourOf, escaped, stroke } from "./theme";
+import { base, colourOf, escaped, named, stroke } from "./theme";
 import { unpack } from "./unpack";
 
 interface Hit {
@@ -57,7 +57,7 @@ function option(axis: Axis, shown: Shown[], canvas: Canvas): Option {
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: ({ seriesName, value: [seconds, , value] }: Hit) => told(axis, seriesName, seconds, value) },
-    grid: { left: 8, right: 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: shown.some(({ track }) => track.name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis: { ...axisOption(time, { theme, side: "x", values: [], length: width }), max: Math.max(...shown.flatMap(({ times_s }) => times_s.at(-1) ?? 1)) },
     yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
@@ -73,12 +73,14 @@ function trace(axis: Axis, { track, times_s, values }: Shown, canvas: Canvas): O
   const data = values.map((value, row) => [times_s[row], axis.scale === "log" && value === 0 ? NaN : place(axis, value), value]);
   return {
     type: many ? "scatter" : "line",
-    name: named(track, canvas),
+    name: titled(track, canvas),
     data,
     symbol: run.shape,
     symbolSize: many ? (values.length > 20_000 ? 2 : 3) : 5,
     itemStyle: { color: colourOf(run, canvas.theme), opacity: values.length > 20_000 ? 0.35 : 1 },
     lineStyle: stroke(track, run, canvas.theme),
+    endLabel: named(track.name, canvas.theme),
+    labelLayout: { moveOverlap: "shiftY" },
     emphasis: { disabled: true },
     large: many,
     z: 2,
@@ -91,7 +93,7 @@ function stalls(axis: Axis, { track, times_s, values }: Shown, all: number[], ca
   const data = values.flatMap((value, row) => (value === 0 ? [[times_s[row], floor, 0]] : []));
   return {
     type: "scatter",
-    name: named(track, canvas),
+    name: titled(track, canvas),
     data,
     symbol: "triangle",
     symbolSize: 9,
@@ -101,7 +103,7 @@ function stalls(axis: Axis, { track, times_s, values }: Shown, all: number[], ca
   };
 }
 
-function named(track: Track, canvas: Canvas): string {
+function titled(track: Track, canvas: Canvas): string {
   return [runStyle(canvas, track.run).label, track.name].filter((text) => text !== "").join(" · ");
 }
 

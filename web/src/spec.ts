@@ -40,6 +40,8 @@ export interface Line {
   name: string;
   dashed: boolean;
   points: Point[];
+  /** Second to another line of the same run. */
+  faint?: boolean;
 }
 
 /** A level drawn across the plot, such as 95 % of the best. */

@@ -65,6 +65,11 @@ export function base(theme: Theme): Record<string, unknown> {
   };
 }
 
+/** The name of a line at its end. */
+export function named(name: string, theme: Theme): Record<string, unknown> {
+  return { show: name !== "", formatter: name, color: theme.muted, fontSize: 12, distance: 6 };
+}
+
 const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 /** Text for a tooltip, which ECharts sets as HTML: drive names come from outside. */

@@ -3,7 +3,7 @@
 import { axisOption, exact, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import type { Line, Point, Rule, XyView } from "./spec";
-import { base, colourOf, escaped, marker, stroke } from "./theme";
+import { base, colourOf, escaped, marker, named, stroke } from "./theme";
 
 interface Datum extends Option {
   value: [number, number];
@@ -26,7 +26,7 @@ export function xy(view: XyView, canvas: Canvas): Option {
   return {
     ...common,
     tooltip,
-    grid: { left: 8, right: 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: view.lines.some(({ name }) => name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis,
     series: [...series.filter((one) => one !== undefined), ...rules],
@@ -64,7 +64,8 @@ function curve(view: XyView, line: Line, canvas: Canvas): Option {
     ...marker(run, canvas.theme),
     symbolSize: 7,
     showAllSymbol: true,
-    lineStyle: stroke(line, run, canvas.theme),
+    lineStyle: { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 },
+    endLabel: { ...named(line.name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom" },
     emphasis: { disabled: true },
     label: {
       show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),
@@ -75,7 +76,7 @@ function curve(view: XyView, line: Line, canvas: Canvas): Option {
       fontSize: 11,
       formatter: ({ data: { point } }: { data: Datum }) => (point.chosen ? "" : (point.label ?? "")),
     },
-    labelLayout: { hideOverlap: true },
+    labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
     z: 3,
   };
 }
@@ -129,6 +130,9 @@ function band(view: XyView, line: Line, canvas: Canvas): Option | undefined {
 }
 
 function level(view: XyView, rule: Rule, canvas: Canvas): Option {
+  // The label stands where the curve is not: a sweep that starts high leaves room at its end, below the line.
+  const first = view.lines.find(({ run }) => run === rule.run)?.points[0];
+  const position = first !== undefined && first.y > 0.75 * rule.y ? "insideEndBottom" : "insideStartTop";
   const colour = colourOf(runStyle(canvas, rule.run), canvas.theme);
   return {
     type: "line",
@@ -139,7 +143,7 @@ function level(view: XyView, rule: Rule, canvas: Canvas): Option {
       symbol: "none",
       data: [{ yAxis: place(view.y, rule.y) }],
       lineStyle: { color: colour, width: 1, type: [2, 2] },
-      label: { show: rule.text !== "", position: "insideEndBottom", formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
+      label: { show: rule.text !== "", position, formatter: rule.text, color: canvas.theme.muted, fontSize: 12 },
     },
   };
 }

@@ -8,7 +8,7 @@ from ssdlab.cli.flags import takes
 from ssdlab.cli.live import TerminalWatcher, watcher
 from ssdlab.cli.output import print_json, say
 from ssdlab.errors import LabError
-from ssdlab.measure import perform
+from ssdlab.measuring import perform
 from ssdlab.options import MeasureOptions
 
 

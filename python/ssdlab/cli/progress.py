@@ -15,6 +15,8 @@ from ssdlab import units
 from ssdlab.cli.output import on_terminal, say
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ssdlab.progress import Progress
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
@@ -39,13 +41,19 @@ class Display(Protocol):
 
 
 class LiveDisplay:
-    """Redraws a few lines on a terminal."""
+    """Redraws a few lines on a terminal.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    console
+        Where; stderr by default.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        console = Console(stderr=True, highlight=False)
+        console = console or Console(stderr=True, highlight=False)
         self._live = Live(console=console, refresh_per_second=_REDRAWS_A_SECOND, transient=True)
         self._live.start()
 

@@ -184,7 +184,7 @@ class RealDrive:
         if not self._target.writable:
             raise Refused(
                 f"{self._identity.path} was opened for reading, and this would write it",
-                "Open it for writing, with consent: open_drive(..., writing=True, destroy=ID)",
+                "open it for writing, with consent: open_drive(..., writing=True, destroy=ID)",
                 reason="read-only",
                 target=self._identity.path,
             )

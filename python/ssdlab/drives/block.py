@@ -74,7 +74,7 @@ class BlockDrive(RealDrive):
         if now != self._identity.diskseq or device != self._device:
             raise Refused(
                 f"{self._identity.path} is not the drive any more that was checked: it was replaced",
-                "Look at `ssdlab drives`, and start again with the right one",
+                "look at `ssdlab drives`, and start again with the right one",
                 reason="replaced",
                 target=self._identity.path,
             )

@@ -141,7 +141,7 @@ class FileDrive(RealDrive):
                 return  # a file system without locks (some network ones); the scan for openers has been made
             raise Refused(
                 f"{self._path} is in use by another ssdlab",
-                "Wait for it to end, or use another file",
+                "wait for it to end, or use another file",
                 reason="open",
                 target=str(self._path),
             ) from None
@@ -176,7 +176,7 @@ class FileDrive(RealDrive):
         why = "a hole" if gap.kind == "hole" else "allocated but never written"
         raise Refused(
             f"{self._path}: {gap.length} bytes at {gap.start} are {why}; reads would not reach the drive",
-            "Write the span first (a file made with --size is), or time the tool itself: --allow-unwritten",
+            "write the span first (a file made with --size is), or time the tool itself: --allow-unwritten",
             reason="unwritten",
             target=str(self._path),
             offset=gap.start,
@@ -194,7 +194,7 @@ class FileDrive(RealDrive):
         if now is None or (now.st_dev, now.st_ino) != (held.st_dev, held.st_ino):
             raise Refused(
                 f"{self._path} is not the file any more that was checked: it was moved, removed or replaced",
-                "Start again with the file that is meant",
+                "start again with the file that is meant",
                 reason="replaced",
                 target=str(self._path),
             )
@@ -251,7 +251,7 @@ def _check_size(path: Path, size_bytes: int) -> None:
     if size_bytes <= 0 or size_bytes % _DEFAULT_BLOCK_BYTES:
         raise UsageError(
             f"--size {size_bytes} for {path} is not a multiple of {_DEFAULT_BLOCK_BYTES} bytes",
-            "Ask for a size in whole blocks, such as 4GiB",
+            "ask for a size in whole blocks, such as 4GiB",
             size_bytes=size_bytes,
         )
 
@@ -265,7 +265,7 @@ def _error(refusal: Refusal, target: str) -> LabError:
 def _no_space(path: Path, size_bytes: int, room: int) -> Refused:
     return Refused(
         f"{path} needs {size_bytes} bytes, and its file system has {room} free",
-        "Make room, or use a smaller file",
+        "make room, or use a smaller file",
         reason="no-space",
         target=str(path),
     )
@@ -274,9 +274,9 @@ def _no_space(path: Path, size_bytes: int, room: int) -> Refused:
 def _host_error(path: Path, error: OSError) -> HostError:
     return HostError(
         f"{path} cannot be made or opened: {error.strerror}",
-        "Make room, or name a file on another file system"
+        "make room, or name a file on another file system"
         if error.errno == errno.ENOSPC
-        else "Name another file",
+        else "name another file",
         errno=error.errno,
         device=str(path),
     )

@@ -82,6 +82,8 @@ def file_facts(files: HostFiles, path: Path) -> FileFacts:
     folder = path.parent.is_dir()
     try:
         status = path.lstat()
+    except PermissionError:
+        return FileFacts(path=str(path), name=path.name, readable=False, writable=False)
     except OSError:
         return FileFacts(
             path=str(path),
@@ -120,9 +122,7 @@ def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refu
     """
     if facts.kind == "missing":
         return _cannot_be_made(facts, size_bytes)
-    return (
-        _no_plain_file(facts) or _in_use(facts) or _wrong_size(facts, size_bytes) or _not_ours(facts, intent)
-    )
+    return _no_plain_file(facts) or _in_use(facts) or _unfit(facts, size_bytes) or _not_ours(facts, intent)
 
 
 def free_bytes(folder: Path) -> int:
@@ -136,19 +136,19 @@ def _cannot_be_made(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
         return Refusal(
             "no-folder",
             f"{facts.path} does not exist, nor does its folder",
-            "Name a file in a folder that exists",
+            "name a file in a folder that exists",
         )
     if size_bytes is None:
         return Refusal(
             "no-size",
             f"{facts.path} does not exist",
-            "To have it made and laid out, say how large: --size 4GiB",
+            "to have it made and laid out, say how large: --size 4GiB",
         )
     if not facts.writable:
         return Refusal(
             "permission",
             f"{facts.path} cannot be made: its folder may not be written",
-            "Name a file in another folder",
+            "name a file in another folder",
         )
     return _no_space(facts, size_bytes)
 
@@ -159,7 +159,7 @@ def _no_space(facts: FileFacts, size_bytes: int) -> Refusal | None:
     return Refusal(
         "no-space",
         f"{facts.path} would need {size_bytes} bytes, and its file system has {facts.free_bytes} free",
-        "Ask for a smaller --size, or name a file on another file system",
+        "ask for a smaller --size, or name a file on another file system",
     )
 
 
@@ -167,47 +167,47 @@ def _no_plain_file(facts: FileFacts) -> Refusal | None:
     if facts.kind == "file":
         return None
     advice = {
-        "symbolic link": f"Name what it leads to: {facts.leads_to}",
-        "directory": f"Name a file in it: {facts.path}/scratch.bin --size 4GiB",
-        "character device": "Name the block device: the namespace /dev/nvme0n1, not /dev/nvme0",
-    }.get(facts.kind, "Name a file or a block device")
+        "symbolic link": f"name what it leads to: {facts.leads_to}",
+        "directory": f"name a file in it: {facts.path}/scratch.bin --size 4GiB",
+        "character device": "name the block device: the namespace /dev/nvme0n1, not /dev/nvme0",
+    }.get(facts.kind, "name a file or a block device")
     return Refusal("no-file", f"{facts.path} is a {facts.kind}, neither a file nor a block device", advice)
 
 
 def _in_use(facts: FileFacts) -> Refusal | None:
     if facts.swap:
-        return Refusal("swap", f"{facts.path} is swap space", f"Switch it off first: swapoff {facts.path}")
+        return Refusal("swap", f"{facts.path} is swap space", f"switch it off first: swapoff {facts.path}")
     if facts.loops:
         return Refusal(
             "held",
             f"{facts.path} is the backing file of /dev/{facts.loops[0]}",
-            f"Name that device, or detach it first: losetup -d /dev/{facts.loops[0]}",
+            f"name that device, or detach it first: losetup -d /dev/{facts.loops[0]}",
         )
     if facts.openers:
         opener = facts.openers[0]
         return Refusal(
             "open",
             f"{facts.path} is open for writing in process {opener.pid} ({opener.command})",
-            "End that process first, or wait for it",
+            "end that process first, or wait for it",
         )
     return None
 
 
-def _wrong_size(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
-    if size_bytes is not None and size_bytes != facts.size_bytes:
-        return Refusal(
-            "size",
-            f"{facts.path} exists with {facts.size_bytes} bytes, and --size asks for {size_bytes}",
-            "Leave --size out to use it as it is, or remove the file first",
-        )
-    if facts.size_bytes == 0:
-        return Refusal("empty", f"{facts.path} is empty", "Remove it, and have it made with --size 4GiB")
+def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
     if not facts.readable:
         return Refusal(
             "permission",
             f"{facts.path} may not be read by this user",
-            "Name another file, or run as its owner",
+            "name another file, or run as its owner",
         )
+    if size_bytes is not None and size_bytes != facts.size_bytes:
+        return Refusal(
+            "size",
+            f"{facts.path} exists with {facts.size_bytes} bytes, and --size asks for {size_bytes}",
+            "leave --size out to use it as it is, or remove the file first",
+        )
+    if facts.size_bytes == 0:
+        return Refusal("empty", f"{facts.path} is empty", "remove it, and have it made with --size 4GiB")
     return None
 
 
@@ -216,7 +216,7 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
         return Refusal(
             "wrong-consent",
             f"--destroy '{intent.destroy}' is not the name of {facts.path}",
-            f"If all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+            f"if all data in it may be lost, say so with its name: --destroy '{facts.name}'",
         )
     if not intent.writing:
         return None
@@ -224,13 +224,13 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
         return Refusal(
             "permission",
             f"{facts.path} may not be written by this user",
-            "Name another file, or run as its owner",
+            "name another file, or run as its owner",
         )
     if facts.links > 1:
         return Refusal(
             "hard-linked",
             f"{facts.path} has {facts.links} names (hard links), and writing would change all of them",
-            "Name a file of its own; to have one made: --size 4GiB",
+            "name a file of its own; to have one made: --size 4GiB",
         )
     if facts.ownership == "ours" or intent.destroy is not None:
         return None
@@ -240,7 +240,7 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
     return Refusal(
         "no-consent",
         f"{facts.path} would be overwritten, and it {why}",
-        f"If all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+        f"if all data in it may be lost, say so with its name: --destroy '{facts.name}'",
     )
 
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ssdlab.drives import usage
-from ssdlab.drives.attributes import disk_of
+from ssdlab.drives.attributes import disk_of, model_of
 from ssdlab.drives.consent import consent_id
 from ssdlab.drives.identity import SECTOR_BYTES
 from ssdlab.drives.sysfs import HostFiles, flag, number
 from ssdlab.drives.usage import Opener, Use
 from ssdlab.errors import Refused
+from ssdlab.units import capacity_text
 
 _PATIENCE_S = 1.0
 """How long a device may look busy before it counts: udev opens every device just closed or made."""
@@ -51,12 +52,13 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """All that the guard weighs of a block device."""
+    """All that the guard weighs of a block device; `label` is what a person knows it by (model, capacity)."""
 
     path: str
     name: str
     disk: str
     consent_id: str
+    label: str = ""
     capacity_bytes: int = 1
     read_only: bool = False
     permitted: bool = True
@@ -105,27 +107,27 @@ def _in_use(facts: DeviceFacts) -> Refusal | None:
         return Refusal(
             "root",
             f"{path} belongs to the disk under /, the system's own",
-            "Name another drive; to measure this disk, use a file on it: scratch.bin --size 4GiB",
+            "name another drive; to measure this disk, use a file on it: scratch.bin --size 4GiB",
         )
     if facts.mounts:
         use = facts.mounts[0]
         return Refusal(
             "mounted",
             f"{path} is in use: {_on(facts, use.device)} is mounted at {use.what}",
-            f"Unmount it first: umount {use.what}",
+            f"unmount it first: umount {use.what}",
         )
     if facts.swaps:
         return Refusal(
             "swap",
             f"{path} is in use: {_on(facts, facts.swaps[0])} is swap space",
-            f"Switch it off first: swapoff /dev/{facts.swaps[0]}",
+            f"switch it off first: swapoff /dev/{facts.swaps[0]}",
         )
     if facts.holders:
         use = facts.holders[0]
         return Refusal(
             "held",
             f"{path} is in use: the volume {use.what} is built on {_on(facts, use.device)}",
-            "Take that volume (LVM, device mapper, md, bcache, loop) down first, or name it instead",
+            "take that volume (LVM, device mapper, md, bcache, loop) down first, or name it instead",
         )
     return None
 
@@ -134,30 +136,30 @@ def _unusable(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     path = facts.path
     if facts.capacity_bytes == 0:
         return Refusal(
-            "empty", f"{path} has no size: no medium, or not set up", "Attach its medium or file first"
+            "empty", f"{path} has no size: no medium, or not set up", "attach its medium or file first"
         )
     if not facts.permitted:
         return Refusal(
             "permission",
             f"{path} may not be opened by this user",
-            "Run as root, or join the group that owns the device (ls -l shows it)",
+            "run as root, or join the group that owns the device (ls -l shows it)",
         )
     if facts.openers:
         opener = facts.openers[0]
         return Refusal(
             "open",
             f"{path} is open in process {opener.pid} ({opener.command})",
-            "End that process first, or wait for it",
+            "end that process first, or wait for it",
         )
     if facts.claimed:
         return Refusal(
             "claimed",
             f"{path} is claimed by the kernel: mounted in another namespace, or part of an array or pool",
-            "Find the user with lsblk, or look into running containers, and release it first",
+            "find the user with lsblk, or look into running containers, and release it first",
         )
     if intent.writing and facts.read_only:
         return Refusal(
-            "read-only", f"{path} is read-only", "Clear it with blockdev --setrw if the drive allows writing"
+            "read-only", f"{path} is read-only", "clear it with blockdev --setrw if the drive allows writing"
         )
     return None
 
@@ -167,7 +169,8 @@ def _without_consent(facts: DeviceFacts, intent: Intent) -> Refusal | None:
         return None
     if intent.destroy == facts.consent_id:
         return None
-    advice = f"If all data on it may be lost, say so with its identifier: --destroy '{facts.consent_id}'"
+    label = f" ({facts.label})" if facts.label else ""
+    advice = f"if all data on it{label} may be lost, give its identifier: --destroy '{facts.consent_id}'"
     if intent.destroy is None:
         return Refusal(
             "no-consent", f"{facts.path} would be overwritten, and nothing says that it may be", advice
@@ -185,12 +188,14 @@ def _device_tables(files: HostFiles, path: str, node: Path) -> DeviceFacts:
     family = usage.family_of(files, node)
     everything = (*family.own, *family.above, *family.below)
     mounts = usage.mounted(files, everything)
+    capacity_bytes = (number(node / "size") or 0) * SECTOR_BYTES
     return DeviceFacts(
         path=path,
         name=node.name,
         disk=disk_of(node).name,
         consent_id=consent_id(files, node),
-        capacity_bytes=(number(node / "size") or 0) * SECTOR_BYTES,
+        label=", ".join(filter(None, (model_of(disk_of(node)), capacity_text(capacity_bytes)))),
+        capacity_bytes=capacity_bytes,
         read_only=bool(flag(node / "ro")) or bool(flag(disk_of(node) / "ro")),
         under_root=any(use.what == "/" for use in mounts),
         mounts=mounts,

@@ -57,7 +57,7 @@ def lay_out(target: _core.Target, descriptor: int, *, on_tick: OnTick | None = N
     if left:
         raise HostError(
             f"{target.path} was written throughout, and its file system still reports a {left[0].kind}",
-            "Use another file system, or a block device: reads here would not reach the drive",
+            "use another file system, or a block device: reads here would not reach the drive",
             path=target.path,
             offset=left[0].start,
             length=left[0].length,

@@ -94,12 +94,12 @@ def open_drive(
 
     if size is not None:
         raise UsageError(
-            f"{path} is a block device and has its own size", "Leave --size out; --span takes a part of it"
+            f"{path} is a block device and has its own size", "leave --size out; --span takes a part of it"
         )
     node = files.node(device)
     if node is None:
         raise UsageError(
-            f"{path} is a node without a device behind it", "Look at `ssdlab drives` for those that exist"
+            f"{path} is a node without a device behind it", "look at `ssdlab drives` for those that exist"
         )
     return BlockDrive(path, node, intent, files)
 
@@ -165,18 +165,20 @@ def _path_of(text: str | os.PathLike[str]) -> Path:
     if given.startswith(_SIMULATED):
         raise UsageError(
             f"{given}: this version of ssdlab has no simulated drives",
-            "Name a block device, or a file with --size 4GiB to have one made",
+            "name a block device, or a file with --size 4GiB to have one made",
             target=given,
         )
     if not given.strip():
-        raise UsageError("no drive was named", "Name a block device such as /dev/nvme0n1, or a file")
-    path = Path(given).expanduser()
-    if path.is_block_device():
-        return path.resolve()
-    path = path.parent.resolve() / path.name if path.name not in {"", ".."} else path.resolve()
+        raise UsageError("no drive was named", "name a block device such as /dev/nvme0n1, or a file")
+    # Of os.path, as these never raise: loops of links and unknown users are left for the guard to find.
+    path = Path(os.path.expanduser(given))  # noqa: PTH111
+    if _device_number_at(path) is not None:
+        return Path(os.path.realpath(path))
+    named = path.name not in {"", ".."}
+    path = Path(os.path.realpath(path.parent), path.name) if named else Path(os.path.realpath(path))
     if path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm") and not path.exists():
         raise UsageError(
-            f"there is no device {path}", "Look at `ssdlab drives` for those that exist", target=str(path)
+            f"there is no device {path}", "look at `ssdlab drives` for those that exist", target=str(path)
         )
     return path
 

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.littles_law import TOLERANCE, consistent
 from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
-from ssdlab.methods.method import Params, RunData, Seconds, param
+from ssdlab.methods.method import Params, RunData, Seconds, param, rising
 from ssdlab.methods.points import point_of
 from ssdlab.methods.workloads import Order, closed_loop
 from ssdlab.results.schema import PeakResult, Scalar
+from ssdlab.workload import MAX_WORKERS
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
     from ssdlab.results.schema import Point
 
+Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 DEPTHS = tuple(2**power for power in range(10))
 
 
 class DepthSweepParams(Params):
     """Parameters of a depth sweep."""
 
-    depths: tuple[int, ...] = param(
+    depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
         DEPTHS,
         "I/Os in flight, rising: powers of two up to the reviews' 512",
         unit="I/Os",

@@ -18,15 +18,14 @@ What it cannot show
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, JsonValue, model_validator
 
-from ssdlab import units
 from ssdlab.errors import Refused, UsageError, unknown
-from ssdlab.methods.method import Method, Params, RunData, param
+from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.points import point_of
-from ssdlab.model import Frozen
+from ssdlab.model import Bytes, Frozen
 from ssdlab.results.schema import JobResult
 from ssdlab.workload import Stream, Workload
 
@@ -35,17 +34,59 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Point
 
-VERBS = ("fill", "run", "precondition", "idle", "trim", "flush", "limit", "note")
-_OPTIONS: dict[str, tuple[str, ...]] = {
-    "fill": ("passes", "bs", "depth", "unless_written"),
-    "idle": ("seconds",),
-    "trim": (),
-    "flush": (),
-    "limit": ("size",),
-    "note": ("text",),
-}
-_NOT_IN_STEPS = ("precondition", "allow_unwritten", "log_ios", "size", "destroy", "numa")
+_NOT_IN_STEPS = ("precondition", "allow_unwritten", "log_ios", "size", "destroy", "numa", "save", "library")
 """Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
+
+
+class BareStep(Frozen):
+    """A step without options."""
+
+
+class FillStep(Frozen):
+    """Options of a fill step."""
+
+    noun: ClassVar[str] = "fill step"
+
+    passes: int = Field(1, ge=1, le=100, description="how often the whole span is written")
+    bs: Bytes = Field(128 * 1024, ge=512, description="block size")
+    depth: int = Field(1, ge=1, le=1024, description="I/Os in flight; above 1 by io_uring")
+    unless_written: bool = Field(False, description="leave it out where every byte is known to be written")
+
+
+class IdleStep(Frozen):
+    """Options of an idle step."""
+
+    noun: ClassVar[str] = "idle step"
+
+    seconds: Seconds = Field(ge=0, description="how long: 10, 90s, 5min")
+
+
+class LimitStep(Frozen):
+    """Options of a limit step."""
+
+    noun: ClassVar[str] = "limit step"
+
+    size: Bytes = Field(gt=0, description="bytes from the start of the drive that are used from here on")
+
+
+class NoteStep(Frozen):
+    """Options of a note step."""
+
+    noun: ClassVar[str] = "note step"
+
+    text: str = Field(min_length=1, description="what to put into the record")
+
+
+_OPTIONS: dict[str, type[Frozen]] = {
+    "fill": FillStep,
+    "idle": IdleStep,
+    "trim": BareStep,
+    "flush": BareStep,
+    "limit": LimitStep,
+    "note": NoteStep,
+}
+_MEASURED = ("run", "precondition")
+VERBS = (*_MEASURED, *_OPTIONS)
 
 
 class JobStep(Frozen):
@@ -64,20 +105,18 @@ class JobStep(Frozen):
             )
         if self.do not in VERBS:
             raise unknown("step", self.do, VERBS)
-        if self.do in ("run", "precondition"):
+        if self.do in _MEASURED:
             self.workload()
             return self
-        for name in self.options:
-            if name not in _OPTIONS[self.do]:
-                raise unknown(f"option of a {self.do} step", name, _OPTIONS[self.do])
-        needed = {"idle": "seconds", "limit": "size", "note": "text"}.get(self.do)
-        if needed and needed not in self.options:
-            raise UsageError(f"the {self.do} step needs {needed}", f"add a line: {needed} = ...")
+        known = _OPTIONS[self.do]
+        if odd := next((name for name in self.options if name not in known.model_fields), None):
+            raise unknown(f"option of a {self.do} step", odd, known.model_fields)
+        known.model_validate(self.options)
         return self
 
     def workload(self) -> Workload:
         """Return the workload of a run step; seed and span are the lab's unless the step names them."""
-        from ssdlab.measure import MeasureOptions
+        from ssdlab.options import MeasureOptions
 
         options: dict[str, Any] = dict(self.options)
         if wrong := next((name for name in options if name in _NOT_IN_STEPS), None):
@@ -136,30 +175,30 @@ def procedure(lab: Lab, p: JobParams) -> None:
 
 
 def _do(lab: Lab, step: JobStep, label: str) -> None:
-    options: dict[str, Any] = dict(step.options)
-    match step.do:
-        case "run":
-            lab.run(step.workload(), label=label)
-        case "precondition":
-            lab.precondition(step.workload(), label=label)
-        case "fill":
-            block = units.parse_bytes(options.get("bs", 128 * 1024))
+    if step.do == "run":
+        lab.run(step.workload(), label=label)
+        return
+    if step.do == "precondition":
+        lab.precondition(step.workload(), label=label)
+        return
+    match _OPTIONS[step.do].model_validate(step.options):
+        case FillStep() as fill:
             lab.fill(
-                passes=int(options.get("passes", 1)),
-                block_bytes=block,
-                depth=int(options.get("depth", 1)),
-                unless_written=bool(options.get("unless_written", False)),
+                passes=fill.passes,
+                block_bytes=fill.bs,
+                depth=fill.depth,
+                unless_written=fill.unless_written,
             )
-        case "idle":
-            lab.idle(units.parse_duration(options["seconds"]) / units.NS_PER_S, label=label)
-        case "trim":
+        case IdleStep(seconds=seconds):
+            lab.idle(seconds, label=label)
+        case LimitStep(size=size):
+            lab.limit(size)
+        case NoteStep(text=text):
+            lab.note(text)
+        case _ if step.do == "trim":
             lab.trim(label=label)
-        case "flush":
-            lab.flush()
-        case "limit":
-            lab.limit(units.parse_bytes(options["size"]))
         case _:
-            lab.note(str(options["text"]))
+            lab.flush()
 
 
 def conclude(data: RunData, p: JobParams) -> JobResult:
@@ -167,7 +206,7 @@ def conclude(data: RunData, p: JobParams) -> JobResult:
     del p
     points: list[Point] = []
     for step in data.steps:
-        if step.verb in ("run", "precondition") and step.result.measurement is not None:
+        if step.verb in _MEASURED and step.result.measurement is not None:
             points += _points(step)
     return JobResult(quick=False, points=tuple(points))
 
@@ -187,7 +226,7 @@ def _points(step: Step) -> list[Point]:
 
 def _writes(p: JobParams) -> bool:
     return any(
-        step.do in ("fill", "trim") or (step.do in ("run", "precondition") and step.workload().changes_data)
+        step.do in ("fill", "trim") or (step.do in _MEASURED and step.workload().changes_data)
         for step in p.steps
     )
 

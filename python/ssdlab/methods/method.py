@@ -6,7 +6,8 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, get_origin
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, JsonValue
 
@@ -27,6 +28,13 @@ def _seconds(value: object) -> object:
 
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 """A time in seconds; text such as `90s` or `2min` is understood."""
+
+
+def rising(values: tuple[int, ...]) -> tuple[int, ...]:
+    """Check that values rise; for lists of depths and sizes."""
+    if any(later <= earlier for earlier, later in pairwise(values)):
+        raise ValueError("the values must rise, each only once")
+    return values
 
 
 def param(
@@ -58,7 +66,7 @@ class Params(Frozen):
         for name, text in (settings or {}).items():
             if name not in cls.model_fields:
                 raise unknown("parameter", name, cls.model_fields)
-            listed = get_origin(cls.model_fields[name].annotation) is tuple
+            listed = isinstance(cls.model_fields[name].default, tuple)
             values[name] = tuple(part.strip() for part in text.split(",") if part.strip()) if listed else text
         return cls.model_validate(values)
 

@@ -22,14 +22,17 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator, Field
 
 from ssdlab import units
-from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
 from ssdlab.methods.points import point_of
 from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.model import Bytes
 from ssdlab.results.schema import Point, Qd1Result, Scalar
+from ssdlab.workload import MAX_BLOCK_BYTES
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
@@ -41,6 +44,7 @@ CORNERS: tuple[tuple[Order, Direction, int], ...] = (
     ("sequential", "read", 128 * 1024),
     ("sequential", "write", 128 * 1024),
 )
+Size = Annotated[Bytes, Field(ge=512, le=MAX_BLOCK_BYTES, multiple_of=512)]
 SIZES = tuple(512 * 2**power for power in range(12))
 
 
@@ -54,7 +58,9 @@ class Qd1Params(Params):
         20.0, "at each block size: a line of means, not of tails", unit="s", quick=0.5, gt=0, le=86_400
     )
     ramp_seconds: Seconds = param(1.0, "before each, not counted", unit="s", quick=0.1, ge=0, le=3600)
-    sizes: tuple[Bytes, ...] = param(SIZES, "block sizes, rising", unit="B", min_length=1)
+    sizes: Annotated[tuple[Size, ...], AfterValidator(rising)] = param(
+        SIZES, "block sizes, rising", unit="B", min_length=1
+    )
     fill_passes: int = param(
         1, "sequential fills before, where the span is not known to be written", ge=1, le=4
     )

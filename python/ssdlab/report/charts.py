@@ -53,12 +53,14 @@ class Dot:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of one run; reads are solid, writes dashed."""
+    """A line of one run; reads are solid, writes dashed; its name, if any, stands at its end."""
 
     run: int
     name: str
     dashed: bool
     points: tuple[Dot, ...]
+    faint: bool | None = None
+    """Second to another line of the same run: service time beside response time."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ssdlab.errors import HostError, UsageError
 from ssdlab.report.charts import plain
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import measure, qd1, sweep
+from ssdlab.report.sections import job, measure, qd1, sweep
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 
@@ -29,7 +29,7 @@ _SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
     "qd1": qd1.section,
     "peak": sweep.section,
     "measure": measure.measured,
-    "job": measure.job,
+    "job": job.section,
 }
 """The section of each kind of Result, in the order of the page."""
 

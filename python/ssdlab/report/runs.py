@@ -104,6 +104,7 @@ def _labels(runs: Sequence[Run]) -> list[str]:
         lambda run: run.manifest.drive.id,
         lambda run: run.manifest.created[:10],
         lambda run: run.manifest.created[11:16],
+        lambda run: run.manifest.run_id.rpartition("-")[2],
         lambda run: run.manifest.run_id,
     )
     for more in further:

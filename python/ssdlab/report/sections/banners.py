@@ -9,44 +9,101 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Manifest, Warned
 
 Kind = Literal["departure", "warning", "note"]
+_TITLES: dict[Kind, str] = {
+    "departure": "Departures from the method",
+    "warning": "Warnings",
+    "note": "Notes",
+}
 _WHEN_LIKE = ("method version", "parameters", "--quick", "engine", "tool")
 
 
 @dataclass(frozen=True)
-class Banner:
-    """A warning across the page: what it is, what it means, and whose it is."""
+class Notice:
+    """One thing to know: what it is, what it means or what to do, and whose it is."""
 
-    kind: Kind
     what: str
     advice: str
     runs: tuple[int, ...]
     """One run for each look: a drive with several runs is named once."""
     methods: str
     """Methods of these runs, where the page has several."""
+    points: tuple[str, ...] = ()
+    """Where it is about single points: each with its own figures."""
+
+
+@dataclass(frozen=True)
+class Banner:
+    """All notices of a kind, across the page."""
+
+    kind: Kind
+    title: str
+    notices: tuple[Notice, ...]
 
 
 def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
-    """Return what makes the runs unlike, then departures, warnings and notes, each once."""
-    found: dict[tuple[Kind, str, str], list[int]] = {}
+    """Return departures (first of all what makes the runs unlike), warnings and notes."""
+    found: dict[Kind, list[Notice]] = {
+        "departure": [*_unlike(runs), *_departures(runs)],
+        "warning": _warnings(runs),
+        "note": [
+            Notice(note.text, note.at, (shown.index,), _methods(runs, [shown.index]))
+            for shown in runs
+            for note in shown.run.notes
+        ],
+    }
+    return tuple(Banner(kind, _TITLES[kind], tuple(notices)) for kind, notices in found.items() if notices)
+
+
+def _departures(runs: Sequence[Shown]) -> list[Notice]:
+    told: dict[tuple[str, str], list[int]] = {}
     for shown in runs:
-        manifest = shown.run.manifest
-        for departure in manifest.departures:
-            found.setdefault(("departure", departure.what, departure.why), []).append(shown.index)
-        for warning in manifest.warnings:
-            found.setdefault(("warning", warning.what, warning.advice), []).append(shown.index)
-        for note in shown.run.notes:
-            found.setdefault(("note", note.text, note.at), []).append(shown.index)
-    several = len({shown.run.manifest.method.name for shown in runs}) > 1
-    result = _unlike(runs)
-    for kind in ("departure", "warning", "note"):
-        for (of_kind, what, advice), at in found.items():
-            if of_kind == kind:
-                titles = ", ".join(dict.fromkeys(runs[index].run.manifest.method.title for index in at))
-                result.append(Banner(kind, what, advice, _looks(runs, at), titles if several else ""))
-    return tuple(result)
+        for departure in shown.run.manifest.departures:
+            told.setdefault((departure.what, departure.why), []).append(shown.index)
+    return [_notice(runs, what, why, at) for (what, why), at in told.items()]
+
+
+def _warnings(runs: Sequence[Shown]) -> list[Notice]:
+    """Gather warnings by their code, for a sweep may raise one at every depth; those of whole runs first."""
+    told: dict[str, list[tuple[Shown, Warned]]] = {}
+    for shown in runs:
+        for warning in shown.run.manifest.warnings:
+            told.setdefault(warning.code, []).append((shown, warning))
+    notices = []
+    for raised in sorted(told.values(), key=lambda raised: any(w.ordinal is not None for _, w in raised)):
+        first = raised[0][1]
+        alike = len({(shown.index, w.what) for shown, w in raised}) == len(raised) and all(
+            w.what == first.what for _, w in raised
+        )
+        points = () if alike else tuple(_point(runs, shown, warning) for shown, warning in raised)
+        at = [shown.index for shown, _ in raised]
+        notices.append(Notice(first.what, first.advice, _looks(runs, at), _methods(runs, at), points))
+    return notices
+
+
+def _point(runs: Sequence[Shown], shown: Shown, warning: Warned) -> str:
+    step = shown.run.step(warning.ordinal)
+    title = shown.run.manifest.method.title if _several_methods(runs) else ""
+    label = shown.label if len({one.style for one in runs}) > 1 else ""
+    place = step.label if step else "whole run" if warning.ordinal is None else f"step {warning.ordinal}"
+    return f"{', '.join(filter(None, (label, title, place)))}: {warning.what}"
+
+
+def _notice(runs: Sequence[Shown], what: str, advice: str, at: Sequence[int]) -> Notice:
+    return Notice(what, advice, _looks(runs, at), _methods(runs, at))
+
+
+def _several_methods(runs: Sequence[Shown]) -> bool:
+    return len({shown.run.manifest.method.name for shown in runs}) > 1
+
+
+def _methods(runs: Sequence[Shown], at: Sequence[int]) -> str:
+    """Name the methods of these runs, unless they are all that the page has."""
+    titles = dict.fromkeys(runs[index].run.manifest.method.title for index in at)
+    every = {shown.run.manifest.method.title for shown in runs}
+    return "" if set(titles) == every else ", ".join(titles)
 
 
 def _looks(runs: Sequence[Shown], at: Sequence[int]) -> tuple[int, ...]:
@@ -54,7 +111,7 @@ def _looks(runs: Sequence[Shown], at: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(first.values()))
 
 
-def _unlike(runs: Sequence[Shown]) -> list[Banner]:
+def _unlike(runs: Sequence[Shown]) -> list[Notice]:
     """Tell where runs of one method were not taken alike."""
     groups: dict[str, list[Shown]] = {}
     for shown in runs:
@@ -67,7 +124,7 @@ def _unlike(runs: Sequence[Shown]) -> list[Banner]:
             what = f"The runs of {method} are not alike: they differ in {', '.join(differing)}"
             advice = "Compare them with care; the table below and the end of the page say how they differ."
             at = [shown.index for shown in group]
-            found.append(Banner("departure", what, advice, _looks(runs, at), ""))
+            found.append(Notice(what, advice, _looks(runs, at), ""))
     return found
 
 

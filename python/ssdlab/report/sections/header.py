@@ -29,8 +29,21 @@ _BADGES = {
 def _file_system(manifest: Manifest) -> str | None:
     if manifest.drive.kind != "file":
         return None
-    known = fact(manifest.environment, "file_system", "filesystem", "fstype", "file_system_type")
-    return known or fact(manifest.drive.identity, "file_system") or "not recorded"
+    kind = fact(manifest.environment, "fstype")
+    source = fact(manifest.environment, "source") or fact(manifest.drive.identity, "backing")
+    return " on ".join(filter(None, (kind or "not recorded", source)))
+
+
+def _cpu(manifest: Manifest) -> str | None:
+    model, cores = fact(manifest.environment, "model_name", "model"), fact(manifest.environment, "cores")
+    cpus = fact(manifest.environment, "cpus")
+    count = f"{cores} cores" + (f", {cpus} CPUs" if cpus and cpus != cores else "") if cores else None
+    return ", ".join(filter(None, (model, count))) or None
+
+
+def _tool(manifest: Manifest) -> str:
+    version, profile = manifest.tool.get("version", "unknown"), manifest.tool.get("profile", "unknown")
+    return f"ssdlab {version}, {profile} build"
 
 
 _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
@@ -45,11 +58,14 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("File system", _file_system),
     ("Date", lambda m: m.created.replace("T", " ").replace("Z", " UTC")),
     ("Host", lambda m: fact(m.environment, "hostname", "host", "node")),
-    ("Kernel", lambda m: fact(m.environment, "kernel", "release", "kernel_release")),
-    ("CPU", lambda m: fact(m.environment, "cpu_model", "model_name", "model")),
+    ("Kernel", lambda m: fact(m.environment, "release", "kernel")),
+    ("CPU", _cpu),
+    ("Governor", lambda m: fact(m.environment, "governor", "governors")),
+    ("Scheduler", lambda m: fact(m.environment, "scheduler")),
+    ("Write cache", lambda m: fact(m.environment, "write_cache")),
     ("Engine", lambda m: f"{engine_words(m.engine)} ({m.engine})"),
     ("Method", lambda m: f"{m.method.name}, version {m.method.version}" + (", quick" if m.quick else "")),
-    ("Tool", lambda m: "ssdlab " + ", ".join(str(value) for value in m.tool.values())),
+    ("Tool", _tool),
     ("Seed", lambda m: str(m.seed)),
     ("Run", lambda m: m.run_id),
 )

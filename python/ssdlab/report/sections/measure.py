@@ -1,4 +1,4 @@
-"""Single workloads: `ssdlab measure --save`, and the steps of a user's own job."""
+"""Single workloads: `ssdlab measure --save`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ssdlab.report.numbers import Cell, Table
 from ssdlab.report.sections import over_time, percentiles, point_tables
 from ssdlab.report.tree import flat
 from ssdlab.report.view import Exhibit, Section
-from ssdlab.results.schema import JobResult, MeasureResult
+from ssdlab.results.schema import MeasureResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,14 +24,15 @@ _INSIDE = {"service_ns", "response_ns", "errors", *_COUNTS, "bytes"}
 def measured(runs: Sequence[Shown]) -> Section:
     """All runs of `measure`, side by side."""
     kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, MeasureResult)]
+    latencies = tuple(_latencies(shown, result.measurement, many=len(kept) > 1) for shown, result in kept)
     tables = tuple(
         table for shown, result in kept for table in _tables(shown, result.measurement, many=len(kept) > 1)
     )
     tails = [tail for shown, result in kept for tail in _tails(shown, result.measurement)]
     watched = [over_time.Watched(shown, step, "the run") for shown, _ in kept for step in _steps(shown)]
     figures = (
-        percentiles.marks("measure", "Latency", tails, tables) if tails else None,
-        percentiles.nines("measure", tails, tables),
+        percentiles.marks("measure", "Latency", tails, latencies) if tails else None,
+        percentiles.nines("measure", tails, latencies),
         over_time.figure("measure", watched, "the run"),
     )
     return Section(
@@ -40,46 +41,7 @@ def measured(runs: Sequence[Shown]) -> Section:
         lead=tuple(_finding(shown, result.measurement) for shown, result in kept),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(Exhibit("The measurement", "Everything that `ssdlab measure` returned.", tables),),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
-    )
-
-
-def job(runs: Sequence[Shown]) -> Section:
-    """All steps of jobs that did I/O, with their rows."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, JobResult)]
-    rows = [(shown, point) for shown, result in kept for point in result.points]
-    tables = point_tables.tables_of(rows)
-    tails = [
-        percentiles.Tail(
-            shown,
-            point.label,
-            "",
-            point.direction,
-            point.ordinal,
-            point.service_ns or {},
-            point.response_ns or {},
-        )
-        for shown, point in rows
-        if point.missing is None
-    ]
-    watched = [
-        over_time.Watched(shown, point.ordinal, point.label)
-        for shown, point in rows
-        if point.ordinal is not None
-    ]
-    figures = (
-        percentiles.marks("job", "Latency of each step", tails, tables) if tails else None,
-        percentiles.nines("job", tails, tables),
-        over_time.figure("job", list(dict.fromkeys(watched)), ""),
-    )
-    return Section(
-        id="job",
-        title="A sequence of steps",
-        lead=(f"{len(rows)} measured steps.",),
-        runs=tuple(shown.index for shown, _ in kept),
-        figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(Exhibit("Every step", "Throughput, depth and latency.", tables), point_tables.host(rows)),
+        exhibits=(Exhibit("The measurement", "Everything that ssdlab measure returned.", tables),),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
@@ -110,6 +72,19 @@ def _tails(shown: Shown, summary: Mapping[str, Any]) -> list[percentiles.Tail]:
     ]
 
 
+def _latencies(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> Table:
+    of = f", {shown.label}" if many else ""
+    rows = tuple(
+        (
+            numbers.words(f"{name} {clock}"),
+            *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in point_tables.LATENCIES),
+        )
+        for name, side in sides(summary)
+        for clock in ("service", "response")
+    )
+    return Table(f"Latency{of}", ("Direction", *point_tables.LATENCIES), rows)
+
+
 def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Table, ...]:
     of = f", {shown.label}" if many else ""
     active = sides(summary)
@@ -124,14 +99,6 @@ def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Ta
         )
         for name, side in active
     )
-    latencies = tuple(
-        (
-            numbers.words(f"{name} {clock}"),
-            *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in point_tables.LATENCIES),
-        )
-        for name, side in active
-        for clock in ("service", "response")
-    )
     rest = {key: value for key, value in summary.items() if key not in (*DIRECTIONS, "drive", "warnings")}
     whole = tuple((numbers.words(name), _plain(value)) for name, value in flat(rest))
     return (
@@ -140,7 +107,6 @@ def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Ta
             ("Direction", "Requested", "Done", "Failed", "Dropped", "Late", "Bytes", "Errors"),
             counts,
         ),
-        Table(f"Latency{of}", ("Direction", *point_tables.LATENCIES), latencies),
         Table(f"The whole measurement{of}", ("Key", "Value"), whole),
     )
 

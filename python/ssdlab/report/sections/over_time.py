@@ -74,7 +74,7 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
             "The last, partial row holds what completed after the stop: in the totals, and not drawn.",
         ),
         buttons=(
-            Buttons("view", "Point", tuple(buttons), pressed),
+            *((Buttons("view", "Point", tuple(buttons), pressed),) if len(buttons) > 1 else ()),
             Buttons("measure", "Figure", tuple(measure.label for measure in MEASURES)),
         ),
         zoom=True,

@@ -131,7 +131,8 @@ def _lines(tail: Tail) -> tuple[list[Line], int]:
         kept = ours & (buckets["clock"] == clock)
         dots, total = _curve(buckets["low_ns"][kept], buckets["high_ns"][kept], buckets["count"][kept])
         if dots:
-            lines.append(Line(tail.shown.index, clock if tail.paced else "", tail.direction != "read", dots))
+            name, faint = (clock, clock == "service" or None) if tail.paced else ("", None)
+            lines.append(Line(tail.shown.index, name, tail.direction != "read", dots, faint))
     return lines, total
 
 

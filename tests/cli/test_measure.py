@@ -1,0 +1,182 @@
+"""`ssdlab measure` on a real file: what it prints, keeps, and does when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ssdlab
+from ssdlab.cli import main
+from ssdlab.errors import Interrupted, Refused
+from ssdlab.measurement import read_ios
+
+SIZE = ["--size", "8MiB"]
+
+
+@pytest.fixture
+def file(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_DATA_HOME", str(scratch / "data"))
+    return scratch / "scratch.bin"
+
+
+def measured(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert main(["measure", *words, "--json"]) == 0
+    summary: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return summary
+
+
+def test_the_command_and_python_mean_the_same(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--rw", "randrw", "--read-pct", "70", "--bs", "4k:70,8k:30", "--bytes", "1m", "--seed", "9"]
+    told = measured(capsys, str(file), *SIZE, *words)
+    made = ssdlab.measure(file, rw="randrw", read_pct=70, bs="4k:70,8k:30", bytes="1m", seed=9)
+    ours = made.summary()
+    assert list(ours) == list(told)
+    assert ours["workload"] == told["workload"]
+    # The same seed gives the same I/Os, whoever asks.
+    for direction in ("read", "write"):
+        assert ours[direction]["ios"] == told[direction]["ios"] > 0
+        assert ours[direction]["bytes"] == told[direction]["bytes"]
+
+
+def test_what_a_reader_sees(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measure", str(file), *SIZE, "--threads", "2", "--bytes", "16m"]) == 0
+    shown = capsys.readouterr().out
+    assert f"{file}  file on " in shown
+    assert "random read, 4 KiB, 2 threads (sync), closed loop, seed 1" in shown
+    assert "4096 I/Os" in shown
+    assert "latency" in shown
+    assert "response" not in shown
+    assert "in flight" in shown
+    assert "warning: the target is a file" in shown
+    assert "\x1b[" not in shown
+
+
+def test_an_open_loop_shows_both_clocks(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--rate", "500", "--seconds", "0.2", "--engine", "uring", "--depth", "4", "--arrival", "poisson"]
+    assert main(["measure", str(file), *SIZE, *words]) == 0
+    shown = capsys.readouterr().out
+    assert "1 thread x depth 4 (uring), poisson arrivals at 500 IOPS" in shown
+    assert "service" in shown
+    assert "response" in shown
+
+
+@pytest.mark.parametrize("rw", ["read", "write", "rw", "randread", "randwrite", "randrw", "trim", "randtrim"])
+def test_every_direction(file: Path, capsys: pytest.CaptureFixture[str], rw: str) -> None:
+    summary = measured(capsys, str(file), *SIZE, "--rw", rw, "--bytes", "512k")
+    done = {name: summary[name]["ios"] for name in ("read", "write", "trim") if summary[name]}
+    assert sum(done.values()) == 128
+    expected = {"rw": {"read", "write"}}.get(rw.removeprefix("rand"), {rw.removeprefix("rand")})
+    assert set(done) == expected
+
+
+def test_the_ramp_is_not_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--rate", "1000", "--seconds", "0.4", "--ramp", "0.2", "--interval", "100ms"]
+    summary = measured(capsys, str(file), *SIZE, *words)
+    assert summary["elapsed_s"] == pytest.approx(0.4, abs=0.05)
+    assert summary["read"]["requested"] == pytest.approx(400, abs=20)
+
+
+def test_single_ios_and_their_refusal_to_overwrite(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = file.parent / "ios.log"
+    words = [str(file), *SIZE, "--bytes", "256k", "--log-ios", str(log)]
+    summary = measured(capsys, *words)
+    assert len(read_ios(log)["offset"]) == summary["read"]["ios"] == 64
+    kept = log.read_bytes()
+    assert main(["measure", *words]) == 2
+    assert log.read_bytes() == kept
+
+
+def test_saving_makes_a_run_of_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = file.parent / "ios.log"
+    summary = measured(capsys, str(file), *SIZE, "--bytes", "256k", "--save", "--log-ios", str(log))
+    run = Path(summary["run"])
+    assert run.parent == file.parent / "data" / "ssdlab" / "runs"
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["status"] == "finished"
+    assert manifest["method"]["name"] == "measure"
+    assert manifest["result"]["measurement"]["read"]["ios"] == 64
+    assert manifest["params"]["log_ios"] == str(log)
+    assert len(read_ios(log)["offset"]) == 64
+    assert [path.name for path in run.parent.iterdir() if path.name.startswith(".measure-")] == []
+    assert main(["show", str(run)]) == 0
+
+
+def test_a_fill_writes_all_of_a_file_given_up(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = file.parent / "foreign.bin"
+    foreign.write_bytes(bytes(1 << 20))
+    words = [str(foreign), "--precondition", "fill", "--destroy", "foreign.bin", "--bytes", "4k"]
+    measured(capsys, *words)
+    blocks = [foreign.read_bytes()[start : start + 4096] for start in range(0, 1 << 20, 4096)]
+    assert not any(block == bytes(4096) for block in blocks)
+
+
+def test_unwritten_reads_are_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sparse = file.parent / "sparse.bin"
+    with sparse.open("wb") as made:
+        made.truncate(1 << 20)
+    assert main(["measure", str(sparse), "--bytes", "64k"]) == 2
+    assert "reads would not reach the drive" in capsys.readouterr().err
+    summary = measured(capsys, str(sparse), "--bytes", "64k", "--allow-unwritten")
+    assert "unwritten-allowed" in [warning["code"] for warning in summary["warnings"]]
+
+
+def start(*words: str, cwd: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "ssdlab", "measure", *words]
+    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_it_with_what_was_measured(file: Path, number: signal.Signals) -> None:
+    ssdlab.measure(file, bytes="4k", size="8MiB")
+    process = start(str(file), "--seconds", "60", "--rate", "1000", cwd=file.parent)
+    assert process.stderr is not None
+    assert "measuring" in process.stderr.readline()
+    time.sleep(0.5)
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "response" in out
+    assert err.splitlines()[-2].startswith("ssdlab: ")
+
+
+def test_json_of_a_signal_holds_the_measurement(file: Path) -> None:
+    ssdlab.measure(file, bytes="4k", size="8MiB")
+    process = start(str(file), "--seconds", "60", "--json", cwd=file.parent)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 130
+    error = json.loads(out)
+    assert error["error"] == "interrupted"
+    assert error["measurement"]["read"]["ios"] > 0
+    assert error["measurement"]["schema"] == "ssdlab.measurement/1"
+
+
+def test_python_gets_the_measurement_of_an_interrupted_run(file: Path) -> None:
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.7)
+    try:
+        with pytest.raises(Interrupted) as raised:
+            ssdlab.measure(file, seconds=30, size="8MiB")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert raised.value.measurement is not None
+    assert raised.value.measurement.summary()["read"]["ios"] > 0
+    assert raised.value.measurement.warnings
+
+
+def test_python_is_refused_what_the_command_is_refused(file: Path) -> None:
+    foreign = file.parent / "foreign.bin"
+    foreign.write_bytes(b"x" * 8192)
+    with pytest.raises(Refused, match="was not made by ssdlab"):
+        ssdlab.measure(foreign, rw="randwrite", bytes="4k")
+    assert foreign.read_bytes() == b"x" * 8192

@@ -1,0 +1,201 @@
+"""What is shown while a run goes on: ranges of time, plain lines, the live file."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from lab.fake_drive import FakeDrive
+from ssdlab.cli import progress as shown
+from ssdlab.lab import Lab, Request
+from ssdlab.methods import find_method
+from ssdlab.plan import Plan, Recorder, planned_step
+from ssdlab.progress import Progress
+from ssdlab.results.live import LiveFile, read_live
+from ssdlab.tracking import Tracker
+from ssdlab.workload import Stop, Stream, Workload
+
+AT = Progress(
+    ordinal=2,
+    steps=11,
+    verb="run",
+    label="depth 4",
+    phase="measuring",
+    step_elapsed_s=12.0,
+    step_least_s=62.0,
+    step_most_s=66.0,
+    run_elapsed_s=140.0,
+    remaining_least_s=480.0,
+    remaining_most_s=560.0,
+    iops=51_234.0,
+    mb_s=209.9,
+    p50_ns=78_000,
+    p99_ns=140_000,
+    p999_ns=1_200_000,
+)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "text"),
+    [
+        (60, 61, "61.0 s"),
+        (480, 560, "8 min 00 s to 9 min 20 s"),
+        (0, 2, "at most 2.00 s"),
+        (36_000, 72_000, "10 h 00 min to 20 h 00 min"),
+        (0, 0, "0 s"),
+    ],
+)
+def test_a_range_is_told_as_one(least: float, most: float, text: str) -> None:
+    assert shown.range_text(least, most) == text
+
+
+def test_the_lines_tell_place_time_left_and_live_figures() -> None:
+    first, second = shown.status_lines(AT)
+    assert first == "[3/11] depth 4, measuring 12.0 s; 8 min 00 s to 9 min 20 s left in all"
+    assert second.split() == [
+        "51.2k",
+        "IOPS",
+        "210",
+        "MB/s",
+        "p50",
+        "78.0",
+        "µs",
+        "p99",
+        "140",
+        "µs",
+        "p99.9",
+        "1.20",
+        "ms",
+    ]
+    assert "5 failed" in shown.status_lines(replace(AT, failed=5))[1]
+    assert len(shown.status_lines(replace(AT, iops=None))) == 1
+
+
+def test_plain_lines_come_once_a_minute_and_at_each_phase(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(shown.time, "monotonic", lambda: clock.now)
+    watched = shown.RunProgress(shown.PlainDisplay())
+    watched.began(AT)
+    for _ in range(20 * 150):
+        clock.now += 0.05
+        watched.tick(AT)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 + 2, "one at the phase and one for each full minute"
+    assert lines[0].startswith("[3/11] depth 4: ") and "IOPS" in lines[1]
+    assert not any("\x1b" in line for line in lines)
+
+
+def test_a_terminal_is_redrawn_and_without_colours_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    for no_colour in ("", "1"):
+        written = Terminal()
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("NO_COLOR", no_colour)
+        display = shown.LiveDisplay(Console(file=written, force_terminal=True, width=100, highlight=False))
+        display.update(shown.status_lines(AT))
+        time.sleep(0.6)
+        display.say("[1/2] a line [with brackets]")
+        display.close()
+        assert "51.2k IOPS" in written.getvalue() and "[with brackets]" in written.getvalue()
+        if no_colour:
+            assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", written.getvalue())
+
+
+def test_no_terminal_gives_the_plain_display() -> None:
+    assert isinstance(shown.display(), shown.PlainDisplay)
+
+
+class Terminal(io.StringIO):
+    """Takes what a terminal would."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Seen:
+    """Keeps what an observer is told."""
+
+    def __init__(self) -> None:
+        self.began_with: list[Progress] = []
+        self.finished_with: list[tuple[str, bool]] = []
+        self.ticks: list[Progress] = []
+        self.status = None
+
+    def began(self, progress: Progress) -> None:
+        self.began_with.append(progress)
+
+    def tick(self, progress: Progress) -> None:
+        self.ticks.append(progress)
+
+    def finished(self, step, progress: Progress, *, read_back: bool) -> None:
+        self.finished_with.append((step.label, read_back))
+
+    def ended(self, status) -> None:
+        self.status = status
+
+
+def test_observers_are_told_in_order_and_the_time_left_falls(tmp_path: Path) -> None:
+    from lab.fake_drive import bench
+    from ssdlab.session import Order, start
+
+    method, seen = find_method("peak-random-read"), Seen()
+    start(Order(method, method.params(), "/dev/fake0", seed=1), tmp_path, [seen], bench(FakeDrive()))
+    assert [label for label, _ in seen.finished_with] == ["conditions", *[f"depth {2**n}" for n in range(10)]]
+    assert not any(read_back for _, read_back in seen.finished_with)
+    left = [progress.remaining_least_s for progress in seen.began_with]
+    assert (
+        left == sorted(left, reverse=True) and left[0] == pytest.approx(620) and left[-1] == pytest.approx(62)
+    )
+    assert seen.status == "finished" and {progress.steps for progress in seen.ticks} == {11}
+
+
+def test_a_step_by_bytes_is_timed_by_the_speed_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ssdlab import tracking
+
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(tracking.time, "monotonic", lambda: clock.now)
+    stream = Stream(ops="write", pattern="sequential", block=131072, stop=Stop(bytes=100 * 10**9))
+    request = Request(0, "fill", "fill", {}, "continue", Workload.of(stream))
+    seen = Seen()
+    tracker = Tracker(Plan((planned_step(request),)), [seen])
+    tracker.began(request)
+    clock.now = 10.0
+    tracker.tick(SimpleNamespace(latest=None, phase="measuring", bytes=10 * 10**9, failed=0))
+    (progress,) = seen.ticks
+    assert progress.remaining_least_s < 90 < progress.remaining_most_s
+    assert progress.remaining_most_s < 160 < seen.began_with[0].remaining_most_s
+
+
+def test_the_live_file_is_whole_and_for_everybody(tmp_path: Path) -> None:
+    assert read_live(tmp_path) is None
+    live = LiveFile(tmp_path)
+    live.began(AT)
+    stored = read_live(tmp_path)
+    assert stored["schema"] == "ssdlab.live/1" and stored["label"] == "depth 4" and stored["iops"] == 51_234.0
+    live.tick(replace(AT, label="too soon"))
+    assert read_live(tmp_path)["label"] == "depth 4"
+    assert [path.name for path in tmp_path.iterdir()] == ["live.json"]
+    (tmp_path / "live.json").write_text("{")
+    assert read_live(tmp_path) is None
+
+
+def test_a_live_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    live = LiveFile(tmp_path / "gone")
+    live.began(AT)
+    live.ended("finished")
+    assert json.dumps(AT.as_dict())
+
+
+def test_a_recorded_step_has_no_outcome() -> None:
+    lab = Lab(Recorder(), capacity_bytes=1 << 30, logical_block_bytes=512)
+    assert shown.outcome(lab.note("x")) is None

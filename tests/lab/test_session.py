@@ -1,0 +1,227 @@
+"""A run from the command to its end: signals, failing drives, a full library, concluding again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.fake_drive import FakeDrive, resume_on, run_on
+from ssdlab.errors import DriveError, HostError, Interrupted, Refused
+from ssdlab.methods import find_method
+from ssdlab.methods.method import RunData
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.store import run_folders
+from ssdlab.session import Order, resume, start
+from ssdlab.stopping import StopFlag
+
+PEAK = find_method("peak-random-read")
+
+
+def only_run(library: Path) -> Path:
+    (folder,) = run_folders(library)
+    return folder
+
+
+def test_a_finished_run_tells_everything(tmp_path: Path) -> None:
+    run = RunFolder(
+        run_on(FakeDrive(known_written=None), PEAK, PEAK.params.build(quick=True), tmp_path, quick=True)
+    )
+    manifest = run.manifest
+    assert manifest.status == "finished" and manifest.quick and manifest.seed == 7
+    assert manifest.params["seconds"] == 1.5 and manifest.engine == "sync"
+    assert manifest.method.prose.startswith("How many 4 KiB random reads")
+    assert {info.name for info in manifest.method.parameters} == set(manifest.params)
+    assert manifest.drive.id == "FAKE-1" and manifest.tool["version"]
+    assert manifest.environment["kernel"]["release"]
+    assert [departure.code for departure in manifest.departures] == ["written-unknown"]
+    assert any("quick" in caveat for caveat in run.result.caveats)
+    (session,) = manifest.sessions
+    assert session.started <= session.ended and session.boot_id
+
+
+def test_a_fill_or_a_proof_leaves_nothing_assumed(tmp_path: Path) -> None:
+    params = PEAK.params.build({"fill": "true", "depths": "1"})
+    for name, drive in (("filled", FakeDrive(known_written=None)), ("proven", FakeDrive(known_written=True))):
+        run = RunFolder(run_on(drive, PEAK, params, tmp_path / name))
+        assert run.manifest.departures == ()
+
+
+def test_an_old_run_is_concluded_again_to_the_same_result(tmp_path: Path) -> None:
+    for name in ("peak-random-read", "peak-sequential-read", "qd1"):
+        method = find_method(name)
+        run = RunFolder(run_on(FakeDrive(), method, method.params(), tmp_path))
+        params = method.params.model_validate(run.manifest.params)
+        drive = run.manifest.drive
+        data = RunData(
+            tuple(run.steps()), drive.capacity_bytes, drive.logical_block_bytes, run.manifest.quick
+        )
+        assert method.conclude(data, params) == run.result
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_run_between_two_looks(tmp_path: Path, number: signal.Signals) -> None:
+    drive = FakeDrive(before_run=lambda count: os.kill(os.getpid(), number) if count == 3 else None)
+    with pytest.raises(Interrupted) as raised:
+        run_on(drive, PEAK, PEAK.params(), tmp_path)
+    assert raised.value.exit_status == 130
+    folder = only_run(tmp_path)
+    assert raised.value.facts["run"] == folder.name and f"resume {folder.name}" in raised.value.advice
+    run = RunFolder(folder)
+    assert run.manifest.status == "interrupted" and len(run.steps()) == 3
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    after = FakeDrive()
+    resume_on(after, folder)
+    assert [w.streams[0].workers for w in after.runs] == [4, 8, 16, 32, 64, 128, 256, 512]
+
+
+def test_a_signal_ends_an_idle_step(tmp_path: Path) -> None:
+    from ssdlab.methods.job import read_job
+
+    job = find_method("job")
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    began = time.monotonic()
+    with pytest.raises(Interrupted):
+        run_on(FakeDrive(), job, read_job('[[step]]\ndo = "idle"\nseconds = 30', "x"), tmp_path)
+    assert time.monotonic() - began < 5
+
+
+def test_the_second_signal_is_the_systems() -> None:
+    with StopFlag() as flag:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert flag() and flag.raised == signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    with StopFlag() as again:
+        assert not again()
+
+
+def test_in_another_thread_no_signal_is_taken(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    thread = threading.Thread(target=run_on, args=(FakeDrive(), PEAK, PEAK.params(), tmp_path))
+    thread.start()
+    thread.join()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert RunFolder(only_run(tmp_path)).manifest.status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (DriveError("the drive is gone", "plug it in", errno=19), "failed"),
+        (HostError("no memory", "get some"), "interrupted"),
+        (RuntimeError("a bug"), "failed"),
+    ],
+)
+def test_what_fails_in_mid_run_is_kept_and_can_be_resumed(
+    tmp_path: Path, error: Exception, status: str
+) -> None:
+    def fails(count: int) -> None:
+        if count == 2:
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        run_on(FakeDrive(before_run=fails), PEAK, PEAK.params(), tmp_path)
+    folder = only_run(tmp_path)
+    manifest = RunFolder(folder).manifest
+    assert manifest.status == status and manifest.failure.what in str(raised.value)
+    assert len(RunFolder(folder).steps()) == 2
+    finished = RunFolder(resume_on(FakeDrive(), folder))
+    assert finished.manifest.status == "finished" and finished.manifest.failure is None
+
+
+def test_a_run_that_goes_on_cannot_be_resumed(tmp_path: Path) -> None:
+    def interferes(count: int) -> None:
+        if count == 1:
+            with pytest.raises(Refused, match="another process"):
+                resume_on(FakeDrive(), only_run(tmp_path))
+
+    run_on(FakeDrive(before_run=interferes), PEAK, PEAK.params(), tmp_path)
+
+
+def test_refused_before_anything_is_touched(scratch: Path) -> None:
+    foreign = scratch / "foreign.img"
+    foreign.write_bytes(os.urandom(1 << 20))
+    before = foreign.read_bytes()
+    qd1 = find_method("qd1")
+    with pytest.raises(Refused):
+        start(Order(qd1, qd1.params.build(quick=True), str(foreign)), scratch / "library")
+    assert run_folders(scratch / "library") == [] and foreign.read_bytes() == before
+
+
+def test_the_file_of_an_interrupted_run_is_not_made_anew(scratch: Path) -> None:
+    order = Order(
+        PEAK, PEAK.params.build({"seconds": "5s", "depths": "1"}), str(scratch / "s.img"), size_bytes=4 << 20
+    )
+    threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    with pytest.raises(Interrupted):
+        start(order, scratch / "library")
+    (scratch / "s.img").unlink()
+    with pytest.raises(Refused, match="gone"):
+        resume(only_run(scratch / "library"))
+    assert not (scratch / "s.img").exists()
+
+
+@pytest.fixture
+def small_library(scratch: Path) -> Iterator[Path]:
+    """A library on a file system of 640 KiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system needs root")
+    folder = scratch / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_file_system_under_the_library(scratch: Path, small_library: Path) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "ssdlab",
+        "run",
+        "peak-random-read",
+        str(scratch / "s.img"),
+        "--size",
+        "4MiB",
+    ]
+    words += ["--set", "depths=1,2,4,8", "--set", "seconds=700ms", "--set", "ramp_seconds=0"]
+    words += ["--library", str(small_library)]
+    ballast = small_library / "ballast"
+    ballast.write_bytes(bytes(348 << 10))
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr
+    error = [line for line in done.stderr.splitlines() if line.startswith("ssdlab:")]
+    assert len(error) == 1 and "full" in error[0] and "resume" in done.stderr
+    folder = only_run(small_library)
+    before = RunFolder(folder).journal()
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=16m", str(small_library)], check=True)
+    again = [sys.executable, "-m", "ssdlab", "resume", folder.name, "--library", str(small_library)]
+    done = subprocess.run(again, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    run = RunFolder(folder)
+    assert run.manifest.status == "finished" and run.journal()[: len(before)] == before
+
+
+def test_a_full_library_at_the_very_end_keeps_the_result(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = PEAK.params.build({"depths": "1", "seconds": "50ms", "ramp_seconds": "0"})
+    order = Order(PEAK, params, str(scratch / "s.img"), size_bytes=4 << 20)
+    monkeypatch.setenv("PYTHONPATH", str(scratch))
+    (scratch / "duckdb.py").write_text("raise OSError(28, 'No space left on device')")
+    with pytest.raises(HostError, match="tables"):
+        start(order, scratch / "library")
+    folder = only_run(scratch / "library")
+    run = RunFolder(folder)
+    assert run.manifest.status == "finished" and run.result is not None and run.manifest.tables == ()
+    monkeypatch.delenv("PYTHONPATH")
+    resume(folder)
+    assert len(RunFolder(folder).manifest.tables) == 2
