@@ -9,6 +9,8 @@ use metrics::LogError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sim::error::SimError;
+use sim::profile::ProfileError;
 use workload::SpecError;
 
 /// The name an operating system error goes by, as Python's `errno` has it.
@@ -141,6 +143,103 @@ fn engine_facts(
         _ => {}
     }
     Ok(())
+}
+
+/// What a simulated drive could not do.
+pub(crate) fn simulation(py: Python<'_>, error: &SimError, drive: &str) -> PyErr {
+    let facts = PyDict::new(py);
+    let filled = facts
+        .set_item("device", drive)
+        .and_then(|()| sim_facts(&facts, error));
+    let class = match error {
+        SimError::Spec(error) => return spec(py, error),
+        SimError::Log { .. } => "HostError",
+        _ => "UsageError",
+    };
+    let raised = Raised {
+        class,
+        what: error.to_string(),
+        advice: sentence(error.advice()),
+        facts,
+    };
+    filled.map_or_else(|error| error, |()| raised.into_error())
+}
+
+fn sim_facts(facts: &Bound<'_, PyDict>, error: &SimError) -> PyResult<()> {
+    match error {
+        SimError::Unaligned {
+            stream,
+            field,
+            value,
+            multiple_of,
+        } => {
+            facts.set_item("stream", stream)?;
+            facts.set_item("field", field)?;
+            facts.set_item("value", value)?;
+            facts.set_item("multiple_of", multiple_of)
+        }
+        SimError::BeyondEnd {
+            stream,
+            end,
+            size_bytes,
+        } => {
+            facts.set_item("stream", stream)?;
+            facts.set_item("end", end)?;
+            facts.set_item("size_bytes", size_bytes)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A profile that no drive can have.
+pub(crate) fn profile(py: Python<'_>, error: &ProfileError) -> PyErr {
+    let facts = PyDict::new(py);
+    let filled = facts
+        .set_item("field", &error.field)
+        .and_then(|()| facts.set_item("value", &error.value));
+    let raised = Raised {
+        class: "UsageError",
+        what: error.to_string(),
+        advice: format!(
+            "Correct {}; see ssdlab sim show for a profile that works",
+            error.field
+        ),
+        facts,
+    };
+    filled.map_or_else(|error| error, |()| raised.into_error())
+}
+
+/// A simulated drive that is asked something while it is being run.
+pub(crate) fn busy(py: Python<'_>, drive: &str) -> PyErr {
+    Raised {
+        class: "UsageError",
+        what: format!("the simulated drive {drive} is being run"),
+        advice: "Wait for the run's end, or run a fork of the drive".to_owned(),
+        facts: PyDict::new(py),
+    }
+    .into_error()
+}
+
+/// A state of another drive.
+pub(crate) fn foreign_state(py: Python<'_>, drive: &str) -> PyErr {
+    Raised {
+        class: "UsageError",
+        what: format!("the state is not one of this simulated drive, {drive}"),
+        advice: "Restore what snapshot() of this drive, or of one forked from it, gave".to_owned(),
+        facts: PyDict::new(py),
+    }
+    .into_error()
+}
+
+/// A simulation that panicked, which is a fault of this program.
+pub(crate) fn panicked(py: Python<'_>, message: &str) -> PyErr {
+    engine(
+        py,
+        &EngineError::Panicked {
+            message: message.to_owned(),
+        },
+        None,
+    )
 }
 
 /// A log that cannot be read.

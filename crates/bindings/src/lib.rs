@@ -16,6 +16,7 @@ mod rows;
 mod run;
 mod schema;
 mod signals;
+mod simulated;
 mod summary;
 mod target;
 mod workloads;
@@ -35,6 +36,7 @@ mod _core {
         row::{Cell, Row},
         run::run,
         schema::workload_schema,
+        simulated::{SimulatedDrive, SimulatedState, check_profile},
         target::Target,
         workloads::{check_workload, digest},
     };

@@ -6,11 +6,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use engine::{Control, EngineError, Options, Outcome};
+use engine::{Control, EngineError, Options};
 use metrics::LogWriter;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -60,17 +60,28 @@ pub(crate) fn run(
         ..Options::default()
     };
     let watch = Watch::new(py, &workload, on_tick, until);
-
-    let signals = EndingSignals::catch(py)?;
-    let mut job = Job::start(&held, &workload, &watch.control, options);
-    let watched = watch.until_done(py, &mut job);
-    let outcome = job.join(py);
-    signals.restore(py)?;
-    conclude(py, watched, outcome, target, workload)
+    let device = target.path().to_owned();
+    let asked = workload.clone();
+    let (watched, ended) = watch.over(py, move |control, _nudge| {
+        engine::run(&held, &asked, control, options)
+    })?;
+    let outcome = ended.unwrap_or_else(|message| Err(EngineError::Panicked { message }));
+    let failure = outcome
+        .as_ref()
+        .err()
+        .map(|error| errors::engine(py, error, Some(&device)));
+    let measured = match outcome {
+        Ok(outcome) => Some(outcome),
+        Err(error) => error.into_measured(),
+    };
+    let measurement = measured
+        .map(|outcome| Measurement::of_run(py, outcome, workload))
+        .transpose()?;
+    conclude(py, watched, failure, measurement)
 }
 
 /// What the log says of a run before its first row: enough to read it back without anything else.
-fn log_header(workload: &Workload, owner: Option<&str>) -> PyResult<Value> {
+pub(crate) fn log_header(workload: &Workload, owner: Option<&str>) -> PyResult<Value> {
     let owner: Option<Value> = owner
         .map(serde_json::from_str)
         .transpose()
@@ -78,22 +89,13 @@ fn log_header(workload: &Workload, owner: Option<&str>) -> PyResult<Value> {
     Ok(json!({ "workload": workload, "build": build(), "owner": owner }))
 }
 
-fn conclude(
+/// The measurement, or what is raised with the measurement of what was done until then.
+pub(crate) fn conclude(
     py: Python<'_>,
     watched: PyResult<()>,
-    outcome: Result<Outcome, EngineError>,
-    target: &Target,
-    workload: Workload,
+    failure: Option<PyErr>,
+    measurement: Option<Measurement>,
 ) -> PyResult<Measurement> {
-    let failure = outcome
-        .as_ref()
-        .err()
-        .map(|error| errors::engine(py, error, Some(target.path())));
-    let outcome = outcome.or_else(|error| error.into_measured().ok_or(()));
-    let measurement = outcome
-        .ok()
-        .map(|outcome| Measurement::of_run(py, outcome, workload))
-        .transpose()?;
     let raised = match (watched, failure) {
         (Err(raised), _) => Some(errors::stopped(py, raised)),
         (Ok(()), failure) => failure,
@@ -114,50 +116,46 @@ fn conclude(
     }
 }
 
-/// A run on threads of its own.
-struct Job {
-    thread: JoinHandle<Result<Outcome, EngineError>>,
+/// Wakes the waiting side before its next tick: rows have closed and a run waits for their judgement.
+pub(crate) type Nudge = Sender<()>;
+
+/// A run on a thread of its own.
+struct Job<T> {
+    thread: JoinHandle<T>,
     done: Receiver<()>,
 }
 
-impl Job {
+impl<T: Send + 'static> Job<T> {
     fn start(
-        target: &Arc<engine::Target>,
-        workload: &Workload,
         control: &Arc<Control>,
-        options: Options,
+        run: impl FnOnce(&Arc<Control>, &Nudge) -> T + Send + 'static,
     ) -> Self {
-        let (target, workload, control) =
-            (Arc::clone(target), workload.clone(), Arc::clone(control));
+        let control = Arc::clone(control);
         // Dropping the sender tells the waiting side, be it by a panic.
-        let (leaving, done) = channel::<()>();
-        let thread = thread::spawn(move || {
-            let _leaving = leaving;
-            engine::run(&target, &workload, &control, options)
-        });
+        let (nudge, done) = channel::<()>();
+        let thread = thread::spawn(move || run(&control, &nudge));
         Self { thread, done }
     }
 
-    /// Sleeps for a tick, detached; says whether the run goes on.
+    /// Sleeps for a tick, detached, or until nudged; says whether the run goes on.
     fn goes_on(&mut self, py: Python<'_>) -> bool {
         let done = &mut self.done;
-        py.detach(move || done.recv_timeout(TICK)) == Err(RecvTimeoutError::Timeout)
+        py.detach(move || done.recv_timeout(TICK)) != Err(RecvTimeoutError::Disconnected)
     }
 
     /// Waits for the end, whatever signals come: buffers must outlive what is in flight.
-    fn join(self, py: Python<'_>) -> Result<Outcome, EngineError> {
-        let panicked = |payload: Box<dyn std::any::Any + Send>| EngineError::Panicked {
-            message: payload
+    fn join(self, py: Python<'_>) -> Result<T, String> {
+        let panicked = |payload: Box<dyn std::any::Any + Send>| {
+            payload
                 .downcast_ref::<&str>()
-                .map_or_else(|| "unknown".to_owned(), ToString::to_string),
+                .map_or_else(|| "unknown".to_owned(), ToString::to_string)
         };
-        py.detach(|| self.thread.join())
-            .unwrap_or_else(|payload| Err(panicked(payload)))
+        py.detach(|| self.thread.join()).map_err(panicked)
     }
 }
 
 /// What the calling thread does on every tick.
-struct Watch<'py> {
+pub(crate) struct Watch<'py> {
     control: Arc<Control>,
     names: Arc<[String]>,
     on_tick: Option<Bound<'py, PyAny>>,
@@ -172,7 +170,7 @@ struct Until<'py> {
 }
 
 impl<'py> Watch<'py> {
-    fn new(
+    pub(crate) fn new(
         py: Python<'py>,
         workload: &Workload,
         on_tick: Option<Bound<'py, PyAny>>,
@@ -200,8 +198,23 @@ impl<'py> Watch<'py> {
         }
     }
 
+    /// Starts a run and waits for its end. Returns what was raised meanwhile, and what the run gave, or what it said when it
+    /// panicked.
+    pub(crate) fn over<T: Send + 'static>(
+        &self,
+        py: Python<'py>,
+        run: impl FnOnce(&Arc<Control>, &Nudge) -> T + Send + 'static,
+    ) -> PyResult<(PyResult<()>, Result<T, String>)> {
+        let signals = EndingSignals::catch(py)?;
+        let mut job = Job::start(&self.control, run);
+        let watched = self.until_done(py, &mut job);
+        let ended = job.join(py);
+        signals.restore(py)?;
+        Ok((watched, ended))
+    }
+
     /// Ticks until the run is done. Whatever is raised stops the run first.
-    fn until_done(&self, py: Python<'py>, job: &mut Job) -> PyResult<()> {
+    fn until_done<T: Send + 'static>(&self, py: Python<'py>, job: &mut Job<T>) -> PyResult<()> {
         while job.goes_on(py) {
             self.tick(py).inspect_err(|_| self.control.stop())?;
         }

@@ -28,7 +28,7 @@ pub enum Phase {
 
 /// What the judge of the rows has said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ruling {
+pub enum Ruling {
     /// Nothing yet: no more rows may be closed.
     Open,
     /// The rows shown stand.
@@ -158,12 +158,12 @@ impl Control {
     }
 
     /// What the rows shown so far are judged to mean.
-    pub(crate) fn ruling(&self) -> Ruling {
+    pub fn ruling(&self) -> Ruling {
         Self::ruling_of(&self.board())
     }
 
     /// Waits until the rows shown have been judged, or judging is given up.
-    pub(crate) fn await_ruling(&self) -> Ruling {
+    pub fn await_ruling(&self) -> Ruling {
         let board = self.board();
         let judged = self.judged.wait_while(board, |b| b.verdict_open);
         Self::ruling_of(&judged.unwrap_or_else(PoisonError::into_inner))
@@ -178,7 +178,7 @@ impl Control {
     }
 
     /// Shows rows and progress to whoever looks.
-    pub(crate) fn show(&self, progress: Progress, rows: Vec<Row>) {
+    pub fn show(&self, progress: Progress, rows: Vec<Row>) {
         let mut board = self.board();
         board.progress = progress;
         if self.judging && !board.given_up && !rows.is_empty() {

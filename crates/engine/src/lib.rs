@@ -43,7 +43,7 @@ mod target;
 mod uring;
 mod worker;
 
-pub use control::{Control, Phase, Progress};
+pub use control::{Control, Phase, Progress, Ruling};
 pub use error::{EngineError, IoFailure};
 pub use run::{Options, Outcome, run};
 pub use target::{Access, Kind, Target};

@@ -5,6 +5,7 @@ use workload::{Op, Workload};
 use crate::drive::{Drive, DriveSpec};
 use crate::error::SimError;
 use crate::gc::{CostBenefit, DChoices, Fifo, Greedy};
+use crate::mapping::NONE;
 use crate::nand::UNIT_BYTES;
 use crate::owner::Owner;
 use crate::profile::{Profile, ProfileError, Rule, Size};
@@ -149,6 +150,18 @@ impl AnyDrive {
             });
             at += u64::from(part);
         }
+    }
+
+    /// Whether every unit that a range touches holds data.
+    pub fn holds(&self, start: u64, length: u64) -> bool {
+        let unit = u64::from(UNIT_BYTES);
+        let end = start.saturating_add(length);
+        let units = start / unit..end.div_ceil(unit);
+        end <= self.user_bytes()
+            && each!(&self.kind, drive => {
+                let map = drive.ftl().map();
+                units.into_iter().all(|unit| map.lookup(unit as u32) != NONE)
+            })
     }
 
     /// Makes all written data durable; the clock goes on by what that takes.

@@ -1,0 +1,319 @@
+//! Simulated drives: made from a profile, run like real ones, copied as real ones cannot be.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use engine::{Control, Phase, Ruling};
+use metrics::{LogWriter, Row};
+use pyo3::prelude::*;
+use serde::Serialize;
+use sim::any_drive::{AnyDrive, Counters};
+use sim::owner::{Owner, Progress};
+use sim::profile::{Profile, Size};
+use sim::runner::Options;
+
+use crate::measurement::Measurement;
+use crate::run::{Nudge, Watch, conclude, log_header};
+use crate::{errors, json, workloads};
+
+/// A simulated drive.
+#[pyclass(frozen, module = "ssdlab._core")]
+#[derive(Debug)]
+pub(crate) struct SimulatedDrive {
+    profile: Arc<Profile>,
+    scale: u32,
+    seed: u64,
+    capacity_bytes: u64,
+    logical_block_bytes: u32,
+    /// Locked for as long as a run takes.
+    drive: Arc<Mutex<AnyDrive>>,
+}
+
+/// The state of a simulated drive at one moment.
+#[pyclass(frozen, module = "ssdlab._core")]
+#[derive(Debug)]
+pub(crate) struct SimulatedState {
+    profile: Arc<Profile>,
+    drive: AnyDrive,
+}
+
+/// Everything countable about a drive.
+#[derive(Debug, Serialize)]
+struct Counts {
+    host_bytes_read: u64,
+    host_bytes_written: u64,
+    nand_bytes_written: u64,
+    moved_bytes: u64,
+    write_amplification: Option<f64>,
+    erases: u64,
+    effective_spare: f64,
+}
+
+impl Counts {
+    fn new(counters: Counters, effective_spare: f64) -> Self {
+        Self {
+            host_bytes_read: counters.host_read_bytes,
+            host_bytes_written: counters.host_written_bytes,
+            nand_bytes_written: counters.nand_written_bytes,
+            moved_bytes: counters.moved_bytes,
+            write_amplification: counters.write_amplification(),
+            erases: counters.erases,
+            effective_spare,
+        }
+    }
+}
+
+/// The run's end of the reins that the waiting side holds.
+struct Reins<'a> {
+    control: &'a Control,
+    nudge: &'a Nudge,
+}
+
+impl Owner for Reins<'_> {
+    fn wants_end(&mut self) -> bool {
+        self.control.is_stopping()
+    }
+
+    fn closed(&mut self, progress: &Progress, rows: Vec<Row>) -> Option<u64> {
+        let phase = match () {
+            () if progress.draining => Phase::Draining,
+            () if progress.ramp => Phase::Ramp,
+            () => Phase::Measuring,
+        };
+        let shown = engine::Progress {
+            phase,
+            elapsed_ns: progress.elapsed_ns,
+            counts: progress.counts,
+            last_row: progress.last_row.clone(),
+        };
+        self.control.show(shown, rows);
+        if self.control.ruling() == Ruling::Open {
+            // Fails only when nobody waits any more.
+            let _ = self.nudge.send(());
+        }
+        match self.control.await_ruling() {
+            Ruling::LastRow(row) => Some(row),
+            Ruling::Open | Ruling::GoOn => None,
+        }
+    }
+}
+
+impl SimulatedDrive {
+    fn idle_drive(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, AnyDrive>> {
+        match self.drive.try_lock() {
+            Ok(drive) => Ok(drive),
+            // A run that panicked left the drive between two I/Os.
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(errors::busy(py, &self.profile.name)),
+        }
+    }
+
+    fn holding(&self, drive: AnyDrive) -> Self {
+        Self {
+            profile: Arc::clone(&self.profile),
+            drive: Arc::new(Mutex::new(drive)),
+            ..*self
+        }
+    }
+}
+
+#[pymethods]
+impl SimulatedDrive {
+    #[new]
+    #[pyo3(signature = (profile_toml, *, scale = 1, spare = None, seed = 1))]
+    fn new(
+        py: Python<'_>,
+        profile_toml: &str,
+        scale: u32,
+        spare: Option<f64>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let made = py.detach(|| {
+            let profile = Profile::parse(profile_toml)?;
+            let drive = AnyDrive::new(&profile, Size { scale, spare }, seed)?;
+            Ok((profile, drive))
+        });
+        let (profile, drive) = made.map_err(|error| errors::profile(py, &error))?;
+        Ok(Self {
+            profile: Arc::new(profile),
+            scale,
+            seed,
+            capacity_bytes: drive.user_bytes(),
+            logical_block_bytes: drive.spec().logical_block_bytes,
+            drive: Arc::new(Mutex::new(drive)),
+        })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.profile.name
+    }
+
+    #[getter]
+    fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    #[getter]
+    fn logical_block_bytes(&self) -> u32 {
+        self.logical_block_bytes
+    }
+
+    /// The drive's own clock.
+    #[getter]
+    fn now_ns(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.idle_drive(py)?.now_ns())
+    }
+
+    /// Run a workload to its end in the drive's own time and return what was measured.
+    #[pyo3(signature = (
+        workload_json, *, log_path = None, keep_interval_histograms = false, on_tick = None, until = None, header = None
+    ))]
+    // One argument each, as in the stub; `py` is not one of them.
+    #[allow(clippy::too_many_arguments)]
+    fn run(
+        &self,
+        py: Python<'_>,
+        workload_json: &str,
+        log_path: Option<PathBuf>,
+        keep_interval_histograms: bool,
+        on_tick: Option<Bound<'_, PyAny>>,
+        until: Option<Bound<'_, PyAny>>,
+        header: Option<&str>,
+    ) -> PyResult<Measurement> {
+        let workload = workloads::parse(py, workload_json)?;
+        drop(self.idle_drive(py)?);
+        let header = log_header(&workload, header)?;
+        let log = log_path
+            .map(LogWriter::create)
+            .transpose()
+            .map_err(|error| errors::log(py, &error))?;
+        let options = Options {
+            log,
+            header,
+            keep_interval_histograms,
+        };
+        let watch = Watch::new(py, &workload, on_tick, until);
+        let (drive, asked) = (Arc::clone(&self.drive), workload.clone());
+        let (watched, ended) = watch.over(py, move |control, nudge| {
+            let mut drive = drive
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            drive.run(&asked, &mut Reins { control, nudge }, options)
+        })?;
+        let outcome = ended.map_err(|message| errors::panicked(py, &message))?;
+        let failure = outcome
+            .as_ref()
+            .err()
+            .map(|error| errors::simulation(py, error, &self.profile.name));
+        let measured = match outcome {
+            Ok(outcome) => Some(outcome),
+            Err(error) => error.into_measured(),
+        };
+        let measurement = measured
+            .map(|outcome| {
+                Measurement::new(py, outcome.measurement, Some(workload), outcome.cursors)
+            })
+            .transpose()?;
+        conclude(py, watched, failure, measurement)
+    }
+
+    /// Discard a range.
+    fn trim(&self, py: Python<'_>, offset: u64, length: u64) -> PyResult<()> {
+        let mut drive = self.idle_drive(py)?;
+        let drive = &mut *drive;
+        py.detach(|| drive.trim(offset, length));
+        Ok(())
+    }
+
+    /// Whether every byte of a range holds data.
+    fn written(&self, py: Python<'_>, offset: u64, length: u64) -> PyResult<bool> {
+        Ok(self.idle_drive(py)?.holds(offset, length))
+    }
+
+    /// Make all written data durable.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        self.idle_drive(py)?.flush();
+        Ok(())
+    }
+
+    /// Erase everything, as a format does.
+    fn purge(&self, py: Python<'_>) -> PyResult<()> {
+        let mut drive = self.idle_drive(py)?;
+        let drive = &mut *drive;
+        py.detach(|| drive.purge());
+        Ok(())
+    }
+
+    /// Let the drive rest for so long.
+    fn idle(&self, py: Python<'_>, ns: u64) -> PyResult<()> {
+        self.idle_drive(py)?.idle(ns);
+        Ok(())
+    }
+
+    /// What the host moved and the flash did since the drive was made.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let drive = self.idle_drive(py)?;
+        let counts = Counts::new(drive.counters(), drive.effective_spare());
+        drop(drive);
+        json::to_python(py, &counts)
+    }
+
+    /// Keep the state it is in.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<SimulatedState> {
+        let drive = self.idle_drive(py)?;
+        let copy = py.detach(|| drive.clone());
+        Ok(SimulatedState {
+            profile: Arc::clone(&self.profile),
+            drive: copy,
+        })
+    }
+
+    /// Go back to a state that was kept.
+    fn restore(&self, py: Python<'_>, state: &SimulatedState) -> PyResult<()> {
+        let mut drive = self.idle_drive(py)?;
+        if !Arc::ptr_eq(&self.profile, &state.profile)
+            || drive.user_bytes() != state.drive.user_bytes()
+        {
+            return Err(errors::foreign_state(py, &self.profile.name));
+        }
+        let drive = &mut *drive;
+        py.detach(|| drive.clone_from(&state.drive));
+        Ok(())
+    }
+
+    /// Another drive in the same state, which lives on by itself.
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        let drive = self.idle_drive(py)?;
+        let copy = py.detach(|| drive.clone());
+        drop(drive);
+        Ok(self.holding(copy))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "SimulatedDrive({:?}, scale={}, seed={})",
+            self.profile.name, self.scale, self.seed
+        )
+    }
+}
+
+/// Raise `UsageError` unless the text is a profile; return it as a dict, with each figure's source.
+#[pyfunction]
+pub(crate) fn check_profile<'py>(
+    py: Python<'py>,
+    profile_toml: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let profile = Profile::parse(profile_toml).map_err(|error| errors::profile(py, &error))?;
+    json::to_python(py, &profile)
+}
