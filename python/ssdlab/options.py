@@ -108,7 +108,7 @@ class MeasureOptions(Frozen):
     )
     seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw; the same seed gives the same I/Os")
     precondition: Literal["none", "fill", "steady"] = Field(
-        "none", description="before measuring: none, fill (write the whole drive once), steady"
+        "none", description="before measuring: none, or fill (write the whole drive once); steady is to come"
     )
     compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
         0,
@@ -127,11 +127,11 @@ class MeasureOptions(Frozen):
     size_bytes: Bytes | None = Field(
         None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
     )
-    destroy: str | None = Field(
+    destroy: Annotated[str, Metavar("ID")] | None = Field(
         None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
     )
     save: bool = Field(False, description="keep the result in the library, as a run")
-    library: Path | None = Field(
+    library: Annotated[Path, Metavar("FOLDER")] | None = Field(
         None, description="folder of runs for --save [default: ssdlab/runs in the data folder]"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,13 @@ def test_columns_are_views_of_what_rust_keeps(measurement: _core.Measurement) ->
         assert column.base is not None
     again = measurement.rows("mixed", "read")
     assert all(np.shares_memory(columns[name], again[name]) for name in columns)
+
+
+def test_threads_that_ask_at_once_get_the_same_columns(measurement: _core.Measurement) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        tables = list(pool.map(lambda _: measurement.rows("mixed", "read"), range(8)))
+    assert all(np.shares_memory(table["ios"], tables[0]["ios"]) for table in tables)
+    assert tables[0]["ios"].sum() > 0
 
 
 def test_columns_outlive_the_measurement(target: _core.Target) -> None:

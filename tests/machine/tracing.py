@@ -64,6 +64,9 @@ class Trace:
             message = json.loads(line)
             if message.get("type") == "map":
                 self.maps.update(message["data"])
+                full = [name for name, keys in message["data"].items() if _length(keys) >= self._keys_max]
+                if full:
+                    raise RuntimeError(f"{full} may have lost keys: give more than {self._keys_max} keys_max")
             elif message.get("type") == "lost_events":
                 raise RuntimeError(f"bpftrace lost events: {message}")
 
@@ -77,6 +80,10 @@ class Trace:
                 continue
         self._process.kill()
         raise RuntimeError("bpftrace does not end")
+
+
+def _length(keys: object) -> int:
+    return len(keys) if isinstance(keys, dict) else 0
 
 
 @dataclass(frozen=True)

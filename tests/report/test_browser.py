@@ -199,3 +199,21 @@ def stall(folder: Path, rows: range) -> None:
         stalled = f"SELECT * REPLACE ({columns}) FROM found WHERE row IN ({listed})"
         kept = f"SELECT * FROM found WHERE row NOT IN ({listed})"
         con.execute(f"COPY ({kept} UNION ALL {stalled}) TO '{table}'")
+
+
+def test_dragging_zooms_and_reset_shows_all_again(web_browser: Browser, built: Path) -> None:
+    open_drawn(web_browser, built)
+    plot = "document.querySelector('#peak-random-read-over-time .plot')"
+    picture = f"{plot}.querySelector('canvas').toDataURL()"
+    web_browser.run(f"{plot}.scrollIntoView()")
+    box = web_browser.run(f"(({{ x, y }}) => ({{ x, y }}))({plot}.getBoundingClientRect())")
+    whole = web_browser.run(picture)
+    for kind, x in (("mousePressed", 300), ("mouseMoved", 400), ("mouseMoved", 600), ("mouseReleased", 600)):
+        place = {"x": box["x"] + x, "y": box["y"] + 150, "button": "left", "buttons": 1, "clickCount": 1}
+        web_browser.call("Input.dispatchMouseEvent", type=kind, **place)
+    web_browser.until(f"{picture} !== {json.dumps(whole)}")
+    web_browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
+    zoomed = web_browser.run(picture)
+    web_browser.run("document.querySelector('#peak-random-read-over-time [data-action=reset]').click()")
+    web_browser.until(f"{picture} !== {json.dumps(zoomed)}")
+    web_browser.until(f"{picture} === {json.dumps(whole)}")

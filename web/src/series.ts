@@ -7,6 +7,10 @@ import type { Axis, SeriesChart, Track } from "./spec";
 import { base, colourOf, escaped, named, stroke } from "./theme";
 import { unpack } from "./unpack";
 
+/** From so many rows on, dots instead of a line through them. */
+const MANY = 300;
+const LONG_S = 7200;
+
 interface Hit {
   seriesName: string;
   value: [number, number, number];
@@ -50,27 +54,61 @@ export function series(chart: SeriesChart, columns: Columns, choice: number, mea
 }
 
 function option(axis: Axis, shown: Shown[], canvas: Canvas): Option {
-  const { theme, width, height } = canvas;
-  const time: Axis = { title: "seconds since the start of the measurement", quantity: "s", scale: "linear" };
+  const { theme, height } = canvas;
   const values = shown.flatMap(({ values: inside }) => inside);
+  const end_s = Math.max(...shown.map(({ times_s }) => times_s.at(-1) ?? 1));
+  const unit_s = timeUnit(end_s);
   const common = base(theme);
   return {
     ...common,
-    tooltip: { ...(common["tooltip"] as Option), formatter: ({ seriesName, value: [seconds, , value] }: Hit) => told(axis, seriesName, seconds, value) },
+    tooltip: { ...(common["tooltip"] as Option), formatter: ({ seriesName, value: [time, , value] }: Hit) => told(axis, seriesName, time * unit_s, value) },
     grid: { left: 8, right: shown.some(({ track }) => track.name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    xAxis: { ...axisOption(time, { theme, side: "x", values: [], length: width }), max: Math.max(...shown.flatMap(({ times_s }) => times_s.at(-1) ?? 1)) },
+    xAxis: timeAxis(end_s, canvas),
     yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
     toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
-    series: shown.flatMap((one) => [trace(axis, one, canvas), stalls(axis, one, values, canvas)]),
+    series: shown.flatMap((one) => [trace(axis, one, unit_s, canvas), medians(axis, one, unit_s, canvas), stalls(axis, one, values, unit_s, canvas)]),
   };
 }
 
-function trace(axis: Axis, { track, times_s, values }: Shown, canvas: Canvas): Option {
+/** Long runs are drawn over hours, so that round steps of the axis are round times at any zoom. */
+function timeUnit(end_s: number): number {
+  return end_s > LONG_S ? 3600 : 1;
+}
+
+function timeAxis(end_s: number, canvas: Canvas): Option {
+  const long = timeUnit(end_s) > 1;
+  const title = `${long ? "h:min" : "seconds"} since the start of the measurement`;
+  const axis = axisOption({ title, quantity: "s", scale: "linear" }, { theme: canvas.theme, side: "x", values: [], length: canvas.width });
+  const max = end_s / timeUnit(end_s);
+  return long ? { ...axis, max, axisLabel: { ...(axis["axisLabel"] as Option), formatter: clock } } : { ...axis, max };
+}
+
+/** Hours as h:min, with seconds where there are any. */
+function clock(hours: number): string {
+  const whole = Math.round(hours * 3600);
+  const [minutes, seconds] = [Math.floor(whole / 60) % 60, whole % 60].map((value) => String(value).padStart(2, "0"));
+  return `${Math.floor(whole / 3600)}:${minutes}${seconds === "00" ? "" : `:${seconds}`}`;
+}
+
+/** The median of each 240th part of a long run, over its cloud of dots; no smoothing, so that nothing is invented. */
+function medians(axis: Axis, { times_s, values }: Shown, unit_s: number, canvas: Canvas): Option {
+  const size = Math.ceil(values.length / 240);
+  const data: [number, number][] = [];
+  for (let start = 0; values.length > MANY && start < values.length; start += size) {
+    const part = values.slice(start, start + size).sort((a, b) => a - b);
+    const middle = part[Math.floor(part.length / 2)] ?? 0;
+    const time_s = times_s[Math.min(start + Math.floor(size / 2), times_s.length - 1)] ?? 0;
+    data.push([time_s / unit_s, axis.scale === "log" && middle === 0 ? NaN : place(axis, middle)]);
+  }
+  return { type: "line", silent: true, showSymbol: false, data, lineStyle: { color: canvas.theme.text, width: 1.5 }, z: 3 };
+}
+
+function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, canvas: Canvas): Option {
   const run = runStyle(canvas, track.run);
-  const many = values.length > 300;
+  const many = values.length > MANY;
   // A stall has no place on a logarithmic axis; `stalls` marks it on the lower edge.
-  const data = values.map((value, row) => [times_s[row], axis.scale === "log" && value === 0 ? NaN : place(axis, value), value]);
+  const data = values.map((value, row) => [(times_s[row] ?? 0) / unit_s, axis.scale === "log" && value === 0 ? NaN : place(axis, value), value]);
   return {
     type: many ? "scatter" : "line",
     name: titled(track, canvas),
@@ -88,9 +126,9 @@ function trace(axis: Axis, { track, times_s, values }: Shown, canvas: Canvas): O
 }
 
 /** Intervals without I/O as marks on the lower edge, so that a stall is seen on a logarithmic axis as well. */
-function stalls(axis: Axis, { track, times_s, values }: Shown, all: number[], canvas: Canvas): Option {
+function stalls(axis: Axis, { track, times_s, values }: Shown, all: number[], unit_s: number, canvas: Canvas): Option {
   const floor = axis.scale === "log" ? Math.log10(logRange(all)[0]) : 0;
-  const data = values.flatMap((value, row) => (value === 0 ? [[times_s[row], floor, 0]] : []));
+  const data = values.flatMap((value, row) => (value === 0 ? [[(times_s[row] ?? 0) / unit_s, floor, 0]] : []));
   return {
     type: "scatter",
     name: titled(track, canvas),
@@ -109,5 +147,5 @@ function titled(track: Track, canvas: Canvas): string {
 
 function told(axis: Axis, name: string, seconds: number, value: number): string {
   const amount = value === 0 ? "no I/O completed" : number(value, axis.quantity);
-  return `${escaped(name)}<br>up to ${number(seconds, "s")}: <b>${escaped(amount)}</b>`;
+  return `${escaped(name)}<br>up to ${seconds > LONG_S ? clock(seconds / 3600) : number(seconds, "s")}: <b>${escaped(amount)}</b>`;
 }

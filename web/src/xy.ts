@@ -2,7 +2,7 @@
 
 import { axisOption, exact, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
-import type { Line, Point, Rule, XyView } from "./spec";
+import type { Axis, Line, Point, Rule, XyView } from "./spec";
 import { base, colourOf, escaped, marker, named, stroke } from "./theme";
 
 interface Datum extends Option {
@@ -149,9 +149,10 @@ function level(view: XyView, rule: Rule, canvas: Canvas): Option {
 }
 
 function told(view: XyView, { point, line }: Datum, canvas: Canvas): string {
+  const titled = (axis: Axis) => axis.title.replace(/, log$/, "");
   const rows = [
-    [view.x.title, exact(view.x, point.x)],
-    [view.y.title, exact(view.y, point.y)],
+    [titled(view.x), exact(view.x, point.x)],
+    [titled(view.y), exact(view.y, point.y)],
   ];
   if (point.low !== undefined && point.high !== undefined) {
     rows.push(["intervals", `${exact(view.y, point.low)} to ${exact(view.y, point.high)}`]);

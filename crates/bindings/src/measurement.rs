@@ -1,12 +1,12 @@
 //! What a run measured, as Python sees it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use engine::Outcome;
 use metrics::{Kind, OPS, Rows, bucket_bounds_ns};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
+use pyo3::sync::OnceLockExt;
 use pyo3::types::PyDict;
 use workload::Workload;
 
@@ -25,7 +25,7 @@ pub(crate) struct Measurement {
     cursors: Vec<Vec<u64>>,
     summary: Py<PyAny>,
     rows: Mutex<Rows>,
-    table: PyOnceLock<RowTable>,
+    table: OnceLock<RowTable>,
 }
 
 impl Measurement {
@@ -45,7 +45,7 @@ impl Measurement {
             cursors,
             summary,
             rows,
-            table: PyOnceLock::new(),
+            table: OnceLock::new(),
         })
     }
 
@@ -55,7 +55,8 @@ impl Measurement {
     }
 
     fn table(&self, py: Python<'_>) -> &RowTable {
-        self.table.get_or_init(py, || {
+        // Exactly once: a second taker would find no rows.
+        self.table.get_or_init_py_attached(py, || {
             let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
             RowTable::new(py, std::mem::take(&mut *rows))
         })

@@ -39,6 +39,13 @@ def takes(model: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., A
     return decorate
 
 
+def flag_line(name: str, field: FieldInfo) -> tuple[str, str]:
+    """Return a field as a flag with what it takes, and its line of help: ``--size SIZE``."""
+    word = (field.alias or name).replace("_", "-")
+    takes_value = "" if field.annotation is bool else f" {_metavar(field)}"
+    return f"--{word}{takes_value}", _help(field)
+
+
 def _ordered(kept: list[inspect.Parameter], flags: list[inspect.Parameter]) -> list[inspect.Parameter]:
     positional = [each for each in kept if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     return positional + flags + [each for each in kept if each.kind is inspect.Parameter.KEYWORD_ONLY]

@@ -1,0 +1,192 @@
+"""Does the engine measure what fio measures? Agreement on a real file with O_DIRECT, beside a control.
+
+For each workload, rounds of three runs in random order: fio, the engine, fio again. The engine's figures
+divided by the first fio's give one ratio per round, the second fio's by the first's one ratio of the control,
+which shows how far this machine's moods alone reach. A ratio's confidence interval (at least 95 %) is that of
+its median, from order statistics: that the median lies outside the k-th smallest and the k-th largest ratio
+has a binomial chance, whatever the shape of the noise.
+
+The engine agrees when the interval lies within 7 % for IOPS, 10 % for the median latency and 25 % for p99. Both
+submit what is ready and wait for one completion, with registered buffers and files; at depth 1 both engines are
+compared. fio's latency is `lat`, from submission to completion, as ours.
+
+    python benches/fio_agreement.py [--folder DIR] [--rounds 15] [--seconds 1] [--size-mib 1024]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import engine_only
+import fio
+
+CONFIDENCE = 0.95
+# How far from 1 the interval of a ratio may reach.
+BOUNDS = {"iops": 0.07, "p50_ns": 0.10, "p99_ns": 0.25}
+RATIOS_AT_LEAST = 15
+
+
+class Workload(NamedTuple):
+    """One line of the table."""
+
+    engine: str
+    depth: int
+    direction: str
+    random: bool
+
+    @property
+    def name(self) -> str:
+        """As fio calls it."""
+        return ("rand" if self.random else "") + self.direction
+
+    def fio_options(self, seconds: float) -> list[str]:
+        """Return fio's options for it."""
+        common = [f"--rw={self.name}", "--time_based", f"--runtime={round(seconds * 1000)}ms"]
+        if self.engine == "sync":
+            return [*common, "--ioengine=psync"]
+        depth = self.depth
+        ring = (
+            "--ioengine=io_uring --fixedbufs --registerfiles --nonvectored=1 --iodepth_batch_complete_min=1"
+        )
+        batches = [f"--iodepth_batch_submit={depth}", f"--iodepth_batch_complete_max={depth}"]
+        return [*common, *ring.split(), f"--iodepth={depth}", *batches]
+
+    def stream(self, size_bytes: int, seconds: float) -> dict[str, object]:
+        """Return the engine's stream for it."""
+        return engine_only.stream(
+            self.engine,
+            size_bytes,
+            depth=self.depth,
+            ops={"mix": {"read_pct": 100 if self.direction == "read" else 0}},
+            pattern="uniform" if self.random else {"sequential": {"cursors": None}},
+            stop=engine_only.stop(time_ns=round(seconds * 1e9)),
+        )
+
+
+class Interval(NamedTuple):
+    """Median of some ratios and its confidence interval."""
+
+    low: float
+    median: float
+    high: float
+
+    def is_within(self, bound: float) -> bool:
+        """Return whether all of it is nearer to 1 than `bound`."""
+        return 1 - bound <= self.low and self.high <= 1 + bound
+
+    def __str__(self) -> str:
+        return f"{self.median:.3f} [{self.low:.3f} {self.high:.3f}]"
+
+
+def interval(ratios: list[float]) -> Interval:
+    """Return the narrowest interval between order statistics that holds the median with `CONFIDENCE`.
+
+    Ratios that could not be formed, because a run stalled and has no p99, are nan and lie outside.
+    """
+    ordered, n = sorted(ratios, key=lambda ratio: math.inf if math.isnan(ratio) else ratio), len(ratios)
+    # The chance that fewer than k of n ratios lie below the median, for both sides.
+    outside = 0.0
+    k = 0
+    while k < n // 2 and outside + 2 * math.comb(n, k) / 2**n <= 1 - CONFIDENCE:
+        outside += 2 * math.comb(n, k) / 2**n
+        k += 1
+    if k == 0:
+        raise ValueError(f"{n} ratios are too few for an interval")
+    return Interval(ordered[k - 1], statistics.median(ordered), ordered[n - k])
+
+
+def workloads() -> Iterator[Workload]:
+    """Give all lines of the table."""
+    for engine, depth in (("sync", 1), ("uring", 1), ("uring", 8), ("uring", 32)):
+        for direction in ("read", "write"):
+            for is_random in (True, False):
+                yield Workload(engine, depth, direction, is_random)
+
+
+class Bench:
+    """The engine's program and a file that is really written."""
+
+    def __init__(self, folder: Path, size_bytes: int, seconds: float) -> None:
+        self.engine, _ = engine_only.build()
+        self.file = folder / "written"
+        self.size_bytes, self.seconds = size_bytes, seconds
+        engine_only.lay_out(self.engine, self.file, size_bytes)
+
+    def by_fio(self, workload: Workload) -> dict[str, float]:
+        """Run fio once."""
+        return fio.run(self.file, self.size_bytes, *workload.fio_options(self.seconds))._asdict()
+
+    def by_engine(self, workload: Workload) -> dict[str, float]:
+        """Run the engine once."""
+        report = engine_only.run(self.engine, self.file, workload.stream(self.size_bytes, self.seconds))
+        latency = report[workload.direction]["service_ns"]
+        figures = {"iops": report["iops"], "p50_ns": latency["p50"], "p99_ns": latency["p99"]}
+        # Too few samples for a percentile, after a stall, give none.
+        return {name: math.nan if figure is None else figure for name, figure in figures.items()}
+
+    def rounds(self, workload: Workload, count: int) -> list[dict[str, dict[str, float]]]:
+        """Run so many rounds of three, each in an order of its own."""
+        order = random.Random(workload.name)
+        rounds = []
+        for _ in range(count):
+            runs: dict[str, Callable[[Workload], dict[str, float]]] = {
+                "fio": self.by_fio,
+                "ours": self.by_engine,
+                "control": self.by_fio,
+            }
+            names = order.sample(sorted(runs), k=len(runs))
+            rounds.append({name: runs[name](workload) for name in names})
+        return rounds
+
+    def compare(self, workload: Workload, count: int) -> bool:
+        """Print one line of the table; returns whether the engine agrees."""
+        rounds = self.rounds(workload, count)
+        iops = statistics.median(r["ours"]["iops"] for r in rounds)
+        cells, agrees = [], True
+        for figure, bound in BOUNDS.items():
+            ours = interval([r["ours"][figure] / r["fio"][figure] for r in rounds])
+            control = interval([r["control"][figure] / r["fio"][figure] for r in rounds])
+            within = ours.is_within(bound)
+            agrees &= within
+            cells.append(f"{ours}{' ' if within else '!'} {control}")
+        name = f"{workload.name:9} {workload.engine:5} {workload.depth:3}"
+        print(f"{name} {iops / 1e3:7.1f}k  {'   '.join(cells)}", flush=True)
+        return agrees
+
+
+def agreement(folder: Path | None, rounds: int, seconds: float, size_bytes: int) -> bool:
+    """Print the table; returns whether the engine agrees with fio in all of it."""
+    print(f"engine/fio and, as a control, fio/fio: median [interval] of {rounds} rounds of {seconds} s;")
+    print("'!' marks an interval that reaches beyond its bound: IOPS 7 %, p50 10 %, p99 25 %")
+    print(f"{'':19}{'IOPS':>9}" + "".join(f"  {figure:20} {'control':20} " for figure in BOUNDS))
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        bench = Bench(Path(scratch), size_bytes, seconds)
+        verdicts = [bench.compare(workload, rounds) for workload in workloads()]
+    print(f"{sum(verdicts)} of {len(verdicts)} workloads agree")
+    return all(verdicts)
+
+
+def main() -> None:
+    """Print the table; exit status 1 if some line does not agree."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, help="where the scratch file goes; not on tmpfs")
+    parser.add_argument("--rounds", type=int, default=RATIOS_AT_LEAST)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--size-mib", type=int, default=1024)
+    arguments = parser.parse_args()
+    if not fio.is_here():
+        sys.exit("fio is not installed")
+    agrees = agreement(arguments.folder, arguments.rounds, arguments.seconds, arguments.size_mib << 20)
+    sys.exit(0 if agrees else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""All benchmarks, one after the other: `make bench`.
+
+    python benches/run.py [--folder DIR] [--agreement]
+
+The agreement with fio takes a quarter of an hour and is left out unless asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import fio
+import fio_agreement
+import lean
+import startup
+
+
+def main() -> None:
+    """Run them; exit status 1 if a figure is not reached."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, help="where scratch files go; on ext4, not tmpfs")
+    parser.add_argument("--pairs", type=int, default=11)
+    parser.add_argument("--agreement", action="store_true", help="compare with fio on a written file too")
+    arguments = parser.parse_args()
+    good = lean.lean(arguments.folder, arguments.pairs)
+    startup.main()
+    if arguments.agreement and fio.is_here():
+        size_bytes = 1 << 30
+        good &= fio_agreement.agreement(arguments.folder, fio_agreement.RATIOS_AT_LEAST, 1.0, size_bytes)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

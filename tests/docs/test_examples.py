@@ -1,0 +1,116 @@
+"""The examples of the documentation are run, and its tables compared with the code they are about.
+
+In ``console`` blocks each line that begins with ``$`` is run by a shell; errors shown there must be said
+word for word, and the exit status is 0 unless an error is shown. ``python`` blocks of a file run one after
+the other in one namespace. ``sh`` blocks need a drive and are not run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ssdlab.cli.flags import flag_line
+from ssdlab.options import MeasureOptions
+from ssdlab.warnings import CATALOGUE
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block of a file."""
+
+    language: str
+    text: str
+
+
+def blocks(name: str) -> list[Block]:
+    return [Block(*match.groups()) for match in BLOCK.finditer((DOCS / name).read_text(encoding="utf-8"))]
+
+
+@pytest.fixture
+def place(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to run examples in, with the command on the path and a library of its own."""
+    monkeypatch.chdir(scratch)
+    monkeypatch.setenv("XDG_DATA_HOME", str(scratch / "data"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    return scratch
+
+
+def test_the_commands_of_measure(place: Path) -> None:
+    ran = 0
+    for block in blocks("measure.md"):
+        if block.language != "console":
+            continue
+        for example in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+            command, _, shown = example.partition("\n")
+            done = subprocess.run(
+                command, shell=True, capture_output=True, text=True, timeout=60, check=False
+            )
+            ran += 1
+            if shown.startswith("ssdlab: "):
+                assert done.returncode == 2, command
+                assert done.stderr == shown
+            else:
+                assert done.returncode == 0, f"{command}\n{done.stderr}"
+                assert shape(done.stdout).startswith(shape(shown)), command
+    assert ran >= 8
+    assert (place / "result.json").stat().st_size > 0
+
+
+def shape(output: str) -> str:
+    """The words of an output without paths, numbers and units: what does not vary from run to run."""
+    without_paths = re.sub(r"/\S+", "PATH", output)
+    lines = [
+        re.sub(r"(?<![\w.])[\d.]+k?M?( [nµm]?s| [kMG]B(/s)?)?|(?<= )-(?= |$)", "", line)
+        for line in without_paths.splitlines()
+    ]
+    kept = [re.sub(r", late|, \w+ late", "", " ".join(line.split())) for line in lines]
+    return "\n".join(kept)
+
+
+def test_the_examples_of_python(place: Path) -> None:
+    texts = [block.text for block in blocks("python.md") if block.language == "python"]
+    assert len(texts) >= 7
+    script = place / "examples.py"
+    script.write_text("\n".join(texts), encoding="utf-8")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "engine sync has one I/O in flight per thread, not 8" in done.stdout
+
+
+def rows_of(name: str, heading: str) -> list[str]:
+    section = (DOCS / name).read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [line for line in section.splitlines() if line.startswith("| `")]
+
+
+def test_the_table_of_options_is_that_of_the_command() -> None:
+    fields = MeasureOptions.model_fields.items()
+    lines = [flag_line(name, field) for name, field in fields]
+    assert rows_of("measure.md", "Options") == [f"| `{flag}` | {said} |" for flag, said in lines]
+
+
+def test_the_table_of_warnings_is_the_catalogue() -> None:
+    expected = [f"| `{code}` | {entry.cause} |" for code, entry in CATALOGUE.items()]
+    assert rows_of("measure.md", "Warnings") == expected
+
+
+def test_the_errors_of_the_document_are_those_of_the_package() -> None:
+    import ssdlab
+
+    rows = [re.findall(r"`(\w+)` \| (\d+)", row) for row in rows_of("python.md", "Errors")]
+    told = {name: int(status) for ((name, status),) in rows}
+    errors = {name: getattr(ssdlab, name) for name in ssdlab.__all__}
+    ours = {
+        name: value.exit_status
+        for name, value in errors.items()
+        if isinstance(value, type) and issubclass(value, ssdlab.LabError) and value is not ssdlab.LabError
+    }
+    assert told == ours
