@@ -25,11 +25,14 @@ __all__ = [
     "LogContents",
     "Measurement",
     "Row",
+    "SimulatedDrive",
+    "SimulatedState",
     "Snapshot",
     "Target",
     "build_info",
     "calibrate",
     "capabilities",
+    "check_profile",
     "check_workload",
     "digest",
     "read_log",
@@ -309,6 +312,83 @@ def run(
     streams with ``log_ios``. Its header is ``{"workload": ..., "build": ..., "owner": header}``, where
     `header` is JSON.
     """
+
+@final
+class SimulatedState:
+    """The state of a simulated drive at one moment, for `SimulatedDrive.restore`."""
+
+@final
+class SimulatedDrive:
+    """A simulated drive, made empty from a profile. `UsageError` names the field of a profile that cannot be.
+
+    `scale` makes it so many times smaller with all that decides its steady state kept; `spare` is the share
+    of its flash that cannot be addressed (None: the profile's own); `seed` decides what chance decides.
+    Anything asked while it is being run raises `UsageError`.
+    """
+
+    def __new__(
+        cls, profile_toml: str, *, scale: int = 1, spare: float | None = None, seed: int = 1
+    ) -> SimulatedDrive: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def scale(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def capacity_bytes(self) -> int: ...
+    @property
+    def logical_block_bytes(self) -> int: ...
+    @property
+    def now_ns(self) -> int:
+        """The drive's own clock."""
+
+    def run(
+        self,
+        workload_json: str,
+        *,
+        log_path: str | PathLike[str] | None = None,
+        keep_interval_histograms: bool = False,
+        on_tick: Callable[[Snapshot], object] | None = None,
+        until: Callable[[Sequence[Row]], bool] | None = None,
+        header: str | None = None,
+    ) -> Measurement:
+        """Run a workload to its end in the drive's own time; like `run`, and no second is waited for.
+
+        The drive stands still while `until` is asked, so the row at which it says True is the last one in
+        which anything is issued. The same drive, seed and workload give the same measurement, but for what
+        it cost the host.
+        """
+
+    def trim(self, offset: int, length: int) -> None: ...
+    def flush(self) -> None: ...
+    def purge(self) -> None:
+        """Erase everything, as a format does."""
+
+    def idle(self, ns: int) -> None:
+        """Let it rest for so long of its own time."""
+
+    def written(self, offset: int, length: int) -> bool:
+        """Whether every byte of a range holds data."""
+
+    def counters(self) -> dict[str, Any]:
+        """What the host moved and the flash did since the drive was made.
+
+        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes write_amplification erases
+        effective_spare``; write amplification is None before the first write.
+        """
+
+    def snapshot(self) -> SimulatedState:
+        """Keep the state it is in; costs as much memory as the drive."""
+
+    def restore(self, state: SimulatedState) -> None:
+        """Go back to a state of this drive, or of one that it was forked from."""
+
+    def fork(self) -> SimulatedDrive:
+        """Another drive in the same state, which lives on by itself."""
+
+def check_profile(profile_toml: str) -> dict[str, Any]:
+    """Raise `UsageError` unless the text is a profile; return it as a dict, each figure with its source."""
 
 def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = False) -> LogContents:
     """Read an append log, whole or torn. Raises `HostError` for what is no log, or a newer one."""

@@ -62,10 +62,24 @@ class Measurement:
         self._source: _core.Measurement | None = None
 
     @classmethod
-    def of(cls, native: _core.Measurement, drive: object) -> Self:
-        """Wrap what the native runner returned, with the identity of the drive (a dataclass or a mapping)."""
+    def of(cls, native: _core.Measurement, drive: object, *, engine: str | None = None) -> Self:
+        """Wrap what the native runner returned.
+
+        Parameters
+        ----------
+        native
+            What was measured.
+        drive
+            Its identity: a dataclass or a mapping.
+        engine
+            What issued the I/O, where it was not the engine that the workload names.
+        """
         identity = asdict(drive) if is_dataclass(drive) and not isinstance(drive, type) else drive
-        return cls({**native.summary(), "drive": identity, "warnings": []}, lambda: native)
+        summary = {**native.summary(), "drive": identity, "warnings": []}
+        if engine is not None:
+            streams = [{**stream, "engine": engine} for stream in summary["streams"]]
+            summary |= {"engine": engine, "streams": streams}
+        return cls(summary, lambda: native)
 
     @classmethod
     def from_journal(cls, record: Mapping[str, Any], log_path: Path | str) -> Self:

@@ -192,6 +192,11 @@ class Runner:
         return StepResult(seconds=0.0)
 
     def _idle(self, seconds: float) -> None:
+        from ssdlab.drives.simulated import SimulatedDrive
+
+        if isinstance(self._drive, SimulatedDrive):
+            self._drive.idle(seconds)
+            return
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._check_stop()

@@ -328,7 +328,7 @@ def _manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         params=order.params.model_dump(mode="json"),
         drive=info,
         open_options=options,
-        engine=str(getattr(order.params, "engine", "sync")),
+        engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", "sync")),
         seed=order.seed if order.seed is not None else secrets.randbits(63),
         environment=surroundings(drive),
         tool=tool(),

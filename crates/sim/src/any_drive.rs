@@ -160,7 +160,8 @@ impl AnyDrive {
         end <= self.user_bytes()
             && each!(&self.kind, drive => {
                 let map = drive.ftl().map();
-                units.into_iter().all(|unit| map.lookup(unit as u32) != NONE)
+                map.mapped() == u64::from(map.logical_units())
+                    || units.into_iter().all(|unit| map.lookup(unit as u32) != NONE)
             })
     }
 

@@ -49,13 +49,15 @@ COMMANDS: dict[str, Command] = {
     "show": Command("ssdlab.cli.show:show", "the result of a run"),
     "note": Command("ssdlab.cli.note:note", "add a dated note to a run"),
     "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
+    "sim list": Command("ssdlab.cli.sim:list_profiles", "the profiles of simulated drives"),
+    "sim show": Command("ssdlab.cli.sim:show", "a profile, each figure with its source"),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),
 }
 """Every command, in the order of the help text. Two words make a group."""
 
-GROUPS = {"library": "the folder of runs"}
+GROUPS = {"library": "the folder of runs", "sim": "simulated drives"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

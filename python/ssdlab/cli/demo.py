@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from ssdlab import units
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
-from ssdlab.errors import HostError
+from ssdlab.drives.simulated import PREFIX
+from ssdlab.errors import HostError, UsageError
 
 SCHEMA = "ssdlab.demo/1"
 METHODS = ("qd1", "peak-random-read", "peak-sequential-read")
 READING = METHODS[1:]
-SCRATCH_NAME = "ssdlab-demo.scratch"
+SIMULATED = "sim:tiny-test"
 SCRATCH_BYTES = 1 << 30
 _SPARE_BYTES = 256 << 20
 """What must be left free beside the scratch file, for the runs and for everybody else."""
@@ -31,8 +33,8 @@ def demo(
 ) -> None:
     """Run a whole quick review and write its report: queue depth 1, then the peaks of reading.
 
-    Without --on it is made on a scratch file in the present folder, which is removed afterwards: a review
-    of this machine's disk through its file system. Takes about two minutes.
+    Without --on it is made on a simulated drive, which takes less than a minute and touches no disk. With
+    --on it is a review of that drive; a file that does not exist is made for it and removed afterwards.
 
     Parameters
     ----------
@@ -49,12 +51,14 @@ def demo(
     """
     runs = library_of(library)
     with contextlib.ExitStack() as cleanup:
+        target, size = on or SIMULATED, None
         if on is None:
-            target, size = _scratch(cleanup), units.size_text(SCRATCH_BYTES)
+            say(f"reviewing a simulated drive, {target}; --on DRIVE or FILE reviews a real one")
+        elif not (on.startswith(PREFIX) or Path(on).exists() or on.startswith("/dev/")):
+            target, size = _scratch(Path(on), cleanup), units.size_text(SCRATCH_BYTES)
             say(f"reviewing a scratch file of {units.capacity_text(SCRATCH_BYTES)}, {target}")
-        else:
-            target, size = on, None
-        folders = _review(target, size, destroy, runs)
+        writes = size is not None or destroy is not None or target.startswith(PREFIX)
+        folders = _review(target, size, destroy, runs, METHODS if writes else READING)
     written = _report(folders, output)
     if json:
         names = [folder.name for folder in folders]
@@ -65,10 +69,12 @@ def demo(
             print_line(f"  its run: ssdlab show {folder}", "dim")
 
 
-def _scratch(cleanup: contextlib.ExitStack) -> str:
-    path = Path.cwd() / SCRATCH_NAME
+def _scratch(path: Path, cleanup: contextlib.ExitStack) -> str:
+    path = path.expanduser().absolute()
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no folder {path.parent}", "name a file in a folder that exists")
     free = shutil.disk_usage(path.parent).free
-    if not path.exists() and free < SCRATCH_BYTES + _SPARE_BYTES:
+    if free < SCRATCH_BYTES + _SPARE_BYTES:
         raise HostError(
             f"{path.parent} has {units.capacity_text(free)} free, and the demo needs "
             f"{units.capacity_text(SCRATCH_BYTES + _SPARE_BYTES)}",
@@ -79,11 +85,12 @@ def _scratch(cleanup: contextlib.ExitStack) -> str:
     return str(path)
 
 
-def _review(target: str, size: str | None, destroy: str | None, library: Path) -> list[Path]:
+def _review(
+    target: str, size: str | None, destroy: str | None, library: Path, names: Sequence[str]
+) -> list[Path]:
     from ssdlab.session import start
 
     folders = []
-    names = METHODS if size is not None or destroy is not None else READING
     for name in names:
         say(f"{name}, quick")
         ordered = order(name, target, (), quick=True, size=size, destroy=destroy)

@@ -38,7 +38,7 @@ class Identity:
     name
         Kernel name of a block device, name of a file.
     kind
-        `block`, `partition` or `file`.
+        `block`, `partition`, `file` or `sim`.
     consent_id
         What `--destroy` must be given to write here.
     serial, wwid, model, firmware

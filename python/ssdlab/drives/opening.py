@@ -16,8 +16,8 @@ from ssdlab.errors import UsageError
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive, OnTick
+    from ssdlab.drives.simulated import SimulatedText
 
-_SIMULATED = "sim:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def open_drive(
     Parameters
     ----------
     text
-        A block device (`/dev/nvme0n1`, any link to it) or a file.
+        A block device (`/dev/nvme0n1`, any link to it), a file, or a simulated drive (`sim:tiny-test`).
     size
         Bytes to make a file with; one that exists must have this size.
     destroy
@@ -81,6 +81,11 @@ def open_drive(
     DriveError, HostError, Interrupted
         It could not be opened, or its layout failed or was stopped.
     """
+    if (given := _simulated(text)) is not None:
+        from ssdlab.drives.simulated import SimulatedDrive
+
+        _check_no_size(given, size)
+        return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
     path, files = _path_of(text), HostFiles()
     intent = Intent(writing=writing, destroy=destroy)
     device = _device_number_at(path)
@@ -125,6 +130,11 @@ def look(
     UsageError
         The text names no drive.
     """
+    if (given := _simulated(text)) is not None:
+        from ssdlab.drives.simulated import identity_of, make
+
+        _check_no_size(given, size)
+        return Look(identity_of(given, make(given)), exists=True, reading=None, writing=None)
     path, files = _path_of(text), files or HostFiles()
     device = _device_number_at(path)
     node = None if device is None else files.node(device)
@@ -157,6 +167,21 @@ def _look_at_device(path: Path, node: Path, destroy: str | None, files: HostFile
         reading=judge_device(facts, Intent()),
         writing=judge_device(facts, Intent(writing=True, destroy=destroy)),
     )
+
+
+def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
+    """Return what a text says of a simulated drive; None if it names a real one."""
+    from ssdlab.drives.simulated import PREFIX, SimulatedText
+
+    given = os.fspath(text)
+    return SimulatedText.parse(given) if given.startswith(PREFIX) else None
+
+
+def _check_no_size(given: SimulatedText, size: int | None) -> None:
+    if size is not None:
+        raise UsageError(
+            f"{given} has the size of its profile", "leave --size out; scale=S makes the drive smaller"
+        )
 
 
 def _path_of(text: str | os.PathLike[str]) -> Path:

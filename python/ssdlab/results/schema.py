@@ -59,7 +59,7 @@ class DriveInfo(Stored):
     """The drive as it was when the run began."""
 
     text: str = Field(description="as the user named it")
-    kind: Literal["file", "block", "fake"]
+    kind: Literal["file", "block", "sim", "fake"]
     id: str = Field(
         description="serial, WWID, kernel name or path: what consent and resume are checked against"
     )
