@@ -387,8 +387,12 @@ class SimulatedDrive:
     def fork(self) -> SimulatedDrive:
         """Another drive in the same state, which lives on by itself."""
 
-def check_profile(profile_toml: str) -> dict[str, Any]:
-    """Raise `UsageError` unless the text is a profile; return it as a dict, each figure with its source."""
+def check_profile(profile_toml: str, *, scale: int = 1, spare: float | None = None) -> dict[str, Any]:
+    """Raise `UsageError` unless the text is a profile that can have the size; makes no drive.
+
+    ``profile`` (as written, each figure with its source) and what the drive would be: ``capacity_bytes
+    logical_block_bytes raw_bytes superblocks``.
+    """
 
 def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = False) -> LogContents:
     """Read an append log, whole or torn. Raises `HostError` for what is no log, or a newer one."""

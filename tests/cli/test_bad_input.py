@@ -67,7 +67,7 @@ BAD = [
     ("measure folder", "is a directory", "folder/scratch.bin --size"),
     ("measure missing.bin", "does not exist", "--size"),
     ("measure /dev/ssdlab-is-not-here", "there is no device", "ssdlab drives"),
-    ("measure sim:nvme", "no simulated drives", "--size 4GiB"),
+    ("measure sim:nvme", "there is no profile", "ssdlab sim list"),
     ("measure foreign.bin --rw randwrite", "foreign.bin", "--destroy"),
     ("measure foreign.bin --rw trim", "foreign.bin", "--destroy"),
     ("measure foreign.bin --precondition fill", "foreign.bin", "--destroy"),

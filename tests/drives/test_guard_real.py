@@ -220,7 +220,7 @@ def test_a_size_for_a_device(zram: Path) -> None:
     [
         ("/dev/nvme99n1", "no device"),
         ("/dev/null", "character device"),
-        ("sim:sata-tlc-enterprise", "no simulated drives"),
+        ("sim:no-such-profile", "no profile"),
         ("", "no drive"),
         ("/proc/self/mountinfo", "empty"),
     ],

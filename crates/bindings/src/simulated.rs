@@ -308,12 +308,34 @@ impl SimulatedDrive {
     }
 }
 
-/// Raise `UsageError` unless the text is a profile; return it as a dict, with each figure's source.
+/// What a drive of a profile would be at a size.
+#[derive(Debug, Serialize)]
+struct Made {
+    profile: Profile,
+    capacity_bytes: u64,
+    logical_block_bytes: u32,
+    raw_bytes: u64,
+    superblocks: u32,
+}
+
+/// Raise `UsageError` unless the text is a profile that can have the size; return what it says and what the drive would be.
 #[pyfunction]
+#[pyo3(signature = (profile_toml, *, scale = 1, spare = None))]
 pub(crate) fn check_profile<'py>(
     py: Python<'py>,
     profile_toml: &str,
+    scale: u32,
+    spare: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let profile = Profile::parse(profile_toml).map_err(|error| errors::profile(py, &error))?;
-    json::to_python(py, &profile)
+    let checked = Profile::parse(profile_toml)
+        .and_then(|profile| Ok((profile.spec(Size { scale, spare })?, profile)));
+    let (spec, profile) = checked.map_err(|error| errors::profile(py, &error))?;
+    let made = Made {
+        capacity_bytes: spec.user_bytes,
+        logical_block_bytes: spec.logical_block_bytes,
+        raw_bytes: spec.geometry.raw_bytes(),
+        superblocks: spec.geometry.superblocks,
+        profile,
+    };
+    json::to_python(py, &made)
 }

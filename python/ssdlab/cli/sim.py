@@ -20,7 +20,7 @@ def list_profiles(*, json: bool = False) -> None:
     from ssdlab import _core
     from ssdlab.drives.simulated import profiles
 
-    known = [_core.check_profile(text) for text in profiles().values()]
+    known = [_core.check_profile(text)["profile"] for text in profiles().values()]
     if json:
         print_json({"schema": "ssdlab.profiles/1", "profiles": known})
         return
@@ -44,7 +44,7 @@ def show(profile: str, /, *, json: bool = False) -> None:
     from ssdlab import _core
     from ssdlab.drives.simulated import PREFIX, profile_text
 
-    known = _core.check_profile(profile_text(profile.removeprefix(PREFIX)))
+    known = _core.check_profile(profile_text(profile.removeprefix(PREFIX)))["profile"]
     if json:
         print_json({"schema": "ssdlab.profile/1", **known})
         return

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ssdlab.drives.simulated import SimulatedText
 
 
-
 @dataclass(frozen=True, slots=True)
 class Look:
     """What is known of a drive that was looked at and not touched.
@@ -131,10 +130,10 @@ def look(
         The text names no drive.
     """
     if (given := _simulated(text)) is not None:
-        from ssdlab.drives.simulated import identity_of, make
+        from ssdlab.drives.simulated import identity_of
 
         _check_no_size(given, size)
-        return Look(identity_of(given, make(given)), exists=True, reading=None, writing=None)
+        return Look(identity_of(given), exists=True, reading=None, writing=None)
     path, files = _path_of(text), files or HostFiles()
     device = _device_number_at(path)
     node = None if device is None else files.node(device)
@@ -187,12 +186,6 @@ def _check_no_size(given: SimulatedText, size: int | None) -> None:
 def _path_of(text: str | os.PathLike[str]) -> Path:
     """Return the absolute path that a text means: a link to a device is followed, a link to a file is not."""
     given = os.fspath(text)
-    if given.startswith(_SIMULATED):
-        raise UsageError(
-            f"{given}: this version of ssdlab has no simulated drives",
-            "name a block device, or a file with --size 4GiB to have one made",
-            target=given,
-        )
     if not given.strip():
         raise UsageError("no drive was named", "name a block device such as /dev/nvme0n1, or a file")
     # Of os.path, as these never raise: loops of links and unknown users are left for the guard to find.

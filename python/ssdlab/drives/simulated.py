@@ -87,7 +87,9 @@ class SimulatedText:
 
     def __str__(self) -> str:
         own = SimulatedText(self.profile)
-        changed = {name: getattr(self, name) for name in _OPTIONS if getattr(self, name) != getattr(own, name)}
+        changed = {
+            name: getattr(self, name) for name in _OPTIONS if getattr(self, name) != getattr(own, name)
+        }
         return ",".join([PREFIX + self.profile, *(f"{name}={value}" for name, value in changed.items())])
 
 
@@ -119,8 +121,8 @@ class SimulatedDrive:
         allow_unwritten: bool = False,
         on_tick: OnTick | None = None,
     ) -> None:
-        self._native = make(text)
-        self._identity = identity_of(text, self._native)
+        self._native = _make(text)
+        self._identity = identity_of(text)
         self._allow_unwritten = allow_unwritten
         self._writing = True
         if not allow_unwritten:
@@ -252,7 +254,7 @@ class SimulatedDrive:
         return Measurement.of(native, drive, engine=ENGINE)
 
 
-def make(text: SimulatedText) -> _core.SimulatedDrive:
+def _make(text: SimulatedText) -> _core.SimulatedDrive:
     """Make the native drive that a text names, empty."""
     from ssdlab import _core
 
@@ -261,18 +263,22 @@ def make(text: SimulatedText) -> _core.SimulatedDrive:
     )
 
 
-def identity_of(text: SimulatedText, native: _core.SimulatedDrive) -> Identity:
-    """Return who a simulated drive is; the same text is the same drive."""
+def identity_of(text: SimulatedText) -> Identity:
+    """Return who a simulated drive is, without making it; the same text is the same drive."""
+    from ssdlab import _core
+
+    made = _core.check_profile(profile_text(text.profile), scale=text.scale, spare=text.spare)
+    name = made["profile"]["name"]
     scaled = f", 1/{text.scale} of its size" if text.scale > 1 else ""
     return Identity(
         path=str(text),
-        name=native.name,
+        name=name,
         kind="sim",
         consent_id=str(text),
-        capacity_bytes=native.capacity_bytes,
-        logical_block_bytes=native.logical_block_bytes,
+        capacity_bytes=made["capacity_bytes"],
+        logical_block_bytes=made["logical_block_bytes"],
         physical_block_bytes=_UNIT_BYTES,
-        model=f"simulated {native.name}{scaled}",
+        model=f"simulated {name}{scaled}",
         rotational=False,
     )
 

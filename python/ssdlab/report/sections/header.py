@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _BADGES = {
     "block": "Real drive",
     "file": "File on a file system",
+    "sim": "Simulated drive",
     "fake": "Fake drive of a test",
 }
 
