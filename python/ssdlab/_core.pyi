@@ -372,7 +372,7 @@ class SimulatedDrive:
         """Whether every byte of a range holds data."""
 
     def counters(self) -> dict[str, Any]:
-        """What the host moved and the flash did since the drive was made.
+        """Count what the host moved and the flash did since the drive was made.
 
         ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes write_amplification erases
         effective_spare``; write amplification is None before the first write.

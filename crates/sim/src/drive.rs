@@ -72,7 +72,7 @@ impl<R: VictimRule> Drive<R> {
             ),
             host: Host::new(spec.host),
             clock: 0,
-            user_bytes: units as u64 * UNIT,
+            user_bytes: u64::from(units) * UNIT,
             logical_block_bytes: spec.logical_block_bytes,
             power_loss_protection: spec.power_loss_protection,
             expected: [0; EXPECTED],

@@ -251,7 +251,7 @@ impl<R: VictimRule> Ftl<R> {
             return false;
         };
         if let Some(from) = self.map.next_valid(victim.cursor, victim.end) {
-            if (from ^ victim.cursor) & !63 != 0 || from & 63 == 0 {
+            if (from ^ victim.cursor) & !63 != 0 || from.is_multiple_of(64) {
                 self.map.expect_moves(from + 64);
             }
             victim.cursor = from + 1;

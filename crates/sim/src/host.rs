@@ -30,8 +30,8 @@ pub struct Host {
     spec: HostSpec,
     in_device: BinaryHeap<Reverse<u64>>,
     cores: Vec<u64>,
-    to_device: Timeline,
-    to_host: Timeline,
+    down: Timeline,
+    up: Timeline,
 }
 
 impl Host {
@@ -41,8 +41,8 @@ impl Host {
             spec,
             in_device: BinaryHeap::new(),
             cores: vec![0; spec.cores as usize],
-            to_device: Timeline::default(),
-            to_host: Timeline::default(),
+            down: Timeline::default(),
+            up: Timeline::default(),
         }
     }
 
@@ -81,11 +81,9 @@ impl Host {
         } else {
             self.spec.read_core_ns
         };
-        let core = self
-            .cores
-            .iter_mut()
-            .min()
-            .expect("a controller has a core");
+        let Some(core) = self.cores.iter_mut().min() else {
+            return ready + duration;
+        };
         *core = ready.max(*core) + duration;
         *core
     }
@@ -99,9 +97,9 @@ impl Host {
     pub fn send(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
         let duration = self.link_ns(bytes);
         let link = if self.spec.half_duplex {
-            &mut self.to_host
+            &mut self.up
         } else {
-            &mut self.to_device
+            &mut self.down
         };
         link.reserve(now, ready, duration)
     }
@@ -110,6 +108,6 @@ impl Host {
     #[inline]
     pub fn receive(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
         let duration = self.link_ns(bytes);
-        self.to_host.reserve(now, ready, duration)
+        self.up.reserve(now, ready, duration)
     }
 }

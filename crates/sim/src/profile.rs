@@ -33,7 +33,7 @@ pub struct ProfileError {
 }
 
 impl ProfileError {
-    pub(crate) fn new(field: &str, value: impl ToString, why: impl Into<String>) -> Self {
+    pub(crate) fn new(field: &str, value: impl std::fmt::Display, why: impl Into<String>) -> Self {
         Self {
             field: field.to_owned(),
             value: value.to_string(),

@@ -24,6 +24,9 @@ impl WriteBuffer {
     }
 
     /// Takes one unit at `ready`, or as soon as the earliest programs have made room. Returns when it is in.
+    ///
+    /// # Panics
+    /// If the buffer is smaller than a word line, which profiles are checked for.
     #[inline]
     pub fn admit(&mut self, ready: u64) -> u64 {
         let mut at = ready;

@@ -206,7 +206,7 @@ fn think_time_spaces_the_ios() {
     assert_eq!((measured.elapsed_ns, read.late), (1_000_000_000, 0));
 }
 
-fn open(process: Value, rate: u64, backlog_ns: u64) -> Value {
+fn open(process: &Value, rate: u64, backlog_ns: u64) -> Value {
     json!({"open": {"process": process, "rate": {"num": rate, "den": 1}, "backlog_ns": backlog_ns}})
 }
 
@@ -218,9 +218,8 @@ fn an_open_loop_keeps_its_rate_when_the_drive_can() {
         (json!("act6"), 8),
         (json!({"act2019": {"queues": 2}}), 2),
     ] {
-        let mut text = workload(
-            json!({"workers": 8, "arrival": open(process.clone(), 20_000, 1_000_000_000)}),
-        );
+        let mut text =
+            workload(json!({"workers": 8, "arrival": open(&process, 20_000, 1_000_000_000)}));
         text["streams"][0]["stop"] =
             json!({"time_ns": 2_000_000_000, "bytes": null, "ios": null, "span_once": false});
         let read = run_with(&text).measurement.op(Op::Read);
@@ -239,7 +238,7 @@ fn an_open_loop_keeps_its_rate_when_the_drive_can() {
 fn an_overrun_open_loop_drops_what_waits_too_long_and_counts_it() {
     let backlog_ns = 20_000_000;
     let mut text =
-        workload(json!({"workers": 1, "arrival": open(json!("even"), 40_000, backlog_ns)}));
+        workload(json!({"workers": 1, "arrival": open(&json!("even"), 40_000, backlog_ns)}));
     text["streams"][0]["stop"] =
         json!({"time_ns": 1_000_000_000, "bytes": null, "ios": null, "span_once": false});
     let measured = run_with(&text).measurement;

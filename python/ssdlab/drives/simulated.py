@@ -8,7 +8,7 @@ address; ``seed`` decides what chance decides in the drive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -73,17 +73,21 @@ class SimulatedText:
             raise UsageError(
                 f"{text} names no profile", "see `ssdlab sim list`, and write sim:NAME", target=text
             )
-        said = cls(profile)
-        given: set[str] = set()
+        given: dict[str, str] = {}
         for word in words:
             name, equals, value = word.partition("=")
             if not equals or name not in _OPTIONS:
                 raise unknown("option of a simulated drive", name, _OPTIONS)
             if name in given:
                 raise UsageError(f"{text} says {name} twice", "say it once", target=text)
-            given.add(name)
-            said = replace(said, **{name: _share(value) if name == "spare" else _whole(name, value)})
-        return said
+            given[name] = value
+        spare = given.get("spare")
+        return cls(
+            profile,
+            scale=_whole("scale", given.get("scale", "1")),
+            spare=None if spare is None else _share(spare),
+            seed=_whole("seed", given.get("seed", "1")),
+        )
 
     def __str__(self) -> str:
         own = SimulatedText(self.profile)

@@ -6,7 +6,7 @@ use crate::nand::UNIT_BYTES;
 
 type Check = Result<(), ProfileError>;
 
-fn require(holds: bool, field: &str, value: impl ToString, why: &str) -> Check {
+fn require(holds: bool, field: &str, value: impl std::fmt::Display, why: &str) -> Check {
     if holds {
         Ok(())
     } else {
