@@ -129,14 +129,14 @@ fn main() {
     timed("map: sequential fill", units, || {
         (0..units).for_each(|u| {
             ftl.write(u as u32, &mut NoFlash);
-        })
+        });
     });
     timed("map: random, first overwrites", 3 * units, || {
-        (0..3 * units).for_each(|n| random_write(&mut ftl, n, units))
+        (0..3 * units).for_each(|n| random_write(&mut ftl, n, units));
     });
     ftl.reset_counts();
     timed("map: random, steady", units, || {
-        (3 * units..4 * units).for_each(|n| random_write(&mut ftl, n, units))
+        (3 * units..4 * units).for_each(|n| random_write(&mut ftl, n, units));
     });
     println!(
         "write amplification {:.3}",
@@ -152,10 +152,10 @@ fn main() {
     });
     closed_loop(&mut drive, units, Op::Write, depth, 3 * units, 0);
     timed("drive: random writes, steady", units, || {
-        closed_loop(&mut drive, units, Op::Write, depth, units, 3 * units)
+        closed_loop(&mut drive, units, Op::Write, depth, units, 3 * units);
     });
     timed("drive: random reads", units, || {
-        closed_loop(&mut drive, units, Op::Read, depth, units, 0)
+        closed_loop(&mut drive, units, Op::Read, depth, units, 0);
     });
     for (what, read_pct) in [("writes", 0), ("reads", 100), ("70/30", 70)] {
         let workload = workload(units, read_pct, depth);

@@ -15,7 +15,7 @@ fn refusal(key: &str, value: &str) -> String {
     let mut lines: Vec<String> = TINY.lines().map(str::to_owned).collect();
     let line = lines
         .iter_mut()
-        .find(|line| line.starts_with(&format!("{key} = ")))
+        .rfind(|line| line.starts_with(&format!("{key} = ")))
         .unwrap();
     *line = format!("{key} = {{ value = {value}, source = \"fitted\" }}");
     Profile::parse(&lines.join("\n")).unwrap_err().to_string()
