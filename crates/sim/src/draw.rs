@@ -2,7 +2,7 @@
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The `n`-th 64-bit number of `key` (the SplitMix64 sequence of Steele, Lea and Flood, OOPSLA 2014).
+/// The `n`-th 64-bit number of `key` (the `SplitMix64` sequence of Steele, Lea and Flood, OOPSLA 2014).
 #[inline]
 pub fn mix(key: u64, n: u64) -> u64 {
     let mut z = key.wrapping_add(n.wrapping_add(1).wrapping_mul(GOLDEN));
