@@ -11,6 +11,7 @@ use sim::ftl::{Flash, Ftl};
 use sim::gc::Greedy;
 use sim::host::HostSpec;
 use sim::nand::{Geometry, Timing};
+use sim::options::DriveOptions;
 use sim::owner::Unattended;
 use sim::runner::{Options, run};
 use workload::{Op, Workload};
@@ -59,6 +60,7 @@ fn spec(gib: u32) -> DriveSpec {
         power_loss_protection: true,
         logical_block_bytes: 512,
         erase_every: 16,
+        options: DriveOptions::default(),
     }
 }
 
@@ -73,7 +75,14 @@ fn random_write(ftl: &mut Ftl<Greedy>, n: u64, units: u64) {
     ftl.write(unit(n, units) as u32, &mut NoFlash);
 }
 
-fn closed_loop(drive: &mut Drive<Greedy>, units: u64, op: Op, depth: u64, ios: u64, first: u64) {
+fn closed_loop(
+    drive: &mut Drive<Ftl<Greedy>>,
+    units: u64,
+    op: Op,
+    depth: u64,
+    ios: u64,
+    first: u64,
+) {
     let start = drive.idle_at() + 1;
     let mut workers: BinaryHeap<_> = (0..depth).map(|w| Reverse((start, w))).collect();
     for n in first..first + ios {

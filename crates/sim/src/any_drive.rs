@@ -4,20 +4,22 @@ use workload::{Op, Workload};
 
 use crate::drive::{Drive, DriveSpec};
 use crate::error::SimError;
+use crate::ftl::Ftl;
 use crate::gc::{CostBenefit, DChoices, Fifo, Greedy};
 use crate::mapping::NONE;
 use crate::nand::UNIT_BYTES;
 use crate::owner::Owner;
 use crate::profile::{Profile, ProfileError, Rule, Size};
 use crate::runner::{self, Options, Outcome};
+use crate::translation::Translation;
 
 /// One kind for each rule of collection.
 #[derive(Debug, Clone)]
 enum Kind {
-    Greedy(Drive<Greedy>),
-    DChoices(Drive<DChoices>),
-    Fifo(Drive<Fifo>),
-    CostBenefit(Drive<CostBenefit>),
+    Greedy(Drive<Ftl<Greedy>>),
+    DChoices(Drive<Ftl<DChoices>>),
+    Fifo(Drive<Ftl<Fifo>>),
+    CostBenefit(Drive<Ftl<CostBenefit>>),
 }
 
 /// Runs the same code on whichever drive it is.
@@ -72,11 +74,8 @@ impl Counters {
 pub struct AnyDrive {
     kind: Kind,
     spec: DriveSpec,
-    rule: Rule,
-    seed: u64,
+    /// Bytes that the host read and wrote.
     host: (u64, u64),
-    /// What was counted before the last purge.
-    before: Counters,
 }
 
 /// Bytes of one trim command: what a command's length can say, in whole units.
@@ -93,10 +92,7 @@ impl AnyDrive {
         Ok(Self {
             kind: kind(&spec, rule, seed),
             spec,
-            rule,
-            seed,
             host: (0, 0),
-            before: Counters::default(),
         })
     }
 
@@ -180,16 +176,10 @@ impl AnyDrive {
 
     /// Erases everything, as a format does: the drive holds nothing then, and its counters go on.
     pub fn purge(&mut self) {
-        let geometry = self.spec.geometry;
-        let rounds = u64::from(geometry.superblocks.div_ceil(self.spec.erase_every));
-        let idle_ns = each!(&self.kind, drive => drive.idle_at().max(drive.now()));
-        let done_ns = idle_ns + rounds * self.spec.timing.erase_ns;
-        let mut before = self.counters();
-        before.erases += u64::from(geometry.superblocks);
-        (before.host_read_bytes, before.host_written_bytes) = (0, 0);
-        self.before = before;
-        self.kind = kind(&self.spec, self.rule, self.seed);
-        each!(&mut self.kind, drive => drive.wait_until(done_ns));
+        each!(&mut self.kind, drive => {
+            let done_ns = drive.purge(drive.now());
+            drive.wait_until(done_ns);
+        });
     }
 
     /// What the host moved and the flash did since the drive was made.
@@ -199,15 +189,15 @@ impl AnyDrive {
         Counters {
             host_read_bytes: self.host.0,
             host_written_bytes: self.host.1,
-            nand_written_bytes: self.before.nand_written_bytes + counts.flash_units() * unit,
-            moved_bytes: self.before.moved_bytes + counts.moved_units * unit,
-            erases: self.before.erases + counts.erases,
+            nand_written_bytes: counts.flash_units() * unit,
+            moved_bytes: counts.moved_units * unit,
+            erases: counts.erases,
         }
     }
 
     /// Share of the usable flash that holds no user data at this moment: what theory calls the spare.
     pub fn effective_spare(&self) -> f64 {
-        1.0 - each!(&self.kind, drive => drive.ftl().effective_utilisation())
+        each!(&self.kind, drive => drive.ftl().effective_spare())
     }
 }
 

@@ -64,6 +64,11 @@ impl Die {
         self.behind
     }
 
+    /// When the last read ends.
+    pub fn reads_end(&self) -> u64 {
+        self.front
+    }
+
     /// When the die has nothing more to do.
     pub fn idle_at(&self) -> u64 {
         self.front.max(self.behind)

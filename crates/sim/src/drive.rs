@@ -2,12 +2,17 @@
 
 use workload::{Io, Op};
 
+use crate::device::Device;
 use crate::ftl::{Ftl, FtlCounts};
 use crate::gc::VictimRule;
 use crate::host::{Host, HostSpec};
 use crate::machine::{FlashCounts, Machine};
 use crate::mapping::NONE;
+use crate::mapping_cache::{MappingCache, WholeMap};
 use crate::nand::{Geometry, Timing, UNIT_BYTES};
+use crate::options::{DriveOptions, TrimRule};
+use crate::power::Power;
+use crate::translation::Translation;
 
 /// All of a drive's parts.
 #[derive(Debug, Clone, Copy)]
@@ -30,15 +35,23 @@ pub struct DriveSpec {
     pub logical_block_bytes: u32,
     /// An erase of a superblock is charged on every so many-th: blocks are that many times smaller than the real ones.
     pub erase_every: u32,
+    /// What not every drive has or does.
+    pub options: DriveOptions,
 }
 
-/// A simulated drive whose victims are chosen by `R`.
+/// A simulated drive that finds its data by `T` and keeps as much of the map in memory as `M` says.
 #[derive(Debug, Clone)]
-pub struct Drive<R> {
-    ftl: Ftl<R>,
+pub struct Drive<T, M = WholeMap> {
+    ftl: T,
+    map_cache: M,
     machine: Machine,
     host: Host,
     clock: u64,
+    /// From when on the drive may work for itself, if no command comes before.
+    idle_from: u64,
+    idle_after_ns: u64,
+    trim_rule: TrimRule,
+    write_through: bool,
     user_bytes: u64,
     logical_block_bytes: u32,
     power_loss_protection: bool,
@@ -51,28 +64,34 @@ pub struct Drive<R> {
 const EXPECTED: usize = 16;
 const UNIT: u64 = UNIT_BYTES as u64;
 
-impl<R: VictimRule> Drive<R> {
-    /// An erased drive at time zero.
+impl<R: VictimRule> Drive<Ftl<R>> {
+    /// An erased drive of superblocks at time zero, its whole map in memory.
     pub fn new(spec: &DriveSpec, rule: R) -> Self {
-        let geometry = spec.geometry;
-        let units = (spec.user_bytes / UNIT) as u32;
+        Self::assemble(spec, Ftl::of_drive(spec, rule), WholeMap)
+    }
+}
+
+impl<T: Translation, M: MappingCache> Drive<T, M> {
+    /// An erased drive at time zero, of the given translation and map.
+    pub fn assemble(spec: &DriveSpec, ftl: T, map_cache: M) -> Self {
+        let options = &spec.options;
         Self {
-            ftl: Ftl::new(
-                units,
-                geometry.superblocks,
-                geometry.units_per_superblock(),
-                spec.reserve,
-                rule,
-            ),
+            ftl,
+            map_cache,
             machine: Machine::new(
-                geometry,
+                spec.geometry,
                 spec.timing,
                 (spec.buffer_bytes / UNIT) as u32,
                 spec.erase_every,
+                options,
             ),
             host: Host::new(spec.host),
             clock: 0,
-            user_bytes: u64::from(units) * UNIT,
+            idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
+            idle_after_ns: options.idle_after_ns.unwrap_or(u64::MAX),
+            trim_rule: options.trim,
+            write_through: options.write_through,
+            user_bytes: spec.user_bytes / UNIT * UNIT,
             logical_block_bytes: spec.logical_block_bytes,
             power_loss_protection: spec.power_loss_protection,
             expected: [0; EXPECTED],
@@ -97,18 +116,40 @@ impl<R: VictimRule> Drive<R> {
 
     /// Lets time pass until `at`, unless it has come already.
     pub fn wait_until(&mut self, at: u64) {
+        if at > self.idle_from {
+            self.work_when_idle(at);
+        }
         self.clock = self.clock.max(at);
+        self.machine.begin(self.clock);
+    }
+
+    /// What the drive does for itself until `until`, from when it has been idle for long enough.
+    #[cold]
+    fn work_when_idle(&mut self, until: u64) {
+        let mut at = self.idle_from;
+        loop {
+            at = at.max(self.machine.idle_at());
+            if at >= until {
+                break;
+            }
+            self.machine.begin(at);
+            self.machine.at = at;
+            if !self.ftl.work_when_idle(&mut self.machine) {
+                at = until;
+                break;
+            }
+        }
+        self.idle_from = at;
     }
 
     /// An I/O will come soon: asks for the table entries that it will need. Changes nothing.
     #[inline]
     pub fn expect(&mut self, io: Io) {
-        let map = self.ftl.map();
         let unit = (io.offset / UNIT) as u32;
-        map.expect_logical(unit);
+        self.ftl.expect_logical(unit);
         if io.op == Op::Write {
             let place = &mut self.expected[self.expected_next];
-            map.expect_overwrite(std::mem::replace(place, unit));
+            self.ftl.expect_overwrite(std::mem::replace(place, unit));
             self.expected_next = (self.expected_next + 1) % EXPECTED;
         }
     }
@@ -133,8 +174,7 @@ impl<R: VictimRule> Drive<R> {
             return at;
         }
         self.machine.at = at;
-        let units = self.machine.geometry().units_per_program();
-        self.ftl.end_word_line(units, &mut self.machine);
+        self.ftl.end_word_line(&mut self.machine);
         at.max(self.machine.buffer.drained_at())
     }
 
@@ -144,13 +184,46 @@ impl<R: VictimRule> Drive<R> {
             now >= self.clock,
             "commands reach the drive in order of time"
         );
+        if now > self.idle_from {
+            self.work_when_idle(now);
+        }
+        self.idle_from = now.saturating_add(self.idle_after_ns);
         self.clock = now;
-        self.machine.now = now;
+        self.machine.begin(now);
     }
 
     /// The translation layer, for reading.
-    pub fn ftl(&self) -> &Ftl<R> {
+    pub fn ftl(&self) -> &T {
         &self.ftl
+    }
+
+    /// The flash is addressed plane by plane.
+    pub(crate) fn address_planes(&mut self) {
+        self.machine = self.machine.clone().by_planes();
+    }
+
+    /// What is known of energy and heat, if the drive's specification says anything of them.
+    pub fn power(&self) -> Option<&Power> {
+        self.machine.power()
+    }
+
+    /// Limits the drive's power from now on, as a power state does; `None` takes the limit away.
+    pub fn limit_power(&mut self, cap_mw: Option<u64>) {
+        self.machine.limit_power(cap_mw);
+    }
+
+    /// Forgets all data and erases the flash. Returns when the host sees it done.
+    ///
+    /// # Panics
+    /// If `now` lies before an earlier command's.
+    pub fn purge(&mut self, now: u64) -> u64 {
+        self.begin(now);
+        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        self.machine.at = self.host.process(accepted, true);
+        self.ftl.purge(&mut self.machine);
+        let done = self.machine.idle_at().max(self.machine.at) + self.host.command_half_ns();
+        self.host.completes(done);
+        done
     }
 
     /// Units and superblocks worked on since the last reset.
@@ -181,6 +254,7 @@ impl<R: VictimRule> Drive<R> {
     pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
         self.begin(now);
         let accepted = self.host.accept(now) + self.host.command_half_ns();
+        let accepted = self.machine.charge_command(accepted, length);
         let done = match op {
             Op::Read => self.read(accepted, offset, length),
             Op::Write => self.write(accepted, offset, length),
@@ -198,13 +272,16 @@ impl<R: VictimRule> Drive<R> {
         let mut unit = offset / UNIT;
         let mut done = ready;
         while unit * UNIT < end {
-            let physical = self.ftl.map().lookup(unit as u32);
+            let physical = self.ftl.physical(unit as u32);
             let first = unit;
+            let ready = self
+                .map_cache
+                .look_up(first as u32, ready, &mut self.machine);
             unit += 1;
             let there = if physical == NONE {
                 ready
             } else {
-                let place = self.machine.geometry().place(physical);
+                let place = self.machine.place(physical);
                 while unit * UNIT < end && self.shares_array_read(unit as u32, place.array_read) {
                     unit += 1;
                 }
@@ -218,8 +295,8 @@ impl<R: VictimRule> Drive<R> {
 
     #[inline]
     fn shares_array_read(&self, unit: u32, array_read: u32) -> bool {
-        let physical = self.ftl.map().lookup(unit);
-        physical != NONE && self.machine.geometry().place(physical).array_read == array_read
+        let physical = self.ftl.physical(unit);
+        physical != NONE && self.machine.place(physical).array_read == array_read
     }
 
     #[inline]
@@ -233,8 +310,13 @@ impl<R: VictimRule> Drive<R> {
         }
         for unit in offset / UNIT..end.div_ceil(UNIT) {
             there = self.machine.buffer.admit(there);
-            self.machine.at = there;
+            // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
+            self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);
+        }
+        if self.write_through {
+            self.ftl.end_word_line(&mut self.machine);
+            there = there.max(self.machine.latest_host_program());
         }
         there
     }
@@ -251,9 +333,9 @@ impl<R: VictimRule> Drive<R> {
             ),
             (last, last > first && !end.is_multiple_of(UNIT)),
         ] {
-            let physical = self.ftl.map().lookup(unit as u32);
+            let physical = self.ftl.physical(unit as u32);
             if partial && physical != NONE {
-                let place = self.machine.geometry().place(physical);
+                let place = self.machine.place(physical);
                 there = there.max(self.machine.read(place, 1, ready));
             }
         }
@@ -263,9 +345,48 @@ impl<R: VictimRule> Drive<R> {
     fn trim(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
         let processed = self.host.process(accepted, true);
         let end = offset + u64::from(length);
+        if self.trim_rule == TrimRule::Ignored {
+            return processed;
+        }
         for unit in offset.div_ceil(UNIT)..end / UNIT {
             self.ftl.trim(unit as u32);
         }
         processed
+    }
+}
+
+impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
+    fn user_bytes(&self) -> u64 {
+        self.user_bytes
+    }
+
+    fn logical_block_bytes(&self) -> u32 {
+        self.logical_block_bytes
+    }
+
+    fn now(&self) -> u64 {
+        self.clock
+    }
+
+    fn wait_until(&mut self, at: u64) {
+        Drive::wait_until(self, at);
+    }
+
+    #[inline]
+    fn expect(&mut self, io: Io) {
+        Drive::expect(self, io);
+    }
+
+    #[inline]
+    fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
+        Drive::submit(self, now, op, offset, length)
+    }
+
+    fn flush(&mut self, now: u64) -> u64 {
+        Drive::flush(self, now)
+    }
+
+    fn durable_at(&mut self, at: u64) -> u64 {
+        Drive::durable_at(self, at)
     }
 }

@@ -2,8 +2,13 @@
 
 use std::collections::VecDeque;
 
+use crate::drive::DriveSpec;
 use crate::gc::VictimRule;
 use crate::mapping::{Map, NONE};
+use crate::nand::UNIT_BYTES;
+use crate::options::WearRule;
+use crate::slc_cache::SlcCache;
+use crate::translation::Translation;
 
 /// What the translation layer asks of the flash. The timing model charges each call; tests of theory count them.
 pub trait Flash {
@@ -15,43 +20,55 @@ pub trait Flash {
     fn program_moved(&mut self, physical: u32);
     /// A superblock is erased.
     fn erase(&mut self, block: u32);
-    /// The host's open word line is programmed before it is full; `last` is its last unit, which stays empty.
-    fn program_early(&mut self, last: u32) {
-        let _ = last;
+    /// The host's open word line is programmed before it is full: it holds `units`, and `last` is its last place.
+    fn program_early(&mut self, last: u32, units: u32) {
+        let _ = (last, units);
+    }
+    /// A host unit lands in a superblock that is used with one bit a cell.
+    fn program_one_bit(&mut self, physical: u32) {
+        self.program_host(physical);
+    }
+    /// From now on a superblock is used with one bit a cell, or with all of them again.
+    fn set_one_bit(&mut self, block: u32, on: bool) {
+        let _ = (block, on);
+    }
+    /// Units that wait in an open word line will never be programmed.
+    fn discard(&mut self, units: u32) {
+        let _ = units;
     }
 }
 
 /// Where a stream writes next.
 #[derive(Debug, Clone, Copy)]
-struct OpenBlock {
-    block: u32,
-    next: u32,
-    end: u32,
+pub(crate) struct OpenBlock {
+    pub(crate) block: u32,
+    pub(crate) next: u32,
+    pub(crate) end: u32,
 }
 
 impl OpenBlock {
-    const CLOSED: Self = Self {
+    pub(crate) const CLOSED: Self = Self {
         block: NONE,
         next: 0,
         end: 0,
     };
 
-    fn is_full(self) -> bool {
+    pub(crate) fn is_full(self) -> bool {
         self.next == self.end
     }
 }
 
 /// The superblock being collected.
 #[derive(Debug, Clone, Copy)]
-struct Victim {
-    block: u32,
-    cursor: u32,
-    end: u32,
+pub(crate) struct Victim {
+    pub(crate) block: u32,
+    pub(crate) cursor: u32,
+    pub(crate) end: u32,
     /// Valid units when it was chosen, and the space that collecting it wins.
-    valid_at_start: u32,
-    gain: u32,
+    pub(crate) valid_at_start: u32,
+    pub(crate) gain: u32,
     /// Moves owed to the host's writes, in `1 / gain` of a move.
-    owed: u64,
+    pub(crate) owed: u64,
 }
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
@@ -65,12 +82,42 @@ pub struct FtlCounts {
     pub erases: u64,
     /// Units left empty because a flush could not wait for data to fill their word line.
     pub padded_units: u64,
+    /// Of the host's units, those written with one bit a cell.
+    pub cached_units: u64,
+    /// Units moved from superblocks with one bit a cell to those with all.
+    pub folded_units: u64,
+    /// Units moved because their superblock had been erased less often than others.
+    pub levelled_units: u64,
 }
 
 impl FtlCounts {
     /// Units programmed.
     pub fn flash_units(&self) -> u64 {
-        self.host_units + self.moved_units + self.padded_units
+        self.host_units + self.moved_units + self.folded_units + self.padded_units
+    }
+
+    /// These and others.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            host_units: self.host_units + other.host_units,
+            moved_units: self.moved_units + other.moved_units,
+            erases: self.erases + other.erases,
+            padded_units: self.padded_units + other.padded_units,
+            cached_units: self.cached_units + other.cached_units,
+            folded_units: self.folded_units + other.folded_units,
+            levelled_units: self.levelled_units + other.levelled_units,
+        }
+    }
+
+    /// Units programmed with one bit a cell for each unit the host wrote; `None` before the first.
+    pub fn one_bit_amplification(&self) -> Option<f64> {
+        (self.host_units > 0).then(|| self.cached_units as f64 / self.host_units as f64)
+    }
+
+    /// Units programmed with all bits of a cell for each unit the host wrote; `None` before the first.
+    pub fn many_bit_amplification(&self) -> Option<f64> {
+        let units = self.flash_units() - self.cached_units;
+        (self.host_units > 0).then(|| units as f64 / self.host_units as f64)
     }
 
     /// Units programmed for each unit the host wrote; `None` before the first.
@@ -82,20 +129,30 @@ impl FtlCounts {
 /// The translation layer of a drive whose victims are chosen by `R`.
 #[derive(Debug, Clone)]
 pub struct Ftl<R> {
-    map: Map,
+    pub(crate) map: Map,
     rule: R,
-    free: VecDeque<u32>,
-    host: OpenBlock,
-    moved: OpenBlock,
+    pub(crate) free: VecDeque<u32>,
+    pub(crate) host: OpenBlock,
+    pub(crate) moved: OpenBlock,
     victim: Option<Victim>,
     /// Collection keeps at least this many superblocks free.
-    reserve: usize,
+    pub(crate) reserve: usize,
     closed_clock: u64,
-    counts: FtlCounts,
+    pub(crate) counts: FtlCounts,
+    /// Units of a word line of the host's stream.
+    pub(crate) word_line_units: u32,
+    wear: WearRule,
+    /// A superblock to be collected next because it was erased less often than others.
+    resting: Option<u32>,
+    /// Superblocks that are to be free when the drive has been idle.
+    idle_free: usize,
+    pub(crate) slc: Option<Box<SlcCache>>,
 }
 
 /// Superblocks below which the host waits for collection: one for each stream to open.
-const URGENT: usize = 2;
+pub(crate) const URGENT: usize = 2;
+/// Moves made at once when the drive is idle, for each unit of a word line.
+const IDLE_WORD_LINES: u32 = 32;
 
 impl<R: VictimRule> Ftl<R> {
     /// An erased drive. `reserve` superblocks (more than two) are kept free by collection.
@@ -116,7 +173,49 @@ impl<R: VictimRule> Ftl<R> {
             reserve: reserve as usize,
             closed_clock: 0,
             counts: FtlCounts::default(),
+            word_line_units: 1,
+            wear: WearRule::default(),
+            resting: None,
+            idle_free: 0,
+            slc: None,
         }
+    }
+
+    /// The translation layer of a drive of superblocks over all dies.
+    pub fn of_drive(spec: &DriveSpec, rule: R) -> Self {
+        let geometry = &spec.geometry;
+        let options = &spec.options;
+        let mut ftl = Self::new(
+            (spec.user_bytes / u64::from(UNIT_BYTES)) as u32,
+            geometry.superblocks,
+            geometry.units_per_superblock(),
+            spec.reserve,
+            rule,
+        );
+        ftl.word_line_units = geometry.units_per_program();
+        ftl.idle_free = options.idle_free_superblocks as usize;
+        ftl.slc = options.slc.map(|slc| {
+            let cache = SlcCache::new(slc, geometry, &mut ftl.free);
+            Box::new(cache)
+        });
+        ftl.levelled(options.wear)
+    }
+
+    /// The same with word lines of so many units, as for one plane.
+    pub fn with_word_lines(mut self, units: u32) -> Self {
+        self.word_line_units = units;
+        self
+    }
+
+    /// The same with a rule for wear.
+    pub fn levelled(mut self, wear: WearRule) -> Self {
+        self.wear = wear;
+        self
+    }
+
+    /// The cache of superblocks with one bit a cell, if there is one.
+    pub fn slc(&self) -> Option<&SlcCache> {
+        self.slc.as_deref()
     }
 
     /// The map, for reading.
@@ -140,14 +239,21 @@ impl<R: VictimRule> Ftl<R> {
         let blocks = &self.map.blocks;
         let per_block = f64::from(blocks.units_per_block());
         let unwritten = |open: OpenBlock| f64::from(open.end - open.next);
-        let idle =
-            self.free.len() as f64 * per_block + unwritten(self.host) + unwritten(self.moved);
+        let cached = self.slc.as_ref().map_or(0, |slc| slc.superblocks());
+        let idle = (self.free.len() + cached) as f64 * per_block
+            + unwritten(self.host)
+            + unwritten(self.moved);
         self.map.mapped() as f64 / (blocks.count() as f64 * per_block - idle)
     }
 
     /// Writes one unit for the host.
     #[inline]
     pub fn write(&mut self, logical: u32, flash: &mut impl Flash) -> u32 {
+        if self.slc.is_some()
+            && let Some(physical) = self.write_cached(logical, flash)
+        {
+            return physical;
+        }
         if self.host.is_full() {
             self.open_host(flash);
         }
@@ -156,21 +262,17 @@ impl<R: VictimRule> Ftl<R> {
         self.map.place(logical, physical);
         flash.program_host(physical);
         self.counts.host_units += 1;
-        if self.victim.is_some() || self.free.len() < self.reserve {
-            self.collect_paced(flash);
-        }
+        self.make_room(flash);
         physical
     }
 
-    /// Ends the host's open word line of `units` units, so that all that was written lies in flash.
-    pub fn end_word_line(&mut self, units: u32, flash: &mut impl Flash) {
-        let over = self.host.next % units;
-        if self.host.block == NONE || over == 0 {
-            return;
+    /// Ends the host's open word line, so that all that was written lies in flash.
+    pub fn end_word_line(&mut self, flash: &mut impl Flash) {
+        if let Some(slc) = &mut self.slc {
+            self.counts.padded_units += slc.end_word_line(flash);
         }
-        self.counts.padded_units += u64::from(units - over);
-        self.host.next += units - over;
-        flash.program_early(self.host.next - 1);
+        let open = &mut self.host;
+        self.counts.padded_units += pad(open, self.word_line_units, flash);
     }
 
     /// Forgets one unit. Returns whether it held data.
@@ -179,10 +281,15 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     fn open_host(&mut self, flash: &mut impl Flash) {
-        while self.free.len() <= URGENT && self.collect_one_move(flash) {}
+        self.keep_urgent(flash);
         let full = std::mem::replace(&mut self.host, OpenBlock::CLOSED);
         self.close(full);
         self.host = self.take_free();
+    }
+
+    /// Collects until a stream can open a superblock.
+    pub(crate) fn keep_urgent(&mut self, flash: &mut impl Flash) {
+        while self.free.len() <= URGENT && self.collect_one_move(flash) {}
     }
 
     fn close(&mut self, full: OpenBlock) {
@@ -193,16 +300,32 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    fn take_free(&mut self) -> OpenBlock {
-        let block = self
-            .free
-            .pop_front()
-            .expect("the reserve holds a superblock for each stream");
+    pub(crate) fn take_free(&mut self) -> OpenBlock {
+        let block = if self.wear.coldest_first {
+            self.take_coldest()
+        } else {
+            self.free.pop_front()
+        };
+        let block = block.expect("the reserve holds a superblock for each stream");
         let per_block = self.map.blocks.units_per_block();
         OpenBlock {
             block,
             next: block * per_block,
             end: (block + 1) * per_block,
+        }
+    }
+
+    fn take_coldest(&mut self) -> Option<u32> {
+        let erases = self.map.blocks.erases();
+        let coldest = (0..self.free.len()).min_by_key(|&i| erases[self.free[i] as usize])?;
+        self.free.remove(coldest)
+    }
+
+    /// Makes room where the host's stream or a fold has used some.
+    #[inline]
+    pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
+        if self.victim.is_some() || self.free.len() < self.reserve {
+            self.collect_paced(flash);
         }
     }
 
@@ -225,7 +348,15 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     fn choose_victim(&mut self) -> bool {
-        let Some(block) = self.rule.choose(&self.map.blocks, self.closed_clock) else {
+        let block = match self.resting.take() {
+            Some(block) if self.map.blocks.is_closed(block) => {
+                self.rule.withdrawn(block);
+                self.counts.levelled_units += u64::from(self.map.blocks.valid(block));
+                Some(block)
+            }
+            _ => self.rule.choose(&self.map.blocks, self.closed_clock),
+        };
+        let Some(block) = block else {
             return false;
         };
         let valid = self.map.blocks.valid(block);
@@ -256,12 +387,13 @@ impl<R: VictimRule> Ftl<R> {
             }
             victim.cursor = from + 1;
             self.move_unit(from, flash);
+            self.counts.moved_units += 1;
         }
         self.erase_if_empty(flash);
         true
     }
 
-    fn move_unit(&mut self, from: u32, flash: &mut impl Flash) {
+    pub(crate) fn move_unit(&mut self, from: u32, flash: &mut impl Flash) {
         let logical = self.map.owner(from).expect("a valid unit has an owner");
         if self.moved.is_full() {
             let full = std::mem::replace(&mut self.moved, OpenBlock::CLOSED);
@@ -273,7 +405,6 @@ impl<R: VictimRule> Ftl<R> {
         flash.read_for_move(from);
         self.map.place(logical, to);
         flash.program_moved(to);
-        self.counts.moved_units += 1;
     }
 
     fn erase_if_empty(&mut self, flash: &mut impl Flash) {
@@ -284,6 +415,126 @@ impl<R: VictimRule> Ftl<R> {
             self.counts.erases += 1;
             self.free.push_back(victim.block);
             self.victim = None;
+            if self.wear.move_resting_after.is_some() {
+                self.find_resting(victim.block);
+            }
         }
+    }
+
+    /// Looks for a superblock that was erased much less often than `erased`.
+    fn find_resting(&mut self, erased: u32) {
+        let blocks = &self.map.blocks;
+        let threshold = self.wear.move_resting_after.unwrap_or(u32::MAX);
+        let count = |block: u32| blocks.erases()[block as usize];
+        self.resting = blocks
+            .least_erased()
+            .filter(|&rested| count(erased) - count(rested).min(count(erased)) > threshold);
+    }
+
+    /// Collects some of one victim if fewer superblocks are free than wanted when idle and there is space to win. Returns
+    /// whether it did.
+    fn collect_when_idle(&mut self, flash: &mut impl Flash) -> bool {
+        let wanted = self.idle_free + self.slc.as_ref().map_or(0, |slc| slc.wanted_free());
+        if self.victim.is_none() && (self.free.len() >= wanted || !self.choose_victim()) {
+            return false;
+        }
+        if self.victim.is_some_and(|victim| victim.gain == 0) {
+            return false;
+        }
+        for _ in 0..self.word_line_units * IDLE_WORD_LINES {
+            self.collect_one_move(flash);
+            if self.victim.is_none() {
+                break;
+            }
+        }
+        true
+    }
+}
+
+/// Ends the open word line of a stream. Returns the units left empty.
+pub(crate) fn pad(open: &mut OpenBlock, word_line_units: u32, flash: &mut impl Flash) -> u64 {
+    let over = open.next % word_line_units;
+    if open.block == NONE || over == 0 {
+        return 0;
+    }
+    let empty = word_line_units - over;
+    open.next += empty;
+    flash.program_early(open.next - 1, over);
+    u64::from(empty)
+}
+
+impl<R: VictimRule> Translation for Ftl<R> {
+    #[inline]
+    fn write<F: Flash>(&mut self, logical: u32, flash: &mut F) {
+        Ftl::write(self, logical, flash);
+    }
+
+    #[inline]
+    fn physical(&self, logical: u32) -> u32 {
+        self.map.lookup(logical)
+    }
+
+    fn trim(&mut self, logical: u32) -> bool {
+        Ftl::trim(self, logical)
+    }
+
+    fn end_word_line<F: Flash>(&mut self, flash: &mut F) {
+        Ftl::end_word_line(self, flash);
+    }
+
+    #[inline]
+    fn expect_logical(&self, logical: u32) {
+        self.map.expect_logical(logical);
+    }
+
+    #[inline]
+    fn expect_overwrite(&self, logical: u32) {
+        self.map.expect_overwrite(logical);
+    }
+
+    fn work_when_idle<F: Flash>(&mut self, flash: &mut F) -> bool {
+        self.fold_when_idle(flash) || self.collect_when_idle(flash)
+    }
+
+    fn purge<F: Flash>(&mut self, flash: &mut F) {
+        flash.discard(self.host.next % self.word_line_units);
+        for logical in 0..self.map.logical_units() {
+            self.map.unmap(logical);
+        }
+        if let Some(slc) = &mut self.slc {
+            slc.purge(flash);
+        }
+        for block in 0..self.map.blocks.count() as u32 {
+            if self.map.blocks.is_closed(block) {
+                self.map.blocks.withdraw(block);
+            }
+            self.map.blocks.erase(block);
+            flash.erase(block);
+        }
+        self.rule.purged();
+        self.host = OpenBlock::CLOSED;
+        self.moved = OpenBlock::CLOSED;
+        self.victim = None;
+        self.resting = None;
+        let cached = |block: &u32| !self.slc.as_ref().is_some_and(|slc| slc.owns(*block));
+        self.free = (0..self.map.blocks.count() as u32).filter(cached).collect();
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    fn reset_counts(&mut self) {
+        self.counts = FtlCounts::default();
+    }
+
+    fn effective_spare(&self) -> f64 {
+        1.0 - self.effective_utilisation()
+    }
+
+    fn wear(&self) -> (u32, u32) {
+        let erases = self.map.blocks.erases().iter().copied();
+        let least = erases.clone().min().unwrap_or(0);
+        (least, erases.max().unwrap_or(0))
     }
 }

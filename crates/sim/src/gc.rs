@@ -13,6 +13,14 @@ pub trait VictimRule: Clone {
     /// Told when a superblock has been written to its end. `clock` counts superblocks closed so far.
     fn closed(&mut self, block: u32, clock: u64);
 
+    /// Told when a closed superblock is collected for another reason than this rule's choice.
+    fn withdrawn(&mut self, block: u32) {
+        let _ = block;
+    }
+
+    /// Told when all superblocks have been erased at once.
+    fn purged(&mut self) {}
+
     /// Names a closed superblock, or `None` when there is none.
     fn choose(&mut self, blocks: &Blocks, clock: u64) -> Option<u32>;
 }
@@ -81,6 +89,14 @@ pub struct Fifo {
 impl VictimRule for Fifo {
     fn closed(&mut self, block: u32, _clock: u64) {
         self.order.push_back(block);
+    }
+
+    fn withdrawn(&mut self, block: u32) {
+        self.order.retain(|&other| other != block);
+    }
+
+    fn purged(&mut self) {
+        self.order.clear();
     }
 
     fn choose(&mut self, _blocks: &Blocks, _clock: u64) -> Option<u32> {

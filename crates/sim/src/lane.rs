@@ -9,9 +9,8 @@ use workload::spec::{Arrival as Law, Stream};
 use workload::{Io, Op, StreamPlan};
 
 use crate::agenda::NEVER;
-use crate::drive::Drive;
+use crate::device::Device;
 use crate::feed::Feed;
-use crate::gc::VictimRule;
 
 /// An open loop goes on issuing what was due before the stop for at most this long.
 const DRAIN_LIMIT_NS: u64 = 1_000_000_000;
@@ -143,12 +142,12 @@ impl<'a> Lane<'a> {
 
     /// The slot's time has come. Returns when it is to come again.
     #[inline]
-    pub(crate) fn step<R: VictimRule>(
+    pub(crate) fn step<D: Device>(
         &mut self,
         slot: &mut Slot,
         at_ns: u64,
         zero_ns: u64,
-        drive: &mut Drive<R>,
+        drive: &mut D,
     ) -> u64 {
         match slot.state {
             State::InFlight => {
@@ -167,12 +166,12 @@ impl<'a> Lane<'a> {
 
     /// Takes the slot's next I/O and issues it if it is due. Returns when the slot's time comes.
     #[inline]
-    pub(crate) fn next<R: VictimRule>(
+    pub(crate) fn next<D: Device>(
         &mut self,
         slot: &mut Slot,
         at_ns: u64,
         zero_ns: u64,
-        drive: &mut Drive<R>,
+        drive: &mut D,
     ) -> u64 {
         match self.stream.arrival {
             Law::Closed { think_ns: 0 } => {
@@ -189,13 +188,13 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn think<R: VictimRule>(
+    fn think<D: Device>(
         &mut self,
         slot: &mut Slot,
         at_ns: u64,
         think_ns: u64,
         zero_ns: u64,
-        drive: &mut Drive<R>,
+        drive: &mut D,
     ) -> u64 {
         // Nobody thinks before the first I/O.
         let due_ns = if slot.io.length == 0 {
@@ -220,12 +219,12 @@ impl<'a> Lane<'a> {
     }
 
     #[inline]
-    fn next_arrival<R: VictimRule>(
+    fn next_arrival<D: Device>(
         &mut self,
         slot: &mut Slot,
         at_ns: u64,
         zero_ns: u64,
-        drive: &mut Drive<R>,
+        drive: &mut D,
     ) -> u64 {
         loop {
             let feed = &mut self.feeds[slot.feed as usize];
@@ -248,12 +247,12 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn issue_due<R: VictimRule>(
+    fn issue_due<D: Device>(
         &mut self,
         slot: &mut Slot,
         at_ns: u64,
         zero_ns: u64,
-        drive: &mut Drive<R>,
+        drive: &mut D,
     ) -> u64 {
         if slot.intended_ns >= self.stop_ns {
             return self.retire(slot, true);
@@ -269,13 +268,13 @@ impl<'a> Lane<'a> {
 
     /// Issues an I/O. Returns when it completes.
     #[inline]
-    fn submit<R: VictimRule>(
+    fn submit<D: Device>(
         &mut self,
         slot: &mut Slot,
         io: Io,
         intended_ns: u64,
         [at_ns, zero_ns]: [u64; 2],
-        drive: &mut Drive<R>,
+        drive: &mut D,
     ) -> u64 {
         drive.expect(self.feeds[slot.feed as usize].furthest());
         slot.io = io;
@@ -313,12 +312,12 @@ impl<'a> Lane<'a> {
 
     /// Flushes if the slot's I/O was the last of so many writes of its worker. Returns when the slot may go on.
     #[inline]
-    fn flush_if_due<R: VictimRule>(
+    fn flush_if_due<D: Device>(
         &mut self,
         slot: &Slot,
         at_ns: u64,
         zero_ns: u64,
-        drive: &mut Drive<R>,
+        drive: &mut D,
     ) -> u64 {
         if self.flush_every == u64::MAX || slot.io.op != Op::Write {
             return at_ns;

@@ -2,8 +2,10 @@
 //!
 //! The files mirror the machine. State is integer throughout: same profile, seed and workload, same result on any machine.
 
+pub mod addressing;
 pub mod agenda;
 pub mod any_drive;
+pub mod device;
 pub mod die;
 pub mod draw;
 pub mod drive;
@@ -15,10 +17,19 @@ pub mod host;
 mod lane;
 pub mod machine;
 pub mod mapping;
+pub mod mapping_cache;
 pub mod memory;
 pub mod nand;
+pub mod options;
 pub mod owner;
+pub mod planes;
+pub mod power;
 pub mod profile;
 pub mod runner;
+pub mod slc_cache;
+pub mod spread;
+pub mod thermal;
 pub mod timeline;
+pub mod translation;
 pub mod write_buffer;
+pub mod xpoint;

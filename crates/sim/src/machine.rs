@@ -1,9 +1,13 @@
 //! The flash side of a drive: dies and channels with their clocks, charged by the translation layer.
 
+use crate::addressing::{Addressing, ONE_BIT};
 use crate::die::Die;
 use crate::ftl::Flash;
 use crate::mapping::NONE;
 use crate::nand::{Geometry, Place, Timing};
+use crate::options::DriveOptions;
+use crate::power::{DieWork, Power};
+use crate::spread::Spread;
 use crate::timeline::Timeline;
 use crate::write_buffer::WriteBuffer;
 
@@ -52,17 +56,48 @@ pub struct Machine {
     /// When the unit being written is in the buffer; programs and moves start from it.
     pub at: u64,
     moving: MoveRead,
-    /// Units of the host's open word line.
-    open_units: u32,
     counts: FlashCounts,
     /// An erase is charged in full on every so many-th (a scaled drive has so many times smaller blocks).
     erase_every: u32,
     erase_phase: u32,
+    addressing: Addressing,
+    /// Array read of each page type, and of a word line with one bit a cell.
+    read_ns: [u64; 5],
+    one_bit_program_ns: u64,
+    /// Units of a word line with all bits of a cell.
+    program_units: u32,
+    /// Array reads in one block that is erased at once.
+    reads_per_block: u32,
+    latest_host_program: u64,
+    /// Changed map pages that wait for a word line of their own.
+    map_units: u32,
+    /// Whether there is neither spread nor a power model: operations then take what the timing says.
+    plain: bool,
+    spread: Option<Box<Spread>>,
+    /// Erases of each block, kept for the retries of reads.
+    erases: Vec<u32>,
+    power: Option<Box<Power>>,
 }
 
 impl Machine {
-    /// Idle flash at time zero.
-    pub fn new(geometry: Geometry, timing: Timing, buffer_units: u32, scale: u32) -> Self {
+    /// Idle flash at time zero, addressed by superblocks.
+    pub fn new(
+        geometry: Geometry,
+        timing: Timing,
+        buffer_units: u32,
+        scale: u32,
+        options: &DriveOptions,
+    ) -> Self {
+        let addressing = match options.slc {
+            Some(_) => Addressing::mixed(&geometry),
+            None => Addressing::Superblocks,
+        };
+        let [lower, middle, upper, top] = timing.read_ns;
+        let one_bit = options
+            .slc
+            .map_or((0, 0), |slc| (slc.read_ns, slc.program_ns));
+        let spread = options.spread.map(|spread| Box::new(Spread::new(spread)));
+        let power = options.power.map(|power| Box::new(Power::new(power)));
         Self {
             geometry,
             timing,
@@ -72,11 +107,81 @@ impl Machine {
             now: 0,
             at: 0,
             moving: MoveRead::NONE,
-            open_units: 0,
             counts: FlashCounts::default(),
             erase_every: scale,
             erase_phase: 0,
+            program_units: addressing.units_per_program(&geometry),
+            addressing,
+            read_ns: [lower, middle, upper, top, one_bit.0],
+            one_bit_program_ns: one_bit.1,
+            reads_per_block: geometry.units_per_superblock() / geometry.units_per_read(),
+            latest_host_program: 0,
+            map_units: 0,
+            plain: spread.is_none() && power.is_none(),
+            erases: vec![
+                0;
+                if spread.is_some() {
+                    geometry.superblocks as usize
+                } else {
+                    0
+                }
+            ],
+            spread,
+            power,
         }
+    }
+
+    /// The same flash, addressed plane by plane.
+    pub fn by_planes(mut self) -> Self {
+        self.addressing = Addressing::planes(&self.geometry);
+        self.program_units = self.addressing.units_per_program(&self.geometry);
+        self.reads_per_block = self.geometry.pages_per_block;
+        if self.spread.is_some() {
+            self.erases =
+                vec![0; (self.geometry.all_planes() * self.geometry.superblocks) as usize];
+        }
+        self
+    }
+
+    /// Nothing will be asked for before `now` any more.
+    #[inline]
+    pub fn begin(&mut self, now: u64) {
+        self.now = now;
+        if let Some(power) = &mut self.power {
+            power.advance(now);
+        }
+    }
+
+    /// Energy and heat, if they are modelled.
+    pub fn power(&self) -> Option<&Power> {
+        self.power.as_deref()
+    }
+
+    /// Limits power from now on, or not any more. Without a power model there is nothing to limit.
+    pub fn limit_power(&mut self, cap_mw: Option<u64>) {
+        if let Some(power) = &mut self.power {
+            power.limit(cap_mw);
+        }
+    }
+
+    /// A command with so many bytes comes. Returns when there is power for it.
+    #[inline]
+    pub fn charge_command(&mut self, at: u64, bytes: u32) -> u64 {
+        match &mut self.power {
+            None => at,
+            Some(power) => power.command(at, bytes),
+        }
+    }
+
+    /// When the host's latest program ends.
+    pub fn latest_host_program(&self) -> u64 {
+        self.latest_host_program
+    }
+
+    /// The die, page type and array read of a physical unit.
+    #[inline]
+    pub fn place(&self, physical: u32) -> Place {
+        self.addressing.place(&self.geometry, physical)
     }
 
     /// What there is of flash.
@@ -92,6 +197,10 @@ impl Machine {
     #[inline]
     fn transfer(&mut self, die: u32, ready: u64, units: u32) -> u64 {
         self.counts.transfers += u64::from(units);
+        let ready = match &mut self.power {
+            None => ready,
+            Some(power) => power.transfer(ready, units),
+        };
         let duration = self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns;
         let channel = self.geometry.channel(die) as usize;
         self.channels[channel].reserve(self.now, ready, duration)
@@ -101,9 +210,49 @@ impl Machine {
     #[inline]
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
-        let read_ns = self.timing.read_ns[place.page_type.min(3) as usize];
+        let mut read_ns = self.read_ns[place.page_type as usize & 7];
+        let mut ready = ready;
+        if !self.plain {
+            read_ns = self.own_read_ns(place, read_ns);
+            if let Some(power) = &mut self.power {
+                let earliest = ready.max(self.dies[place.die as usize].reads_end());
+                ready = ready.max(power.begin(DieWork::Read, earliest, read_ns));
+            }
+        }
         let sensed = self.dies[place.die as usize].read(ready, read_ns, &self.timing);
         self.transfer(place.die, sensed, units)
+    }
+
+    /// How long this block takes for a read that an average one does in `read_ns`, further attempts included.
+    fn own_read_ns(&mut self, place: Place, read_ns: u64) -> u64 {
+        let Some(spread) = &mut self.spread else {
+            return read_ns;
+        };
+        let block = place.array_read / self.reads_per_block;
+        let once_ns = spread.stretch(read_ns, place.die, block);
+        once_ns + spread.retry_ns(once_ns, self.erases[block as usize])
+    }
+
+    /// Work of a die that reads go before. Returns when it ends if none comes.
+    #[inline]
+    fn work(&mut self, die: u32, block: u32, work: DieWork, duration_ns: u64) -> u64 {
+        if self.plain {
+            return self.dies[die as usize].work(self.at, duration_ns);
+        }
+        let mut duration_ns = duration_ns;
+        if let Some(spread) = &mut self.spread {
+            duration_ns = spread.stretch(duration_ns, die, block);
+        }
+        self.work_with_power(die, work, duration_ns)
+    }
+
+    fn work_with_power(&mut self, die: u32, work: DieWork, duration_ns: u64) -> u64 {
+        let die = &mut self.dies[die as usize];
+        let mut start = self.at;
+        if let Some(power) = &mut self.power {
+            start = power.begin(work, start.max(die.idle_at()), duration_ns);
+        }
+        die.work(start, duration_ns)
     }
 
     /// Programs the word line that ends with `last_unit`. Returns when it is in flash.
@@ -112,10 +261,16 @@ impl Machine {
     /// word line while one is being programmed, and collection reads ahead, so a die never idles for either.
     fn program(&mut self, last_unit: u32) -> u64 {
         self.counts.programs += 1;
-        let die = self.geometry.place(last_unit).die;
-        let here = self.transfer(die, self.at, self.geometry.units_per_program());
-        let programmed = self.dies[die as usize].work(self.at, self.timing.program_ns);
-        programmed.max(here + self.timing.program_ns)
+        let place = self.place(last_unit);
+        let (units, program_ns) = if place.page_type == ONE_BIT {
+            (self.geometry.units_per_read(), self.one_bit_program_ns)
+        } else {
+            (self.program_units, self.timing.program_ns)
+        };
+        let here = self.transfer(place.die, self.at, units);
+        let block = place.array_read / self.reads_per_block;
+        let programmed = self.work(place.die, block, DieWork::Program, program_ns);
+        programmed.max(here + program_ns)
     }
 
     /// Takes the units of the last array read for moves over the channel.
@@ -126,9 +281,39 @@ impl Machine {
         }
     }
 
+    /// Reads a page of the map, wanted at `ready`. Returns when it is there.
+    pub fn read_map_page(&mut self, page: u32, ready: u64) -> u64 {
+        let place = Place {
+            die: page % self.geometry.dies(),
+            page_type: 0,
+            array_read: 0,
+        };
+        self.read(place, 1, ready)
+    }
+
+    /// Writes a page of the map back, together with others once there is a word line of them.
+    pub fn write_map_page(&mut self, page: u32, at: u64) {
+        self.map_units += 1;
+        if self.map_units < self.program_units {
+            return;
+        }
+        self.map_units = 0;
+        self.counts.programs += 1;
+        let die = page % self.geometry.dies();
+        self.at = at;
+        self.transfer(die, at, self.program_units);
+        self.work(die, 0, DieWork::Program, self.timing.program_ns);
+    }
+
     #[inline]
     fn ends_word_line(&self, physical: u32) -> bool {
-        (physical + 1).is_multiple_of(self.geometry.units_per_program())
+        (physical + 1).is_multiple_of(self.program_units)
+    }
+
+    fn program_for_host(&mut self, last: u32, units: u32) {
+        let end = self.program(last);
+        self.latest_host_program = self.latest_host_program.max(end);
+        self.buffer.programmed(end, units);
     }
 
     /// When all dies have nothing more to do.
@@ -140,29 +325,45 @@ impl Machine {
 impl Flash for Machine {
     #[inline]
     fn program_host(&mut self, physical: u32) {
-        self.open_units += 1;
         if self.ends_word_line(physical) {
-            self.program_early(physical);
+            self.program_for_host(physical, self.program_units);
         }
     }
 
-    fn program_early(&mut self, last: u32) {
-        let end = self.program(last);
-        self.buffer
-            .programmed(end, std::mem::take(&mut self.open_units));
+    fn program_early(&mut self, last: u32, units: u32) {
+        self.program_for_host(last, units);
+    }
+
+    fn program_one_bit(&mut self, physical: u32) {
+        let units = self.geometry.units_per_read();
+        if (physical + 1).is_multiple_of(units) {
+            self.program_for_host(physical, units);
+        }
+    }
+
+    fn set_one_bit(&mut self, block: u32, on: bool) {
+        self.addressing.set_one_bit(block, on);
+    }
+
+    fn discard(&mut self, units: u32) {
+        self.buffer.programmed(self.at, units);
     }
 
     #[inline]
     fn read_for_move(&mut self, physical: u32) {
-        let array_read = self.geometry.array_read(physical);
-        if array_read != self.moving.array_read {
+        let place = self.place(physical);
+        if place.array_read != self.moving.array_read {
             self.take_moved();
-            let place = self.geometry.place(physical);
             self.counts.reads += 1;
-            let read_ns = self.timing.read_ns[place.page_type.min(3) as usize];
-            let ready = self.dies[place.die as usize].work(self.at, read_ns);
+            let mut read_ns = self.read_ns[place.page_type as usize & 7];
+            let ready = if self.plain {
+                self.dies[place.die as usize].work(self.at, read_ns)
+            } else {
+                read_ns = self.own_read_ns(place, read_ns);
+                self.work_with_power(place.die, DieWork::Read, read_ns)
+            };
             self.moving = MoveRead {
-                array_read,
+                array_read: place.array_read,
                 die: place.die,
                 ready,
                 units: 0,
@@ -178,16 +379,27 @@ impl Flash for Machine {
         }
     }
 
-    fn erase(&mut self, _block: u32) {
+    fn erase(&mut self, block: u32) {
         self.take_moved();
+        if let Some(erases) = self.erases.get_mut(block as usize) {
+            *erases += 1;
+        }
         self.erase_phase += 1;
         if self.erase_phase < self.erase_every {
             return;
         }
         self.erase_phase = 0;
-        self.counts.erases += u64::from(self.geometry.dies());
-        for die in &mut self.dies {
-            die.work(self.at, self.timing.erase_ns);
+        let dies = match self.addressing {
+            Addressing::Planes { .. } => {
+                let plane = block / self.geometry.superblocks;
+                let die = plane % self.geometry.dies();
+                die..die + 1
+            }
+            _ => 0..self.geometry.dies(),
+        };
+        for die in dies {
+            self.counts.erases += 1;
+            self.work(die, block, DieWork::Erase, self.timing.erase_ns);
         }
     }
 }

@@ -110,6 +110,13 @@ impl Blocks {
         self.refresh_group(block);
     }
 
+    /// The closed superblock with the fewest erases; the lowest number wins a tie. `None` if none is closed.
+    pub fn least_erased(&self) -> Option<u32> {
+        (0..self.count() as u32)
+            .filter(|&block| self.is_closed(block))
+            .min_by_key(|&block| self.erases[block as usize])
+    }
+
     pub(crate) fn erase(&mut self, block: u32) {
         debug_assert_eq!(
             self.valid[block as usize], 0,
@@ -130,6 +137,34 @@ impl Blocks {
     }
 }
 
+/// Finds the superblock of a physical unit: by a shift where it can be.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitsToBlock {
+    units_per_block: u32,
+    shift: Option<u32>,
+}
+
+impl UnitsToBlock {
+    /// For superblocks of so many units.
+    pub fn new(units_per_block: u32) -> Self {
+        Self {
+            units_per_block,
+            shift: units_per_block
+                .is_power_of_two()
+                .then(|| units_per_block.trailing_zeros()),
+        }
+    }
+
+    /// The superblock of a unit.
+    #[inline]
+    pub fn block(self, physical: u32) -> u32 {
+        match self.shift {
+            Some(shift) => physical >> shift,
+            None => physical / self.units_per_block,
+        }
+    }
+}
+
 /// The two-way map, the validity bits and the superblocks.
 #[derive(Debug, Clone)]
 pub struct Map {
@@ -138,8 +173,7 @@ pub struct Map {
     valid_bits: Vec<u64>,
     /// Superblock counts and states.
     pub blocks: Blocks,
-    /// Multiplies a physical unit into its superblock: `(unit * factor) >> 64` would be exact; a shift is taken where it can be.
-    block_shift: Option<u32>,
+    block_of: UnitsToBlock,
     mapped: u64,
 }
 
@@ -152,9 +186,7 @@ impl Map {
             physical_to_logical: table(physical),
             valid_bits: vec![0; physical.div_ceil(64)],
             blocks: Blocks::new(superblocks as usize, units_per_block),
-            block_shift: units_per_block
-                .is_power_of_two()
-                .then(|| units_per_block.trailing_zeros()),
+            block_of: UnitsToBlock::new(units_per_block),
             mapped: 0,
         }
     }
@@ -214,10 +246,7 @@ impl Map {
     /// The superblock of a physical unit.
     #[inline]
     pub fn block_of(&self, physical: u32) -> u32 {
-        match self.block_shift {
-            Some(shift) => physical >> shift,
-            None => physical / self.blocks.units_per_block,
-        }
+        self.block_of.block(physical)
     }
 
     /// Maps `logical` to `physical`, which must be fresh; what it held before becomes invalid.

@@ -27,7 +27,7 @@ pub const UNIT_BYTES: u32 = 4096;
 pub struct Place {
     /// Die, counted so that neighbours lie on different channels.
     pub die: u32,
-    /// Which page of the word line: 0 is the lower one.
+    /// Which page of the word line: 0 is the lower one; [`ONE_BIT`](crate::addressing::ONE_BIT) if there is only one.
     pub page_type: u32,
     /// The array read that brings this unit: same number, same read (all planes of one page of one word line).
     pub array_read: u32,
@@ -52,6 +52,16 @@ impl Geometry {
     /// Units of a superblock: one block of every plane of every die.
     pub fn units_per_superblock(&self) -> u32 {
         self.dies() * self.planes * self.pages_per_block * (self.page_bytes / UNIT_BYTES)
+    }
+
+    /// Planes of all dies.
+    pub fn all_planes(&self) -> u32 {
+        self.dies() * self.planes
+    }
+
+    /// Units of one plane.
+    pub fn units_per_plane(&self) -> u32 {
+        self.superblocks * self.pages_per_block * (self.page_bytes / UNIT_BYTES)
     }
 
     /// Bytes of all the flash.

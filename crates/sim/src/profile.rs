@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::drive::DriveSpec;
 use crate::host::HostSpec;
 use crate::nand::{Geometry, Timing, UNIT_BYTES};
+use crate::options::DriveOptions;
 
 pub use scaling::Size;
 
@@ -236,6 +237,7 @@ impl Profile {
             power_loss_protection: self.buffer.power_loss_protection.value,
             logical_block_bytes: self.logical_block_bytes.value,
             erase_every: scaled.erase_every,
+            options: DriveOptions::default(),
         };
         self.check_spec(&spec)?;
         Ok(spec)

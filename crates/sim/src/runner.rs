@@ -12,10 +12,9 @@ use rustix::time::{ClockId, clock_gettime};
 use workload::{Op, Plan, Workload};
 
 use crate::agenda::{Agenda, NEVER};
-use crate::drive::Drive;
+use crate::device::Device;
 use crate::error::SimError;
 use crate::feed::Feed;
-use crate::gc::VictimRule;
 use crate::lane::{CpuClock, Lane, Slot};
 use crate::owner::{Owner, Progress};
 
@@ -62,8 +61,8 @@ pub struct HostBytes {
 /// # Errors
 /// Before anything is issued: the workload is wrong or does not fit the drive. Later: [`SimError::Log`], which holds what was
 /// measured until then.
-pub fn run<R: VictimRule>(
-    drive: &mut Drive<R>,
+pub fn run<D: Device>(
+    drive: &mut D,
     workload: &Workload,
     owner: &mut dyn Owner,
     options: Options,
@@ -104,7 +103,7 @@ pub fn run<R: VictimRule>(
     }
 }
 
-fn check<R: VictimRule>(drive: &Drive<R>, workload: &Workload) -> Result<(), SimError> {
+fn check<D: Device>(drive: &D, workload: &Workload) -> Result<(), SimError> {
     let multiple_of = u64::from(drive.logical_block_bytes());
     for stream in &workload.streams {
         if stream.span.end() > drive.user_bytes() {
@@ -157,8 +156,8 @@ struct Batch {
 }
 
 /// One run in progress.
-struct Run<'a, R> {
-    drive: &'a mut Drive<R>,
+struct Run<'a, D> {
+    drive: &'a mut D,
     zero_ns: u64,
     interval_ns: u64,
     ramp_ns: u64,
@@ -176,9 +175,9 @@ struct Run<'a, R> {
     log_synced: Instant,
 }
 
-impl<'a, R: VictimRule> Run<'a, R> {
+impl<'a, D: Device> Run<'a, D> {
     fn new(
-        drive: &'a mut Drive<R>,
+        drive: &'a mut D,
         workload: &'a Workload,
         plan: &Plan,
         collector: &'a Arc<Collector>,

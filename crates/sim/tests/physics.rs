@@ -5,9 +5,11 @@ use std::collections::BinaryHeap;
 
 use sim::draw::mix;
 use sim::drive::{Drive, DriveSpec};
+use sim::ftl::Ftl;
 use sim::gc::Greedy;
 use sim::host::HostSpec;
 use sim::nand::{Geometry, Timing};
+use sim::options::DriveOptions;
 use workload::Op;
 
 /// A TLC drive of 8 channels and 32 dies on four lanes of PCIe 3.
@@ -47,10 +49,11 @@ fn spec() -> DriveSpec {
         power_loss_protection: true,
         logical_block_bytes: 512,
         erase_every: 1,
+        options: DriveOptions::default(),
     }
 }
 
-fn filled(spec: &DriveSpec) -> Drive<Greedy> {
+fn filled(spec: &DriveSpec) -> Drive<Ftl<Greedy>> {
     let mut drive = Drive::new(spec, Greedy);
     let mut now = 0;
     for i in 0..spec.user_bytes / 131_072 {
@@ -75,7 +78,7 @@ impl Closed {
 
 /// `depth` workers, each with one I/O in flight, at random places.
 fn closed_loop(
-    drive: &mut Drive<Greedy>,
+    drive: &mut Drive<Ftl<Greedy>>,
     spec: &DriveSpec,
     op: Op,
     depth: u64,
@@ -151,7 +154,7 @@ fn sequential_write_is_bound_by_programs_and_erases() {
     let mut drive = filled(&spec);
     let blocks = spec.user_bytes / 131_072;
     let mut now = drive.idle_at();
-    let mut pass = |drive: &mut Drive<Greedy>| {
+    let mut pass = |drive: &mut Drive<Ftl<Greedy>>| {
         let start = now;
         for i in 0..blocks {
             now = drive.submit(now, Op::Write, i * 131_072, 131_072);

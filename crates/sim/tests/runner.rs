@@ -6,6 +6,7 @@ use common::{mixed, run_on, run_until, run_with, small, workload};
 use metrics::{Histogram, Measurement};
 use serde_json::{Value, json};
 use sim::drive::Drive;
+use sim::ftl::Ftl;
 use sim::gc::Greedy;
 use sim::owner::Unattended;
 use sim::runner::{Options, run};
@@ -73,7 +74,7 @@ fn a_copy_of_a_drive_lives_the_same_life() {
 }
 
 /// Without recording and without look-ahead: the obvious loop.
-fn obvious_loop(drive: &mut Drive<Greedy>, text: &Value, ios: usize) -> u128 {
+fn obvious_loop(drive: &mut Drive<Ftl<Greedy>>, text: &Value, ios: usize) -> u128 {
     let workload: Workload = serde_json::from_value(text.clone()).unwrap();
     let plan = workload::Plan::new(&workload).unwrap();
     let workers = workload.streams[0].workers;

@@ -4,9 +4,11 @@
 use metrics::Row;
 use serde_json::{Value, json};
 use sim::drive::{Drive, DriveSpec};
+use sim::ftl::Ftl;
 use sim::gc::Greedy;
 use sim::host::HostSpec;
 use sim::nand::{Geometry, Timing};
+use sim::options::DriveOptions;
 use sim::owner::{Owner, Progress, Unattended};
 use sim::runner::{Options, Outcome, run};
 use workload::Op;
@@ -48,11 +50,12 @@ pub fn spec() -> DriveSpec {
         power_loss_protection: true,
         logical_block_bytes: 512,
         erase_every: 16,
+        options: DriveOptions::default(),
     }
 }
 
 /// The drive with every unit written once.
-pub fn filled(spec: &DriveSpec) -> Drive<Greedy> {
+pub fn filled(spec: &DriveSpec) -> Drive<Ftl<Greedy>> {
     let mut drive = Drive::new(spec, Greedy);
     let mut now = 0;
     for i in 0..spec.user_bytes / 131_072 {
@@ -62,7 +65,7 @@ pub fn filled(spec: &DriveSpec) -> Drive<Greedy> {
     drive
 }
 
-pub fn small() -> Drive<Greedy> {
+pub fn small() -> Drive<Ftl<Greedy>> {
     filled(&spec())
 }
 
@@ -102,7 +105,7 @@ pub fn mixed(workers: u32) -> Value {
     text
 }
 
-pub fn run_on(drive: &mut Drive<Greedy>, text: &Value) -> Outcome {
+pub fn run_on(drive: &mut Drive<Ftl<Greedy>>, text: &Value) -> Outcome {
     let workload = serde_json::from_value(text.clone()).unwrap();
     run(drive, &workload, &mut Unattended, Options::default()).unwrap()
 }

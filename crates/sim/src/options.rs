@@ -1,0 +1,46 @@
+//! What not every drive has or does. All of it is off by default.
+
+use crate::power::PowerSpec;
+use crate::slc_cache::SlcSpec;
+use crate::spread::SpreadSpec;
+
+/// What becomes of a trim command.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TrimRule {
+    /// The units are forgotten.
+    #[default]
+    Honoured,
+    /// It completes and changes nothing: the drive, or something between it and the host, ignores it.
+    Ignored,
+}
+
+/// How erases are spread over the superblocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WearRule {
+    /// Of the free superblocks the one with the fewest erases is written next (*dynamic* wear levelling); else the one that
+    /// has been free for longest.
+    pub coldest_first: bool,
+    /// A superblock whose data rests is collected when another has so many more erases (*static* wear levelling).
+    pub move_resting_after: Option<u32>,
+}
+
+/// What a drive has or does beyond the plain rules.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DriveOptions {
+    /// What becomes of trim commands.
+    pub trim: TrimRule,
+    /// Writes complete when they are in flash: the write cache is off.
+    pub write_through: bool,
+    /// Wear levelling.
+    pub wear: WearRule,
+    /// After so long without a command the drive works for itself; `None`: it never does.
+    pub idle_after_ns: Option<u64>,
+    /// Superblocks that collection tries to have free when the drive is idle.
+    pub idle_free_superblocks: u32,
+    /// A cache of superblocks used with one bit a cell.
+    pub slc: Option<SlcSpec>,
+    /// Blocks and dies that are faster or slower than others, and reads that need more than one attempt.
+    pub spread: Option<SpreadSpec>,
+    /// Energy and heat.
+    pub power: Option<PowerSpec>,
+}

@@ -1,0 +1,189 @@
+//! Static placement: each logical page belongs to one plane for good, and each plane collects for itself.
+//!
+//! Pages go to channels first, then to the dies of a channel, then to planes (channel, way, die, plane: "CWDP" in Jung and
+//! Kandemir, "An evaluation of different page allocation strategies on high-speed SSDs", HotStorage 2012). Several
+//! simulators place data so; a loop of few I/Os then waits for the one plane that collects.
+
+use crate::drive::{Drive, DriveSpec};
+use crate::ftl::{Flash, Ftl, FtlCounts};
+use crate::gc::VictimRule;
+use crate::mapping::NONE;
+use crate::mapping_cache::WholeMap;
+use crate::nand::{Geometry, UNIT_BYTES};
+use crate::translation::Translation;
+
+/// A translation layer for each plane.
+#[derive(Debug, Clone)]
+pub struct Planes<R> {
+    planes: Vec<Ftl<R>>,
+    page_units: u32,
+    units_per_plane: u32,
+    blocks_per_plane: u32,
+}
+
+/// A unit's plane and its number there.
+#[derive(Debug, Clone, Copy)]
+struct Local {
+    plane: usize,
+    unit: u32,
+}
+
+impl<R: VictimRule> Planes<R> {
+    /// An erased drive; each plane keeps `reserve` blocks free and has a rule of its own.
+    pub fn new(user_units: u32, geometry: &Geometry, reserve: u32, rule: &R) -> Self {
+        let planes = geometry.all_planes();
+        let page_units = geometry.page_bytes / UNIT_BYTES;
+        let blocks = geometry.superblocks;
+        let logical = user_units.div_ceil(page_units).div_ceil(planes) * page_units;
+        let plane = Ftl::new(
+            logical,
+            blocks,
+            geometry.pages_per_block * page_units,
+            reserve,
+            rule.clone(),
+        )
+        .with_word_lines(page_units * geometry.bits_per_cell);
+        Self {
+            planes: vec![plane; planes as usize],
+            page_units,
+            units_per_plane: geometry.units_per_plane(),
+            blocks_per_plane: blocks,
+        }
+    }
+
+    fn local(&self, logical: u32) -> Local {
+        let page = logical / self.page_units;
+        let planes = self.planes.len() as u32;
+        Local {
+            plane: (page % planes) as usize,
+            unit: page / planes * self.page_units + logical % self.page_units,
+        }
+    }
+
+    fn on<'a, F: Flash>(&self, plane: usize, flash: &'a mut F) -> OnPlane<'a, F> {
+        OnPlane {
+            flash,
+            first_unit: plane as u32 * self.units_per_plane,
+            first_block: plane as u32 * self.blocks_per_plane,
+        }
+    }
+}
+
+impl<R: VictimRule> Drive<Planes<R>> {
+    /// An erased drive at time zero that places data statically.
+    pub fn of_planes(spec: &DriveSpec, rule: &R) -> Self {
+        let user_units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
+        let planes = Planes::new(user_units, &spec.geometry, spec.reserve, rule);
+        let mut drive = Self::assemble(spec, planes, WholeMap);
+        drive.address_planes();
+        drive
+    }
+}
+
+/// The flash as one plane sees it, its numbers from zero.
+struct OnPlane<'a, F> {
+    flash: &'a mut F,
+    first_unit: u32,
+    first_block: u32,
+}
+
+impl<F: Flash> Flash for OnPlane<'_, F> {
+    fn program_host(&mut self, physical: u32) {
+        self.flash.program_host(self.first_unit + physical);
+    }
+
+    fn read_for_move(&mut self, physical: u32) {
+        self.flash.read_for_move(self.first_unit + physical);
+    }
+
+    fn program_moved(&mut self, physical: u32) {
+        self.flash.program_moved(self.first_unit + physical);
+    }
+
+    fn erase(&mut self, block: u32) {
+        self.flash.erase(self.first_block + block);
+    }
+
+    fn program_early(&mut self, last: u32, units: u32) {
+        self.flash.program_early(self.first_unit + last, units);
+    }
+
+    fn discard(&mut self, units: u32) {
+        self.flash.discard(units);
+    }
+}
+
+impl<R: VictimRule> Translation for Planes<R> {
+    fn write<F: Flash>(&mut self, logical: u32, flash: &mut F) {
+        let at = self.local(logical);
+        let mut flash = self.on(at.plane, flash);
+        self.planes[at.plane].write(at.unit, &mut flash);
+    }
+
+    fn physical(&self, logical: u32) -> u32 {
+        let at = self.local(logical);
+        match self.planes[at.plane].physical(at.unit) {
+            NONE => NONE,
+            physical => at.plane as u32 * self.units_per_plane + physical,
+        }
+    }
+
+    fn trim(&mut self, logical: u32) -> bool {
+        let at = self.local(logical);
+        self.planes[at.plane].trim(at.unit)
+    }
+
+    fn end_word_line<F: Flash>(&mut self, flash: &mut F) {
+        for plane in 0..self.planes.len() {
+            let mut flash = self.on(plane, flash);
+            self.planes[plane].end_word_line(&mut flash);
+        }
+    }
+
+    fn expect_logical(&self, logical: u32) {
+        let at = self.local(logical);
+        self.planes[at.plane].expect_logical(at.unit);
+    }
+
+    fn expect_overwrite(&self, logical: u32) {
+        let at = self.local(logical);
+        self.planes[at.plane].expect_overwrite(at.unit);
+    }
+
+    fn work_when_idle<F: Flash>(&mut self, flash: &mut F) -> bool {
+        let mut any = false;
+        for plane in 0..self.planes.len() {
+            let mut flash = self.on(plane, flash);
+            any |= self.planes[plane].work_when_idle(&mut flash);
+        }
+        any
+    }
+
+    fn purge<F: Flash>(&mut self, flash: &mut F) {
+        for plane in 0..self.planes.len() {
+            let mut flash = self.on(plane, flash);
+            self.planes[plane].purge(&mut flash);
+        }
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.planes
+            .iter()
+            .map(Ftl::counts)
+            .fold(FtlCounts::default(), |sum, of| sum.plus(of))
+    }
+
+    fn reset_counts(&mut self) {
+        self.planes.iter_mut().for_each(Ftl::reset_counts);
+    }
+
+    fn effective_spare(&self) -> f64 {
+        self.planes.iter().map(Ftl::effective_spare).sum::<f64>() / self.planes.len() as f64
+    }
+
+    fn wear(&self) -> (u32, u32) {
+        let wear = self.planes.iter().map(Ftl::wear);
+        wear.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+            .unwrap_or((0, 0))
+    }
+}

@@ -1,0 +1,427 @@
+//! Energy and power on virtual time: who used it, how it spreads over windows of time, and a limit that delays work.
+//!
+//! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
+//! so the classes and the trace always have the same sum. Under a limit an operation starts only where
+//! all windows it lies in have room for it: no window ever holds more than the limit.
+
+use std::collections::VecDeque;
+
+use crate::thermal::{Thermal, ThermalSpec};
+
+/// What the parts of a drive draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PowerSpec {
+    /// Length of a window: the resolution of the power trace and the time over which a limit holds (1 to 10 ms in drives).
+    pub window_ns: u64,
+    /// What the drive always draws, in mW.
+    pub idle_mw: u64,
+    /// One die while it reads, in mW.
+    pub read_mw: u64,
+    /// One die while it programs, in mW.
+    pub program_mw: u64,
+    /// One die while it erases, in mW.
+    pub erase_mw: u64,
+    /// One unit of 4 KiB that crosses a channel, in pJ.
+    pub unit_transfer_pj: u64,
+    /// The controller's part in one command, in pJ.
+    pub command_pj: u64,
+    /// One byte that crosses the link, in pJ.
+    pub link_byte_pj: u64,
+    /// The limit on the drive's power, in mW; at least what it draws when idle and one die at work.
+    pub cap_mw: Option<u64>,
+    /// How the drive gets warm, and what it does then.
+    pub thermal: Option<ThermalSpec>,
+}
+
+/// Energy since the drive was made, by what it was used for, in pJ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Energy {
+    /// Array reads.
+    pub reads_pj: u128,
+    /// Programs.
+    pub programs_pj: u128,
+    /// Erases.
+    pub erases_pj: u128,
+    /// Units over channels.
+    pub transfers_pj: u128,
+    /// The controller's part in commands.
+    pub commands_pj: u128,
+    /// Bytes over the link.
+    pub link_pj: u128,
+}
+
+impl Energy {
+    /// All classes.
+    pub fn total_pj(&self) -> u128 {
+        self.reads_pj
+            + self.programs_pj
+            + self.erases_pj
+            + self.transfers_pj
+            + self.commands_pj
+            + self.link_pj
+    }
+}
+
+/// What a die does that takes energy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DieWork {
+    /// An array read.
+    Read,
+    /// A program.
+    Program,
+    /// An erase.
+    Erase,
+}
+
+/// Windows one after another that hold the same energy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    first: u64,
+    windows: u64,
+    each_pj: u64,
+}
+
+/// Programs and erases leave this part of what a limit allows to reads and commands: work already planned would make them wait
+/// for milliseconds otherwise.
+const LEFT_FOR_READS: u64 = 16;
+
+/// The meter, the limit and the temperature of a drive.
+#[derive(Debug, Clone)]
+pub struct Power {
+    spec: PowerSpec,
+    energy: Energy,
+    /// Windows that can still get energy; the first is number `first_open`.
+    open: VecDeque<u64>,
+    first_open: u64,
+    closed: Vec<Run>,
+    /// What a window may hold beside what is always drawn; `u64::MAX` without a limit.
+    room_pj: u64,
+    cap_mw: Option<u64>,
+    thermal: Option<Thermal>,
+}
+
+impl Power {
+    /// Nothing used yet, at time zero.
+    pub fn new(spec: PowerSpec) -> Self {
+        let thermal = spec
+            .thermal
+            .map(|t| Thermal::new(t, spec.window_ns, spec.idle_mw));
+        let mut power = Self {
+            spec,
+            energy: Energy::default(),
+            open: VecDeque::new(),
+            first_open: 0,
+            closed: Vec::new(),
+            room_pj: u64::MAX,
+            cap_mw: spec.cap_mw,
+            thermal,
+        };
+        power.set_room();
+        power
+    }
+
+    /// Energy by class, without what is always drawn.
+    pub fn energy(&self) -> Energy {
+        self.energy
+    }
+
+    /// Temperature in thousandths of a degree Celsius at the beginning of the current window, if it is modelled.
+    pub fn temperature_mc(&self) -> Option<i64> {
+        self.thermal.as_ref().map(Thermal::temperature_mc)
+    }
+
+    /// How often the drive has begun to limit itself because it was hot.
+    pub fn throttle_events(&self) -> u64 {
+        self.thermal.as_ref().map_or(0, Thermal::throttle_events)
+    }
+
+    /// The limit now, in mW: what was asked for, or what heat demands if that is less.
+    pub fn cap_mw(&self) -> Option<u64> {
+        let hot = self.thermal.as_ref().and_then(Thermal::cap_mw);
+        match (self.cap_mw, hot) {
+            (Some(asked), Some(hot)) => Some(asked.min(hot)),
+            (asked, hot) => asked.or(hot),
+        }
+    }
+
+    /// Limits the drive from now on, or not any more.
+    pub fn limit(&mut self, cap_mw: Option<u64>) {
+        self.cap_mw = cap_mw;
+        self.set_room();
+    }
+
+    fn set_room(&mut self) {
+        self.room_pj = self.cap_mw().map_or(u64::MAX, |cap| {
+            cap.saturating_sub(self.spec.idle_mw) * self.spec.window_ns
+        });
+    }
+
+    /// Mean power between two times in mW, what is always drawn included. Where a time lies within a window, the window counts
+    /// in proportion.
+    pub fn mean_mw(&self, from_ns: u64, to_ns: u64) -> f64 {
+        if to_ns <= from_ns {
+            return 0.0;
+        }
+        let pj: f64 = self
+            .runs()
+            .map(|run| {
+                let start = (run.first * self.spec.window_ns).max(from_ns);
+                let end = ((run.first + run.windows) * self.spec.window_ns).min(to_ns);
+                end.saturating_sub(start) as f64 * run.each_pj as f64
+            })
+            .sum();
+        let window_pj = pj / self.spec.window_ns as f64;
+        window_pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
+    }
+
+    /// Highest power of any window so far, in mW.
+    pub fn highest_mw(&self) -> f64 {
+        let most = self.runs().map(|run| run.each_pj).max().unwrap_or(0);
+        most as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
+    }
+
+    /// The integral of the trace in pJ, without what is always drawn.
+    pub fn trace_pj(&self) -> u128 {
+        self.runs()
+            .map(|run| u128::from(run.windows) * u128::from(run.each_pj))
+            .sum()
+    }
+
+    /// The trace so far: start in ns, end in ns, and mean power in mW of stretches of equal power. The last ones may still grow.
+    pub fn trace(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
+        let window = self.spec.window_ns;
+        self.runs().map(move |run| {
+            let mw = run.each_pj as f64 / window as f64 + self.spec.idle_mw as f64;
+            (run.first * window, (run.first + run.windows) * window, mw)
+        })
+    }
+
+    /// Forgets the trace of what ended before `at`, for a drive that runs for very long.
+    pub fn forget_before(&mut self, at: u64) {
+        let window = at / self.spec.window_ns;
+        self.closed.retain(|run| run.first + run.windows > window);
+    }
+
+    fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        let open = self.open.iter().zip(self.first_open..);
+        self.closed
+            .iter()
+            .copied()
+            .chain(open.map(|(&each_pj, first)| Run {
+                first,
+                windows: 1,
+                each_pj,
+            }))
+    }
+
+    /// Nothing will use energy before `now` any more: closes the windows before it.
+    #[inline]
+    pub fn advance(&mut self, now: u64) {
+        if now >= (self.first_open + 1) * self.spec.window_ns {
+            self.close_until(now / self.spec.window_ns);
+        }
+    }
+
+    #[cold]
+    fn close_until(&mut self, window: u64) {
+        while self.first_open < window {
+            match self.open.pop_front() {
+                Some(each_pj) => self.close(1, each_pj),
+                // Nothing happened in all the rest.
+                None => self.close(window - self.first_open, 0),
+            }
+        }
+        self.set_room();
+    }
+
+    fn close(&mut self, windows: u64, each_pj: u64) {
+        if let Some(thermal) = &mut self.thermal {
+            thermal.pass(windows, each_pj);
+        }
+        match self.closed.last_mut() {
+            Some(run) if run.each_pj == each_pj && run.first + run.windows == self.first_open => {
+                run.windows += windows;
+            }
+            _ => self.closed.push(Run {
+                first: self.first_open,
+                windows,
+                each_pj,
+            }),
+        }
+        self.first_open += windows;
+    }
+
+    fn used_pj(&self, window: u64) -> u64 {
+        let index = window.saturating_sub(self.first_open) as usize;
+        self.open.get(index).copied().unwrap_or(0)
+    }
+
+    fn put(&mut self, window: u64, pj: u64) {
+        let index = window.saturating_sub(self.first_open) as usize;
+        if index >= self.open.len() {
+            self.open.resize(index + 1, 0);
+        }
+        self.open[index] += pj;
+    }
+
+    /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
+    #[inline]
+    pub fn begin(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
+        let (mw, room) = match work {
+            DieWork::Read => (self.spec.read_mw, self.room_pj),
+            DieWork::Program => (self.spec.program_mw, self.room_for_programs()),
+            DieWork::Erase => (self.spec.erase_mw, self.room_for_programs()),
+        };
+        let pj = u128::from(duration_ns) * u128::from(mw);
+        match work {
+            DieWork::Read => self.energy.reads_pj += pj,
+            DieWork::Program => self.energy.programs_pj += pj,
+            DieWork::Erase => self.energy.erases_pj += pj,
+        }
+        let start = if room == u64::MAX {
+            at
+        } else {
+            self.first_fit(at, duration_ns, mw, room)
+        };
+        self.spread(start, duration_ns, mw);
+        start
+    }
+
+    fn room_for_programs(&self) -> u64 {
+        match self.room_pj {
+            u64::MAX => u64::MAX,
+            room => room - room / LEFT_FOR_READS,
+        }
+    }
+
+    /// The first start at or after `at` from which `mw` for `duration_ns` finds room in all windows.
+    fn first_fit(&self, at: u64, duration_ns: u64, mw: u64, room: u64) -> u64 {
+        let window_ns = self.spec.window_ns;
+        // One die can always work, else a drive with a low limit would stand still.
+        let room = room.max(mw * window_ns);
+        let mut start = at;
+        let mut window = at / window_ns;
+        loop {
+            let begin = start.max(window * window_ns);
+            let window_end = (window + 1) * window_ns;
+            let end = start + duration_ns;
+            let part = (end.min(window_end) - begin) * mw;
+            let left = room.saturating_sub(self.used_pj(window));
+            if part > left {
+                // So late that what lies in this window fits.
+                start = window_end - left / mw;
+                window = start / window_ns;
+                continue;
+            }
+            if end <= window_end {
+                return start;
+            }
+            window += 1;
+        }
+    }
+
+    fn spread(&mut self, start: u64, duration_ns: u64, mw: u64) {
+        let end = start + duration_ns;
+        let mut begin = start;
+        while begin < end {
+            let window = begin / self.spec.window_ns;
+            let part_end = end.min((window + 1) * self.spec.window_ns);
+            self.put(window, (part_end - begin) * mw);
+            begin = part_end;
+        }
+    }
+
+    /// Units cross a channel from `at` on. Under a limit reads and programs have left room for it.
+    #[inline]
+    pub fn transfer(&mut self, at: u64, units: u32) -> u64 {
+        let pj = u64::from(units) * self.spec.unit_transfer_pj;
+        self.energy.transfers_pj += u128::from(pj);
+        self.at_once(at, pj)
+    }
+
+    /// A command comes, with so many bytes of data. Returns when the drive has the power for it.
+    #[inline]
+    pub fn command(&mut self, at: u64, bytes: u32) -> u64 {
+        let link_pj = u64::from(bytes) * self.spec.link_byte_pj;
+        self.energy.commands_pj += u128::from(self.spec.command_pj);
+        self.energy.link_pj += u128::from(link_pj);
+        self.at_once(at, self.spec.command_pj + link_pj)
+    }
+
+    /// Energy used at one time, or as soon as there is room. Returns when.
+    fn at_once(&mut self, at: u64, pj: u64) -> u64 {
+        let mut window = at / self.spec.window_ns;
+        while self.room_pj != u64::MAX && self.used_pj(window) + pj > self.room_pj.max(pj) {
+            window += 1;
+        }
+        self.put(window, pj);
+        at.max(window * self.spec.window_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn spec(cap_mw: Option<u64>) -> PowerSpec {
+        PowerSpec {
+            window_ns: MS,
+            idle_mw: 2_000,
+            read_mw: 120,
+            program_mw: 160,
+            erase_mw: 90,
+            unit_transfer_pj: 500_000,
+            command_pj: 2_000_000,
+            link_byte_pj: 100,
+            cap_mw,
+            thermal: None,
+        }
+    }
+
+    #[test]
+    fn idle_draws_what_it_always_draws_and_is_one_run() {
+        let mut power = Power::new(spec(None));
+        power.advance(3_600_000 * MS);
+        assert!((power.mean_mw(0, 3_600_000 * MS) - 2_000.0).abs() < 1e-9);
+        assert_eq!(power.closed.len(), 1);
+    }
+
+    #[test]
+    fn one_program_is_seen_where_it_lies() {
+        let mut power = Power::new(spec(None));
+        assert_eq!(power.begin(DieWork::Program, MS / 2, MS), MS / 2);
+        assert!((power.mean_mw(0, MS) - 2_080.0).abs() < 1e-9);
+        assert!((power.mean_mw(MS, 2 * MS) - 2_080.0).abs() < 1e-9);
+        assert!((power.mean_mw(0, 4 * MS) - 2_040.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn classes_and_trace_agree_and_no_window_exceeds_the_limit(
+            works in proptest::collection::vec((0_u64..300_000, 0_u8..5, 1_u64..6_000_000), 1..400),
+            cap in proptest::option::of(2_500_u64..6_000),
+        ) {
+            let mut power = Power::new(spec(cap));
+            let mut now = 0;
+            for (step, what, length) in works {
+                now += step;
+                power.advance(now);
+                let start = match what {
+                    0 => power.begin(DieWork::Read, now, length / 50),
+                    1 => power.begin(DieWork::Program, now, length / 2),
+                    2 => power.begin(DieWork::Erase, now, length),
+                    3 => power.transfer(now, 1 + (length % 64) as u32),
+                    _ => power.command(now, 4096 * (1 + (length % 8) as u32)),
+                };
+                prop_assert!(start >= now);
+            }
+            prop_assert_eq!(power.energy().total_pj(), power.trace_pj());
+            if let Some(cap) = cap {
+                prop_assert!(power.highest_mw() <= cap as f64);
+            }
+        }
+    }
+}
