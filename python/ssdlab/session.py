@@ -29,10 +29,10 @@ from ssdlab.results.schema import Departure, DriveInfo, Failure, Manifest, Sessi
 from ssdlab.results.store import make_run_folder, new_run_id, short_id, write_manifest
 from ssdlab.runner import Rewind, Runner
 from ssdlab.stopping import StopFlag
-from ssdlab.tracking import Tracker
+from ssdlab.tracking import Tracker, layout_watch
 
 if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive
+    from ssdlab.drives.base import Drive, OnTick
     from ssdlab.drives.identity import Identity
     from ssdlab.methods.method import Method, Params
     from ssdlab.progress import Observer
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Status
 
 Opener = Callable[..., "Drive"]
-Finisher = Callable[[Path, Manifest], Manifest]
+Finisher = Callable[[Path, Manifest, RunLock], Manifest]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,8 @@ def start(
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
     writing = order.method.writes(order.params)
-    with _open(bench, order.drive, order.size_bytes, order.destroy, writing) as drive:
+    layout = layout_watch(order.size_bytes or 0, observers)
+    with _open(bench, order.drive, order.size_bytes, order.destroy, writing, on_tick=layout) as drive:
         plan = plan_on(order.method, order.params, drive)
         manifest = _manifest(order, drive, writing)
         folder = make_run_folder(library, manifest.run_id)
@@ -169,7 +170,7 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
     try:
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
-            return _finish_again(folder, manifest, bench)
+            return _finish_again(folder, manifest, lock, bench)
         chosen, params = _same_method(manifest)
         options = manifest.open_options
         text, size = str(options["text"]), cast("int | None", options["size_bytes"])
@@ -212,7 +213,7 @@ class _Work:
         self._drive, self._bench, self._lock, self._before = drive, bench, lock, before
 
     def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
-        own = RunLock(self._folder) if self._lock is None else None
+        lock = self._lock or RunLock(self._folder)
         tracker = Tracker(plan, [*observers, LiveFile(self._folder)])
         try:
             with StopFlag() as stop, Journal(self._folder) as journal:
@@ -220,11 +221,11 @@ class _Work:
                 options = {"stopped": stop, **self._bench.runner}
                 runner = Runner(self._drive, journal, self._folder, tracker, **options)
                 self._walk(runner, tracker)
-            self._manifest = self._bench.finish(self._folder, self._manifest)
+            self._manifest = self._bench.finish(self._folder, self._manifest, lock)
             tracker.ended("finished")
         finally:
-            if own is not None:
-                own.release()
+            if self._lock is None:
+                lock.release()
         return self._folder
 
     def _walk(self, runner: Runner, tracker: Tracker) -> None:
@@ -300,8 +301,15 @@ class _Work:
         write_manifest(self._folder, self._manifest)
 
 
-def _open(bench: Bench, text: str, size: int | None, destroy: str | None, writing: bool) -> Drive:
-    return bench.open_drive(text, size=size, destroy=destroy, writing=writing)
+def _open(
+    bench: Bench,
+    text: str,
+    size: int | None,
+    destroy: str | None,
+    writing: bool,
+    on_tick: OnTick | None = None,
+) -> Drive:
+    return bench.open_drive(text, size=size, destroy=destroy, writing=writing, on_tick=on_tick)
 
 
 def _manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
@@ -400,14 +408,14 @@ def _check_drive(manifest: Manifest, drive: Drive) -> None:
             )
 
 
-def _finish_again(folder: Path, manifest: Manifest, bench: Bench) -> Path:
+def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench) -> Path:
     if manifest.tables:
         raise Refused(
             f"run {manifest.run_id} is finished; there is nothing to go on with",
             f"see it with ssdlab show {short_id(manifest.run_id)}, or run the method again",
             run=manifest.run_id,
         )
-    bench.finish(folder, manifest)
+    bench.finish(folder, manifest, lock)
     return folder
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.errors import Refused, UsageError
-from ssdlab.journal import is_running, now
+from ssdlab.journal import RunLock, is_running, now
 from ssdlab.results.durable import library_errors, replace, sync_folder
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
 from ssdlab.results.schema import Note
@@ -207,5 +207,9 @@ def save_measurement(
         shutil.move(log_path, folder / STEPS / log_name(0, 1))
     replace(folder / JOURNAL, "".join(record.model_dump_json(by_alias=True) + "\n" for record in journal))
     write_manifest(folder, manifest)
-    finish_run(folder, manifest)
+    lock = RunLock(folder)
+    try:
+        finish_run(folder, manifest, lock)
+    finally:
+        lock.release()
     return folder
