@@ -153,9 +153,10 @@ def _openers(files: HostFiles, wanted: Callable[[os.stat_result], bool]) -> tupl
             continue
         process = files.proc / name
         for descriptor in names(process / "fd"):
-            link = process / "fd" / descriptor
+            # Plain text for a path: a busy host has tens of thousands of descriptors, and each is looked at.
+            link = f"{process}/fd/{descriptor}"
             try:
-                if _NO_FILE.match(str(link.readlink())) or not wanted(link.stat()):
+                if _NO_FILE.match(os.readlink(link)) or not wanted(os.stat(link)):  # noqa: PTH115, PTH116
                     continue
             except OSError:
                 continue  # closed, or the process ended, between the listing and the look
