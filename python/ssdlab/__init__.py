@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         UsageError,
         VerdictFailed,
     )
-    from ssdlab.measuring import measure
     from ssdlab.measurement import Measurement
+    from ssdlab.measuring import measure
     from ssdlab.workload import Stream, Workload
 
 __all__ = [
