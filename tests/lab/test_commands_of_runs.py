@@ -160,7 +160,7 @@ def test_a_stopped_run_is_watched_and_resumed(ssdlab: Shell, number: signal.Sign
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     what, advice = error_lines(err)
-    assert "stopped by a signal" in what and f"ssdlab resume {folder.name}" in advice
+    assert "stopped by a signal" in what and f"ssdlab resume {folder.name[-6:]}" in advice
     assert "is interrupted: ssdlab resume" in ssdlab("watch", folder.name)[0]
     shown = ssdlab.json("show", folder.name)
     assert shown["status"] == "interrupted" and shown["result"] is None

@@ -73,7 +73,7 @@ def test_a_signal_ends_the_run_between_two_looks(tmp_path: Path, number: signal.
         run_on(drive, PEAK, PEAK.params(), tmp_path)
     assert raised.value.exit_status == 130
     folder = only_run(tmp_path)
-    assert raised.value.facts["run"] == folder.name and f"resume {folder.name}" in raised.value.advice
+    assert raised.value.facts["run"] == folder.name and f"resume {folder}" in raised.value.advice
     run = RunFolder(folder)
     assert run.manifest.status == "interrupted" and len(run.steps()) == 3
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -47,6 +47,8 @@ def demo(
     json
         Print where report and runs are as JSON, schema ssdlab.demo/1.
     """
+    from ssdlab.results.store import run_words
+
     runs = library_of(library)
     with contextlib.ExitStack() as cleanup:
         if on is None:
@@ -62,7 +64,7 @@ def demo(
     else:
         print_line(f"The report is {written}")
         for folder in folders:
-            print_line(f"  its run: ssdlab show {folder}", "dim")
+            print_line(f"  its run: ssdlab show {run_words(folder)}", "dim")
 
 
 def _scratch(cleanup: contextlib.ExitStack) -> str:

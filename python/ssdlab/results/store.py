@@ -52,6 +52,11 @@ def short_id(run_id: str) -> str:
     return run_id.rpartition("-")[2]
 
 
+def run_words(folder: Path) -> str:
+    """Return how to name a run in a command: its letters in the default library, else its path."""
+    return short_id(folder.name) if folder.parent == default_library() else str(folder)
+
+
 def make_run_folder(library: Path, run_id: str) -> Path:
     """Make the folder of a new run, durably.
 
@@ -134,7 +139,7 @@ def require_finished(folder: Path) -> RunFolder:
         status = actual_status(folder, run.manifest)
         raise Refused(
             f"run {run.manifest.run_id} is {status}",
-            "wait for it" if status == "running" else f"go on with it: ssdlab resume {short_id(folder.name)}",
+            "wait for it" if status == "running" else f"go on with it: ssdlab resume {run_words(folder)}",
             run=run.manifest.run_id,
             status=status,
         )
