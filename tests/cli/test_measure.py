@@ -87,6 +87,22 @@ def test_the_ramp_is_recorded_and_not_counted(file: Path) -> None:
     assert made.elapsed_s >= 0.39
 
 
+def test_intervals_in_json_add_up_to_the_totals(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # One arrival every 100 ms: every other interval of 50 ms has none, and is there all the same.
+    words = ["--rw", "randrw", "--rate", "10", "--seconds", "0.8", "--interval", "50ms"]
+    summary = measured(capsys, str(file), *SIZE, *words)
+    intervals = summary["intervals"]
+    assert [row["start_s"] for row in intervals] == pytest.approx([0.05 * n for n in range(len(intervals))])
+    for name in ("read", "write"):
+        for count in ("ios", "bytes", "failed", "dropped", "late"):
+            assert sum(row[name][count] for row in intervals) == summary[name][count]
+    idle = [row for row in intervals if row["iops"] == 0]
+    assert len(idle) >= 7
+    assert {row["read"]["service_ns"]["p50"] for row in idle} == {None}
+    busy = [row["read"]["response_ns"]["max"] for row in intervals if row["read"]["ios"]]
+    assert max(busy) == summary["read"]["response_ns"]["max"]
+
+
 def test_single_ios_and_their_refusal_to_overwrite(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = file.parent / "ios.log"
     words = [str(file), *SIZE, "--bytes", "256k", "--log-ios", str(log)]
