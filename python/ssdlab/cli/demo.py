@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from ssdlab import units
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
-from ssdlab.errors import HostError
+from ssdlab.errors import HostError, Interrupted
 
 SCHEMA = "ssdlab.demo/1"
 METHODS = ("qd1", "peak-random-read", "peak-sequential-read")
@@ -25,7 +29,7 @@ def demo(
     *,
     on: str | None = None,
     destroy: str | None = None,
-    output: Path = Path("ssdlab-demo.html"),
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("ssdlab-demo.html"),
     library: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -37,7 +41,8 @@ def demo(
     Parameters
     ----------
     on
-        A block device or a file to review instead. A device is only read, unless --destroy allows writing.
+        What to review instead: a block device or a file. A file that does not exist is made as the scratch
+        file is. Where writing is not allowed, only the reading methods run.
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
     output
@@ -50,13 +55,13 @@ def demo(
     from ssdlab.results.store import run_words
 
     runs = library_of(library)
+    target = on or str(Path.cwd() / SCRATCH_NAME)
     with contextlib.ExitStack() as cleanup:
-        if on is None:
-            target, size = _scratch(cleanup), units.size_text(SCRATCH_BYTES)
-            say(f"reviewing a scratch file of {units.capacity_text(SCRATCH_BYTES)}, {target}")
-        else:
-            target, size = on, None
-        folders = _review(target, size, destroy, runs)
+        scratch = on is None or not Path(on).exists()
+        if scratch:
+            _prepare_scratch(Path(target), cleanup)
+        with _stopped_for_good(scratch):
+            folders = _review(target, destroy, runs, scratch=scratch)
     written = _report(folders, output)
     if json:
         names = [folder.name for folder in folders]
@@ -67,31 +72,60 @@ def demo(
             print_line(f"  its run: ssdlab show {run_words(folder)}", "dim")
 
 
-def _scratch(cleanup: contextlib.ExitStack) -> str:
-    path = Path.cwd() / SCRATCH_NAME
-    free = shutil.disk_usage(path.parent).free
-    if not path.exists() and free < SCRATCH_BYTES + _SPARE_BYTES:
-        raise HostError(
-            f"{path.parent} has {units.capacity_text(free)} free, and the demo needs "
-            f"{units.capacity_text(SCRATCH_BYTES + _SPARE_BYTES)}",
-            "make room, go to a folder with more, or name a drive or file with --on",
-            free_bytes=free,
-        )
+def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
+    """See that there is room and that the file is removed afterwards; one that is not ours is refused.
+
+    Raises
+    ------
+    HostError
+        The file system has too little room.
+    Refused
+        There is a file of that name which ssdlab did not make.
+    """
+    from ssdlab.drives import look
+
+    if path.exists() and (refusal := look(path, size=SCRATCH_BYTES).writing) is not None:
+        raise refusal.error(str(path))
+    folder = path.absolute().parent
+    if folder.is_dir() and not path.exists():
+        free = shutil.disk_usage(folder).free
+        if free < SCRATCH_BYTES + _SPARE_BYTES:
+            raise HostError(
+                f"{folder} has {units.capacity_text(free)} free, and the demo needs "
+                f"{units.capacity_text(SCRATCH_BYTES + _SPARE_BYTES)}",
+                "make room, go to a folder with more, or name a drive or file with --on",
+                free_bytes=free,
+            )
     cleanup.callback(path.unlink, missing_ok=True)
-    return str(path)
+    say(f"reviewing a scratch file of {units.capacity_text(SCRATCH_BYTES)}, {path}")
 
 
-def _review(target: str, size: str | None, destroy: str | None, library: Path) -> list[Path]:
+def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -> list[Path]:
+    from ssdlab.drives import look
     from ssdlab.session import start
 
+    size = units.size_text(SCRATCH_BYTES) if scratch else None
+    may_write = scratch or look(target, destroy=destroy).writing is None
+    if destroy is None and not may_write:
+        say(f"{target} may not be written: only the reading methods run")
     folders = []
-    names = METHODS if size is not None or destroy is not None else READING
-    for name in names:
+    for name in METHODS if may_write or destroy is not None else READING:
         say(f"{name}, quick")
         ordered = order(name, target, (), quick=True, size=size, destroy=destroy)
         with RunProgress() as progress:
             folders.append(start(ordered, library, [progress]))
     return folders
+
+
+@contextlib.contextmanager
+def _stopped_for_good(scratch: bool) -> Iterator[None]:
+    """Say that a demo begins anew: its scratch file goes with it, so its run cannot be resumed."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt) as error:
+        if not scratch:
+            raise
+        raise Interrupted("the demo was stopped by a signal", "run it again") from error
 
 
 def _report(folders: list[Path], output: Path) -> Path:
