@@ -14,7 +14,6 @@ next.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -120,6 +119,8 @@ class VerdictFailed(LabError):
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known name that `word` most likely meant, or None if it is like none of them."""
+    import difflib  # only an error needs it
+
     names = list(known)
     if word.casefold() in (folded := {name.casefold(): name for name in names}):
         return folded[word.casefold()]

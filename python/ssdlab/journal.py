@@ -73,6 +73,10 @@ class RunLock:
                 path=str(folder),
             ) from error
 
+    def fileno(self) -> int:
+        """Return the descriptor, for a child that goes on holding the folder if this process is killed."""
+        return self._descriptor
+
     def release(self) -> None:
         """Let go of the folder."""
         os.close(self._descriptor)

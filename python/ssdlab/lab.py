@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SPAN_UNIT_BYTES = 1 << 20
+"""Capacities are rarely a multiple of the larger blocks. All steps alike leave out what lies beyond the last
+whole MiB, so that what is read was written by a fill of any block size."""
+SPAN_UNIT_FROM_BYTES = 1 << 30
+"""Below, a MiB is no trifle: each stream leaves out only what its own block does not divide."""
 FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
 
@@ -99,12 +104,13 @@ class Lab:
         self._executor = executor
         self._seed = seed
         self._ordinal = 0
-        self._usable_bytes = capacity_bytes
+        unit = SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else logical_block_bytes
+        self._usable_bytes = capacity_bytes // unit * unit
         self._policy: Policy | None = None
 
     @property
     def span(self) -> Span:
-        """The part of the drive in use: all of it, or what `limit` left."""
+        """The part of the drive in use: all of it, in whole MiB, or what `limit` left."""
         return Span(start=0, length=self._usable_bytes)
 
     @contextmanager
@@ -300,10 +306,16 @@ class Lab:
         if "seed" not in workload.model_fields_set:
             changes["seed"] = derived_seed(self._seed, self._ordinal)
         streams = tuple(
-            stream if "span" in stream.model_fields_set else stream.model_copy(update={"span": self.span})
+            stream
+            if "span" in stream.model_fields_set
+            else stream.model_copy(update={"span": self._span_of(stream)})
             for stream in workload.streams
         )
         return workload.model_copy(update={**changes, "streams": streams})
+
+    def _span_of(self, stream: Stream) -> Span:
+        unit = min(block.bytes for block in stream.block)
+        return Span(start=0, length=self._usable_bytes // unit * unit)
 
 
 def derived_seed(seed: int, *path: int) -> int:

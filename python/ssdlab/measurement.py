@@ -99,6 +99,18 @@ class Measurement:
         """Return the totals as `measure --json` prints them; a copy at the top level."""
         return dict(self._summary)
 
+    def report(self) -> dict[str, Any]:
+        """Return what `measure --json` prints: the summary, with `intervals` as the list of them.
+
+        Each interval has ``start_s duration_s partial ramp iops mb_s in_flight in_flight_max`` and, for
+        each direction that the run used, its counts and the p50, p99, p99.9 and max of both clocks in ns:
+        null where the interval has no I/O, or where several streams share the direction (percentiles
+        cannot be added up).
+        """
+        from ssdlab.intervals import as_dicts
+
+        return {**self._summary, "intervals": as_dicts(self)}
+
     @property
     def iops(self) -> float:
         """I/Os done a second, all streams and directions."""

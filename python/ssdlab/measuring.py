@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 from collections.abc import Iterator
@@ -71,6 +72,25 @@ def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  #
     return perform(drive, MeasureOptions(**options), Silent())
 
 
+def _signature() -> inspect.Signature:
+    """Return the signature of `measure` with every option by its name, for `help` and editors."""
+    drive = inspect.signature(measure).parameters["drive"]
+    fields = MeasureOptions.model_fields.items()
+    options = [
+        inspect.Parameter(
+            field.alias or name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=field.annotation,
+        )
+        for name, field in fields
+    ]
+    return inspect.Signature([drive, *options], return_annotation="Measurement")
+
+
+measure.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
 def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
     """Do what the options say, telling the watcher how far it is; see `measure`."""
     workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
@@ -82,7 +102,9 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
             held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
         measurement = _measured(held, workload, options, watcher, log_path)
         if not options.save:
-            return measurement
+            from ssdlab.environment import environment_facts
+
+            return measurement.with_facts(environment=environment_facts(held))
         assert log_path is not None  # made for saving
         return _saved(held, os.fspath(drive), workload, measurement, options, log_path)
 

@@ -19,6 +19,7 @@ from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.run_folder import STEPS, Step
 from ssdlab.results.schema import BeginRecord, Departure, StepResult, Warned
 from ssdlab.results.step_log import LogProgress, log_fault, log_name, read_progress, spread_of
+from ssdlab.results.store import run_words
 from ssdlab.surroundings import Observation, Surroundings
 from ssdlab.warnings import judge
 
@@ -249,7 +250,9 @@ class Runner:
     def _check_stop(self) -> None:
         if self._stopped():
             raise Interrupted(
-                "stopped by a signal", f"go on with: ssdlab resume {self._folder.name}", run=self._folder.name
+                "stopped by a signal",
+                f"go on with: ssdlab resume {run_words(self._folder)}",
+                run=self._folder.name,
             )
 
     def _check_space(self) -> None:

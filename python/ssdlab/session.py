@@ -8,13 +8,10 @@ across steps.
 from __future__ import annotations
 
 import contextlib
-import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
-
-from pydantic import JsonValue
 
 from ssdlab.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.journal import Journal, RunLock, boot_id, now
@@ -22,17 +19,18 @@ from ssdlab.lab import Lab
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
 from ssdlab.plan import Plan, Recorder, layout_bounds
+from ssdlab.provenance import drive_info, first_manifest
 from ssdlab.results.durable import library_errors
 from ssdlab.results.live import LiveFile
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Departure, DriveInfo, Failure, Manifest, Session, Warned
-from ssdlab.results.store import make_run_folder, new_run_id, short_id, write_manifest
+from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
+from ssdlab.results.store import make_run_folder, run_words, write_manifest
 from ssdlab.runner import Rewind, Runner
 from ssdlab.stopping import StopFlag
-from ssdlab.tracking import Tracker
+from ssdlab.tracking import Tracker, layout_watch
 
 if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive
+    from ssdlab.drives.base import Drive, OnTick
     from ssdlab.drives.identity import Identity
     from ssdlab.methods.method import Method, Params
     from ssdlab.progress import Observer
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Status
 
 Opener = Callable[..., "Drive"]
-Finisher = Callable[[Path, Manifest], Manifest]
+Finisher = Callable[[Path, Manifest, RunLock], Manifest]
 
 
 @dataclass(frozen=True)
@@ -146,9 +144,10 @@ def start(
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
     writing = order.method.writes(order.params)
-    with _open(bench, order.drive, order.size_bytes, order.destroy, writing) as drive:
+    layout = layout_watch(order.size_bytes or 0, observers)
+    with _open(bench, order.drive, order.size_bytes, order.destroy, writing, on_tick=layout) as drive:
         plan = plan_on(order.method, order.params, drive)
-        manifest = _manifest(order, drive, writing)
+        manifest = first_manifest(order, drive, writing)
         folder = make_run_folder(library, manifest.run_id)
         write_manifest(folder, manifest)
         return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
@@ -169,7 +168,7 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
     try:
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
-            return _finish_again(folder, manifest, bench)
+            return _finish_again(folder, manifest, lock, bench)
         chosen, params = _same_method(manifest)
         options = manifest.open_options
         text, size = str(options["text"]), cast("int | None", options["size_bytes"])
@@ -212,7 +211,7 @@ class _Work:
         self._drive, self._bench, self._lock, self._before = drive, bench, lock, before
 
     def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
-        own = RunLock(self._folder) if self._lock is None else None
+        lock = self._lock or RunLock(self._folder)
         tracker = Tracker(plan, [*observers, LiveFile(self._folder)])
         try:
             with StopFlag() as stop, Journal(self._folder) as journal:
@@ -220,11 +219,11 @@ class _Work:
                 options = {"stopped": stop, **self._bench.runner}
                 runner = Runner(self._drive, journal, self._folder, tracker, **options)
                 self._walk(runner, tracker)
-            self._manifest = self._bench.finish(self._folder, self._manifest)
+            self._manifest = self._bench.finish(self._folder, self._manifest, lock)
             tracker.ended("finished")
         finally:
-            if own is not None:
-                own.release()
+            if self._lock is None:
+                lock.release()
         return self._folder
 
     def _walk(self, runner: Runner, tracker: Tracker) -> None:
@@ -300,71 +299,15 @@ class _Work:
         write_manifest(self._folder, self._manifest)
 
 
-def _open(bench: Bench, text: str, size: int | None, destroy: str | None, writing: bool) -> Drive:
-    return bench.open_drive(text, size=size, destroy=destroy, writing=writing)
-
-
-def _manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
-    started = now()
-    info = drive_info(order.drive, drive)
-    text = (
-        info.id
-        if info.kind == "file"
-        else str(Path(order.drive).absolute())
-        if "/" in order.drive
-        else order.drive
-    )
-    options: dict[str, JsonValue] = {
-        "text": text,
-        "size_bytes": order.size_bytes,
-        "destroy": order.destroy,
-        "writing": writing,
-    }
-    return Manifest(
-        run_id=new_run_id(order.method.name),
-        status="running",
-        method=order.method.info(order.params),
-        quick=order.quick,
-        params=order.params.model_dump(mode="json"),
-        drive=info,
-        open_options=options,
-        engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", "sync")),
-        seed=order.seed if order.seed is not None else secrets.randbits(63),
-        environment=surroundings(drive),
-        tool=tool(),
-        created=started,
-        sessions=(Session(started=started, boot_id=boot_id()),),
-    )
-
-
-def drive_info(text: str, drive: Drive) -> DriveInfo:
-    """Return a drive's identity as a manifest keeps it."""
-    identity = drive.identity
-    plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
-    kind = "block" if identity.kind == "partition" else identity.kind
-    return DriveInfo(
-        text=text,
-        kind=cast("Any", kind),
-        id=identity.path if kind == "file" else identity.consent_id,
-        name=identity.model or identity.name,
-        capacity_bytes=identity.capacity_bytes,
-        logical_block_bytes=identity.logical_block_bytes,
-        identity=cast("dict[str, JsonValue]", plain),
-    )
-
-
-def tool() -> dict[str, JsonValue]:
-    """Return version and build of this ssdlab."""
-    from ssdlab.environment import tool_facts
-
-    return dict(tool_facts())
-
-
-def surroundings(drive: Drive) -> dict[str, JsonValue]:
-    """Return the facts of host, kernel and drive settings that the figures depend on."""
-    from ssdlab.environment import environment_facts
-
-    return environment_facts(drive)
+def _open(
+    bench: Bench,
+    text: str,
+    size: int | None,
+    destroy: str | None,
+    writing: bool,
+    on_tick: OnTick | None = None,
+) -> Drive:
+    return bench.open_drive(text, size=size, destroy=destroy, writing=writing, on_tick=on_tick)
 
 
 def _same_method(manifest: Manifest) -> tuple[Method, Params]:
@@ -400,14 +343,14 @@ def _check_drive(manifest: Manifest, drive: Drive) -> None:
             )
 
 
-def _finish_again(folder: Path, manifest: Manifest, bench: Bench) -> Path:
+def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench) -> Path:
     if manifest.tables:
         raise Refused(
             f"run {manifest.run_id} is finished; there is nothing to go on with",
-            f"see it with ssdlab show {short_id(manifest.run_id)}, or run the method again",
+            f"see it with ssdlab show {run_words(folder)}, or run the method again",
             run=manifest.run_id,
         )
-    bench.finish(folder, manifest)
+    bench.finish(folder, manifest, lock)
     return folder
 
 

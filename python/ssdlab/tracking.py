@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.plan import NOTHING, Bounds, planned_step
+from ssdlab.lab import Request
+from ssdlab.pattern import Sequential
+from ssdlab.plan import NOTHING, Bounds, Plan, planned_step
 from ssdlab.progress import Progress
+from ssdlab.workload import Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from ssdlab.lab import Request
-    from ssdlab.plan import Plan, PlannedStep
+    from ssdlab.plan import PlannedStep
     from ssdlab.progress import Observer
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
@@ -103,6 +105,23 @@ class Tracker:
             p999_ns=_worst(tails, "p99_9_ns"),
             failed=0 if snapshot is None else snapshot.failed,
         )
+
+
+def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[Any], None]:
+    """Return what to call while a new file is laid out, before there is a run: it tells the observers."""
+    stop = Stop(bytes=max(size_bytes, 1))
+    fill = Workload.of(Stream(ops=Mix(read_pct=0), pattern=Sequential(), stop=stop))
+    request = Request(0, "layout", "writing the new file", {}, "restart", fill)
+    tracker: Tracker | None = None
+
+    def tick(snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot
+        nonlocal tracker
+        if tracker is None:
+            tracker = Tracker(Plan(()), observers)
+            tracker.began(request)
+        tracker.tick(snapshot)
+
+    return tick
 
 
 def _left(step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import ssdlab
 from ssdlab.cli import COMMANDS, main
 from ssdlab.options import MeasureOptions
 
@@ -50,6 +52,9 @@ def test_the_version_tells_the_build(capsys: pytest.CaptureFixture[str]) -> None
 def test_every_option_of_measure_is_a_flag_and_a_parameter(capsys: pytest.CaptureFixture[str]) -> None:
     names = {field.alias or name for name, field in MeasureOptions.model_fields.items()}
     assert names == {name.replace("-", "_") for name in OPTIONS}
+    parameters = inspect.signature(ssdlab.measure).parameters
+    assert next(iter(parameters)) == "drive"
+    assert names == set(parameters) - {"drive"}
     main(["measure", "--help"])
     shown = capsys.readouterr().out
     for name in OPTIONS:

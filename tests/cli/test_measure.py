@@ -77,11 +77,30 @@ def test_every_direction(file: Path, capsys: pytest.CaptureFixture[str], rw: str
     assert set(done) == expected
 
 
-def test_the_ramp_is_not_counted(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--rate", "1000", "--seconds", "0.4", "--ramp", "0.2", "--interval", "100ms"]
+def test_the_ramp_is_recorded_and_not_counted(file: Path) -> None:
+    made = ssdlab.measure(file, size="8MiB", rate=1000, seconds=0.4, ramp=0.2, interval="100ms")
+    rows = made.rows()
+    assert rows["ramp"].tolist()[:4] == [True, True, False, False]
+    assert made.summary()["read"]["ios"] == int(rows["ios"][~rows["ramp"]].sum()) < int(rows["ios"].sum())
+    # Time and rate are those of what counts: the ramp comes before the seconds that were asked for.
+    assert made.elapsed_s == pytest.approx(made.summary()["total_s"] - 0.2, abs=1e-6)
+    assert made.elapsed_s >= 0.39
+
+
+def test_intervals_in_json_add_up_to_the_totals(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # One arrival every 100 ms: every other interval of 50 ms has none, and is there all the same.
+    words = ["--rw", "randrw", "--rate", "10", "--seconds", "0.8", "--interval", "50ms"]
     summary = measured(capsys, str(file), *SIZE, *words)
-    assert summary["elapsed_s"] == pytest.approx(0.4, abs=0.05)
-    assert summary["read"]["requested"] == pytest.approx(400, abs=20)
+    intervals = summary["intervals"]
+    assert [row["start_s"] for row in intervals] == pytest.approx([0.05 * n for n in range(len(intervals))])
+    for name in ("read", "write"):
+        for count in ("ios", "bytes", "failed", "dropped", "late"):
+            assert sum(row[name][count] for row in intervals) == summary[name][count]
+    idle = [row for row in intervals if row["iops"] == 0]
+    assert len(idle) >= 7
+    assert {row["read"]["service_ns"]["p50"] for row in idle} == {None}
+    busy = [row["read"]["response_ns"]["max"] for row in intervals if row["read"]["ios"]]
+    assert max(busy) == summary["read"]["response_ns"]["max"]
 
 
 def test_single_ios_and_their_refusal_to_overwrite(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,8 +168,12 @@ def test_a_signal_ends_it_with_what_was_measured(file: Path, number: signal.Sign
 
 def test_json_of_a_signal_holds_the_measurement(file: Path) -> None:
     ssdlab.measure(file, bytes="4k", size="8MiB")
-    process = start(str(file), "--seconds", "60", "--json", cwd=file.parent)
-    time.sleep(2)
+    log = file.parent / "ios.log"
+    process = start(str(file), "--seconds", "60", "--json", "--log-ios", str(log), cwd=file.parent)
+    while not log.exists():  # it is made when the run begins
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 130
@@ -161,11 +184,12 @@ def test_json_of_a_signal_holds_the_measurement(file: Path) -> None:
 
 
 def test_python_gets_the_measurement_of_an_interrupted_run(file: Path) -> None:
+    ssdlab.measure(file, bytes="4k", size="8MiB")
     previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.7)
+    signal.setitimer(signal.ITIMER_REAL, 1.5)
     try:
         with pytest.raises(Interrupted) as raised:
-            ssdlab.measure(file, seconds=30, size="8MiB")
+            ssdlab.measure(file, seconds=30)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)

@@ -28,6 +28,7 @@ IN_USE = {
     "claimed": {"claimed": True},
     "empty": {"capacity_bytes": 0},
     "permission": {"permitted": False},
+    "fault": {"fault": "Input/output error"},
 }
 
 

@@ -239,3 +239,32 @@ def test_looking_names_the_identifier_and_both_verdicts(zram: Path) -> None:
     assert seen.writing is not None
     assert seen.writing.reason == "no-consent"
     assert look(zram, destroy=zram.name).writing is None
+
+
+def test_all_drives_are_listed_with_one_look_at_open_files(
+    zram: Path, loop: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ssdlab.drives import list_drives, opening
+
+    looks = []
+    look_around = opening.open_devices
+    monkeypatch.setattr(opening, "open_devices", lambda files: looks.append(1) or look_around(files))
+    device = loop()
+    with device.open("rb"):
+        found = {seen.identity.name: seen for seen in list_drives() if seen.identity is not None}
+    assert found[zram.name].reading is None
+    refusal = found[device.name].reading
+    assert refusal is not None
+    assert refusal.reason == "open"
+    assert str(os.getpid()) in refusal.what
+    assert looks == [1]
+
+
+def test_a_device_that_cannot_be_opened(zram: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ssdlab.drives import usage
+
+    def fail(_: str) -> bool:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(usage, "claimed", fail)
+    assert "Input/output error" in refused(zram, "fault").what

@@ -155,7 +155,7 @@ class FakeDrive:
 
 def bench(drive: FakeDrive, **options: Any) -> Bench:
     """A bench with this drive on it; runs are left uncompacted."""
-    return Bench(lambda text, **opened: drive, lambda folder, manifest: manifest, **options)
+    return Bench(lambda text, **opened: drive, lambda folder, manifest, lock: manifest, **options)
 
 
 def run_on(drive: FakeDrive, method: Any, params: Any, library: Path, **options: Any) -> Path:

@@ -13,6 +13,7 @@ import pytest
 from lab.synthetic import make_finished_run
 from ssdlab import _core
 from ssdlab.errors import HostError, Refused
+from ssdlab.journal import RunLock
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.results import catalogue, compaction, tables
@@ -47,7 +48,15 @@ def uncompacted(scratch: Path) -> Iterator[Path]:
     order = Order(
         find_method("job"), read_job(JOB, "job"), str(scratch / "s.img"), size_bytes=16 << 20, seed=3
     )
-    yield start(order, scratch / "library", bench=Bench(finish=lambda folder, manifest: manifest))
+    yield start(order, scratch / "library", bench=Bench(finish=lambda folder, manifest, lock: manifest))
+
+
+def finish(folder: Path):
+    lock = RunLock(folder)
+    try:
+        return compaction.finish_run(folder, read_manifest(folder), lock)
+    finally:
+        lock.release()
 
 
 def test_tables_hold_exactly_what_the_logs_held(uncompacted: Path) -> None:
@@ -55,7 +64,7 @@ def test_tables_hold_exactly_what_the_logs_held(uncompacted: Path) -> None:
         int(path.name[:4]): _core.read_log(path, keep_interval_histograms=True).measurement
         for path in (uncompacted / "steps").glob("*.log")
     }
-    manifest = compaction.finish_run(uncompacted, read_manifest(uncompacted))
+    manifest = finish(uncompacted)
     run = RunFolder(uncompacted)
     assert run.manifest == manifest and not (uncompacted / "steps").exists()
     assert {info.name for info in manifest.tables} == {tables.SERIES, tables.HIST}
@@ -87,7 +96,7 @@ def test_tables_hold_exactly_what_the_logs_held(uncompacted: Path) -> None:
 
 
 def test_a_finished_run_is_read_only_and_compacted_once(uncompacted: Path) -> None:
-    compaction.finish_run(uncompacted, read_manifest(uncompacted))
+    finish(uncompacted)
     for name in ("manifest.json", "journal.jsonl", tables.SERIES, tables.HIST):
         assert not (uncompacted / name).stat().st_mode & 0o222
     with pytest.raises(Refused, match="already"):
@@ -104,7 +113,7 @@ def test_damage_keeps_the_logs_and_is_said(uncompacted: Path) -> None:
     data[len(data) // 3] ^= 0xFF
     log.write_bytes(bytes(data))
     with pytest.raises(HostError, match="step 1"):
-        compaction.finish_run(uncompacted, read_manifest(uncompacted))
+        finish(uncompacted)
     assert len(list((uncompacted / "steps").glob("*.log"))) == 2
     assert read_manifest(uncompacted).tables == () and read_manifest(uncompacted).result is not None
 

@@ -16,7 +16,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.method import Method, Params, param
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import BeginRecord, EndRecord, JobResult, PartRecord, VoidRecord
+from ssdlab.results.schema import BeginRecord, EndRecord, JobResult, PartRecord, TableInfo, VoidRecord
 from ssdlab.results.step_log import LogProgress
 
 
@@ -277,7 +277,8 @@ def test_a_finished_run_is_not_resumed(run_some, tmp_path: Path) -> None:
     manifest = RunFolder(folder).manifest
     from ssdlab.results.store import write_manifest
 
-    write_manifest(folder, manifest.model_copy(update={"tables": ({"name": "x", "rows": 1, "sha256": ""},)}))
+    table = TableInfo(name="series.parquet", rows=1, sha256="")
+    write_manifest(folder, manifest.model_copy(update={"tables": (table,)}))
     with pytest.raises(Refused, match="finished"):
         run_some(three, FakeDrive())
 

@@ -73,7 +73,7 @@ def test_a_signal_ends_the_run_between_two_looks(tmp_path: Path, number: signal.
         run_on(drive, PEAK, PEAK.params(), tmp_path)
     assert raised.value.exit_status == 130
     folder = only_run(tmp_path)
-    assert raised.value.facts["run"] == folder.name and f"resume {folder.name}" in raised.value.advice
+    assert raised.value.facts["run"] == folder.name and f"resume {folder}" in raised.value.advice
     run = RunFolder(folder)
     assert run.manifest.status == "interrupted" and len(run.steps()) == 3
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -198,7 +198,7 @@ def test_a_full_file_system_under_the_library(scratch: Path, small_library: Path
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert done.returncode == 3, done.stderr
     error = [line for line in done.stderr.splitlines() if line.startswith("ssdlab:")]
-    assert len(error) == 1 and "full" in error[0] and "resume" in done.stderr
+    assert len(error) == 1 and "full" in error[0] and "resume" in done.stderr, done.stderr
     folder = only_run(small_library)
     before = RunFolder(folder).journal()
     ballast.unlink()
@@ -225,3 +225,14 @@ def test_a_full_library_at_the_very_end_keeps_the_result(
     monkeypatch.delenv("PYTHONPATH")
     resume(folder)
     assert len(RunFolder(folder).manifest.tables) == 2
+
+
+def test_a_drive_of_odd_size_is_reviewed_like_any_other(scratch: Path) -> None:
+    for name, settings in (
+        ("peak-sequential-read", {"depths": "1,8"}),
+        ("qd1", {"size_seconds": "20ms", "sizes": "4k,64k,1m"}),
+    ):
+        method = find_method(name)
+        params = method.params.build({"seconds": "60ms", "ramp_seconds": "0", **settings})
+        order = Order(method, params, str(scratch / "odd.img"), size_bytes=(9 << 20) + 4096)
+        assert RunFolder(start(order, scratch / "library")).manifest.status == "finished"

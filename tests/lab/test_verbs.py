@@ -86,6 +86,21 @@ def test_limit_narrows_what_follows() -> None:
             lab.limit(wrong)
 
 
+def test_odd_capacities_fit_every_block() -> None:
+    """480 GB as sold: no multiple of 128 KiB, let alone of 1 MiB."""
+    sold = 480_103_981_056
+    lab = echo_lab(capacity_bytes=sold)
+    whole = sold // (1 << 20) * (1 << 20)
+    assert lab.fill().workload.streams[0].block[0].bytes == 128 * 1024
+    assert lab.fill().workload.streams[0].stop.bytes == whole
+    for block in (512, 4096, 128 * 1024, 1 << 20):
+        read = closed_loop("sequential", "read", block_bytes=block, in_flight=8, seconds=1)
+        assert lab.run(read, label="x").workload.streams[0].span.length == whole
+    small = echo_lab(capacity_bytes=(1 << 20) + 4096)
+    read = closed_loop("random", "read", block_bytes=128 * 1024, in_flight=8, seconds=1)
+    assert small.run(read, label="x").workload.streams[0].span.length == 1 << 20
+
+
 def test_a_stream_keeps_its_own_span_and_a_workload_its_own_seed() -> None:
     lab = echo_lab()
     stream = Stream(span=Span(start=4096, length=8192), stop={"ios": 10})

@@ -99,6 +99,17 @@ def test_a_logarithmic_axis_has_ticks_at_1_2_5_steps(node, values: list[float], 
     assert option["high"] >= math.log10(max(values))
 
 
+@pytest.mark.parametrize(("values", "last"), [([211_900], 250_000), ([40], 40), ([1.2, 9.99], 10)])
+def test_a_linear_axis_ends_at_the_first_round_step_above_every_value(
+    node, values: list[float], last: float
+) -> None:
+    assert node(f"web.axes.linearRange({values}, 5)")["max"] == pytest.approx(last)
+
+
+def test_an_axis_takes_more_values_than_a_call_takes_arguments(node) -> None:
+    assert node("web.axes.extent(Array.from({ length: 1e6 }, (_, index) => index))") == [0, 999_999]
+
+
 def test_columns_unpack_to_what_was_packed(node) -> None:
     values = np.array([0, 1, 255, 256, 65_535, 1 << 24, 4_294_967_295])
     packed, unit = pack(values, 1.0)

@@ -73,7 +73,7 @@ def test_a_file_is_called_a_file(make_run: Callable[..., Path], html: Callable[.
     file = {"id": "/data/scratch.img", "name": "scratch.img", "kind": "file", "text": "/data/scratch.img"}
     text = Page.of(html(make_run(drive=file))).text
     assert "File on a file system" in text
-    assert "file scratch.img" in text
+    assert "File scratch.img" in text
     assert "Real drive" not in text
 
 

@@ -37,12 +37,21 @@ function ticksAt(steps: number[], low: number, high: number): number[] {
   return ticks;
 }
 
+/** Least and greatest value; a day of seconds of eight drives is too much for the arguments of `Math.min`. */
+export function extent(values: number[]): [number, number] {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return [low, high];
+}
+
 /** The range widened to the nearest 1-2-5 step on both sides. */
 export function logRange(values: number[]): [number, number] {
   const positive = values.filter((value) => value > 0);
   if (positive.length === 0) return [1, 10];
-  const low = Math.min(...positive);
-  const high = Math.max(...positive);
+  const [low, high] = extent(positive);
   return [stepBelow(low * 0.97), stepAbove(high * 1.03)];
 }
 
@@ -89,13 +98,15 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
   const marks = { show: side === "x", length: 4, lineStyle: { color: theme.rule } };
   if (axis.ticks === undefined && axis.scale === "linear") {
     const formatter = (value: number) => tick(value, axis.quantity);
-    return { min: 0, splitNumber: Math.max(3, Math.round(length / (side === "y" ? 60 : 110))), axisLabel: { ...label, formatter }, axisTick: marks };
+    const splitNumber = Math.max(3, Math.round(length / (side === "y" ? 60 : 110)));
+    return { min: 0, ...linearRange(values, splitNumber), axisLabel: { ...label, formatter }, axisTick: marks };
   }
   const texts = fixedTicks(axis, values, length / (side === "y" ? 22 : 48));
   const customValues = texts.map(([at]) => at);
   const places = values.map((value) => place(axis, value)).filter(Number.isFinite);
-  const pad = side === "x" ? (Math.max(...places) - Math.min(...places)) * 0.02 || 0.1 : 0;
-  const [low, high] = axis.ticks === undefined ? logRange(values).map(Math.log10) : [Math.min(...places) - pad, Math.max(...places) + pad];
+  const [first, last] = extent(places);
+  const pad = side === "x" ? (last - first) * 0.02 || 0.1 : 0;
+  const [low, high] = axis.ticks === undefined ? logRange(values).map(Math.log10) : [first - pad, last + pad];
   const formatter = (value: number) => texts.find(([at]) => Math.abs(at - value) < 1e-6)?.[1] ?? "";
   return {
     min: low,
@@ -103,6 +114,17 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
     axisLabel: { ...label, customValues, formatter, showMinLabel: true, showMaxLabel: true },
     axisTick: { ...marks, customValues },
   };
+}
+
+/**
+ * From zero to the first round step at or above every value. Left to itself ECharts would look at lines and bars only, and cut off bands
+ * and whiskers.
+ */
+export function linearRange(values: number[], splitNumber: number): { max?: number; interval?: number; splitNumber: number } {
+  const greatest = Math.max(0, extent(values)[1]);
+  if (greatest === 0) return { splitNumber };
+  const interval = stepAbove(greatest / splitNumber);
+  return { max: Math.ceil((greatest / interval) * 0.9999) * interval, interval, splitNumber };
 }
 
 function fixedTicks(axis: Axis, values: number[], most: number): [number, string][] {

@@ -1,6 +1,6 @@
 /** Quality-of-service marks: mean, p99 and p99.99 of each run on one logarithmic latency axis. */
 
-import { axisOption, place } from "./axes";
+import { axisOption, extent, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
 import type { Axis, MarksChart, MarksView } from "./spec";
@@ -22,7 +22,7 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
   const values = chart.views.flatMap(({ rows }) => rows.flatMap((row) => row.marks.map(({ value }) => value)));
   const narrow = width < NARROW;
   // Room on the left for the label over the first mark.
-  if (values.length > 0) values.push(Math.min(...values) / 1.5);
+  if (values.length > 0) values.push(extent(values)[0] / 1.5);
   const common = base(theme);
   const xAxis = axisOption(chart.axis, { theme, side: "x", values, length: width });
   return {
@@ -61,7 +61,7 @@ function span(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
     type: "line",
     silent: true,
     showSymbol: false,
-    data: [Math.min(...places), Math.max(...places)].map((x) => [x, at]),
+    data: extent(places).map((x) => [x, at]),
     lineStyle: { color: colourOf(runStyle(canvas, row.run), canvas.theme), width: 2, opacity: 0.45 },
     z: 2,
   };

@@ -1,6 +1,6 @@
 /** Lines over two axes: sweep curves, latency against throughput, block sizes, percentiles. */
 
-import { axisOption, exact, place } from "./axes";
+import { axisOption, exact, extent, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import type { Axis, Line, Point, Rule, XyView } from "./spec";
 import { base, colourOf, escaped, marker, named, stroke } from "./theme";
@@ -35,7 +35,10 @@ export function xy(view: XyView, canvas: Canvas): Option {
 
 /** Whether the curve runs more upwards than sideways at a point: its label then stands beside it, not above. */
 function steep(places: [number, number][], index: number): boolean {
-  const span = (axis: 0 | 1) => Math.max(...places.map((at) => at[axis])) - Math.min(...places.map((at) => at[axis])) || 1;
+  const span = (axis: 0 | 1) => {
+    const [low, high] = extent(places.map((at) => at[axis]));
+    return high - low || 1;
+  };
   const [before, after] = [places[Math.max(0, index - 1)], places[Math.min(places.length - 1, index + 1)]];
   if (before === undefined || after === undefined) return false;
   return Math.abs(after[1] - before[1]) / span(1) > Math.abs(after[0] - before[0]) / span(0);

@@ -95,7 +95,7 @@ def build_app(asked: str = "") -> App:
         help="SSD review lab: published review methods on real drives and files, each number with its proof.",
         version=version,
         help_format="plaintext",
-        default_parameter=Parameter(negative=()),
+        default_parameter=Parameter(negative=(), show_default=_shown_default),
         result_action="return_value",
     )
     groups = {name: App(name=name, help=summary, sort_key=len(COMMANDS)) for name, summary in GROUPS.items()}
@@ -108,6 +108,11 @@ def build_app(asked: str = "") -> App:
     for group_app in groups.values():
         app.command(group_app)
     return app
+
+
+def _shown_default(value: object) -> str | None:
+    """Return a default as the help tells it; that nothing is set goes without saying."""
+    return None if value in (None, False, ()) else str(value)
 
 
 def _dispatch(words: list[str]) -> int:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from ssdlab import units
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
 from ssdlab.drives.simulated import PREFIX
-from ssdlab.errors import HostError, UsageError
+from ssdlab.errors import HostError, Interrupted
 
 SCHEMA = "ssdlab.demo/1"
 METHODS = ("qd1", "peak-random-read", "peak-sequential-read")
@@ -27,19 +30,20 @@ def demo(
     *,
     on: str | None = None,
     destroy: str | None = None,
-    output: Path = Path("ssdlab-demo.html"),
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("ssdlab-demo.html"),
     library: Path | None = None,
     json: bool = False,
 ) -> None:
     """Run a whole quick review and write its report: queue depth 1, then the peaks of reading.
 
-    Without --on it is made on a simulated drive, which takes less than a minute and touches no disk. With
-    --on it is a review of that drive; a file that does not exist is made for it and removed afterwards.
+    Without --on it is made on a simulated drive, which takes less than a minute and touches no disk. A file
+    named with --on that does not exist is made for the review and removed afterwards.
 
     Parameters
     ----------
     on
-        A block device or a file to review instead. A device is only read, unless --destroy allows writing.
+        What to review instead: a block device or a file. Where writing is not allowed, only the reading
+        methods run.
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
     output
@@ -49,16 +53,19 @@ def demo(
     json
         Print where report and runs are as JSON, schema ssdlab.demo/1.
     """
+    from ssdlab.results.store import run_words
+
     runs = library_of(library)
+    target = on or SIMULATED
     with contextlib.ExitStack() as cleanup:
-        target, size = on or SIMULATED, None
+        simulated = target.startswith(PREFIX)
+        scratch = not simulated and not Path(target).exists()
         if on is None:
             say(f"reviewing a simulated drive, {target}; --on DRIVE or FILE reviews a real one")
-        elif not (on.startswith(PREFIX) or Path(on).exists() or on.startswith("/dev/")):
-            target, size = _scratch(Path(on), cleanup), units.size_text(SCRATCH_BYTES)
-            say(f"reviewing a scratch file of {units.capacity_text(SCRATCH_BYTES)}, {target}")
-        writes = size is not None or destroy is not None or target.startswith(PREFIX)
-        folders = _review(target, size, destroy, runs, METHODS if writes else READING)
+        if scratch:
+            _prepare_scratch(Path(target), cleanup)
+        with _stopped_for_good(scratch or simulated):
+            folders = _review(target, destroy, runs, scratch=scratch)
     written = _report(folders, output)
     if json:
         names = [folder.name for folder in folders]
@@ -66,37 +73,57 @@ def demo(
     else:
         print_line(f"The report is {written}")
         for folder in folders:
-            print_line(f"  its run: ssdlab show {folder}", "dim")
+            print_line(f"  its run: ssdlab show {run_words(folder)}", "dim")
 
 
-def _scratch(path: Path, cleanup: contextlib.ExitStack) -> str:
-    path = path.expanduser().absolute()
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {path.parent}", "name a file in a folder that exists")
-    free = shutil.disk_usage(path.parent).free
-    if free < SCRATCH_BYTES + _SPARE_BYTES:
-        raise HostError(
-            f"{path.parent} has {units.capacity_text(free)} free, and the demo needs "
-            f"{units.capacity_text(SCRATCH_BYTES + _SPARE_BYTES)}",
-            "make room, go to a folder with more, or name a drive or file with --on",
-            free_bytes=free,
-        )
+def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
+    """See that there is room for a file that is yet to be made, and that it is removed afterwards.
+
+    Raises
+    ------
+    HostError
+        The file system has too little room.
+    """
+    folder = path.absolute().parent
+    if folder.is_dir():
+        free = shutil.disk_usage(folder).free
+        if free < SCRATCH_BYTES + _SPARE_BYTES:
+            raise HostError(
+                f"{folder} has {units.capacity_text(free)} free, and the demo needs "
+                f"{units.capacity_text(SCRATCH_BYTES + _SPARE_BYTES)}",
+                "make room, go to a folder with more, or name a drive or file with --on",
+                free_bytes=free,
+            )
     cleanup.callback(path.unlink, missing_ok=True)
-    return str(path)
+    say(f"reviewing a scratch file of {units.capacity_text(SCRATCH_BYTES)}, {path}")
 
 
-def _review(
-    target: str, size: str | None, destroy: str | None, library: Path, names: Sequence[str]
-) -> list[Path]:
+def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -> list[Path]:
+    from ssdlab.drives import look
     from ssdlab.session import start
 
+    size = units.size_text(SCRATCH_BYTES) if scratch else None
+    may_write = scratch or look(target, destroy=destroy).writing is None
+    if destroy is None and not may_write:
+        say(f"{target} may not be written: only the reading methods run")
     folders = []
-    for name in names:
+    for name in METHODS if may_write or destroy is not None else READING:
         say(f"{name}, quick")
         ordered = order(name, target, (), quick=True, size=size, destroy=destroy)
         with RunProgress() as progress:
             folders.append(start(ordered, library, [progress]))
     return folders
+
+
+@contextlib.contextmanager
+def _stopped_for_good(passing: bool) -> Iterator[None]:
+    """Say that a demo begins anew: its drive goes with it, so its run cannot be resumed."""
+    try:
+        yield
+    except (Interrupted, KeyboardInterrupt) as error:
+        if not passing:
+            raise
+        raise Interrupted("the demo was stopped by a signal", "run it again") from error
 
 
 def _report(folders: list[Path], output: Path) -> Path:

@@ -124,7 +124,7 @@ def _print_guard(look: Look) -> None:
 def _guard(look: Look) -> str:
     """Return in a few words what the guard thinks."""
     if look.reading is not None:
-        return f"refused: {look.reading.what.removeprefix(_path(look)).strip()}"
+        return f"refused: {look.reading.what.removeprefix(_path(look)).strip().removeprefix('is ')}"
     if look.writing is None:
         return "free"
     assert look.identity is not None

@@ -61,7 +61,10 @@ def _flag(name: str, field: FieldInfo) -> inspect.Parameter:
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
         annotation=Annotated[
-            kind, Parameter(name=f"--{word.replace('_', '-')}", help=_help(field), show_default=False)
+            kind,
+            Parameter(
+                name=f"--{word.replace('_', '-')}", help=_help(field), show_default=False, accepts_keys=False
+            ),
         ],
     )
 

@@ -43,10 +43,10 @@ def measure(
     finally:
         if isinstance(looker, TerminalWatcher):
             looker.close()
-    summary = measurement.summary()
     if json:
-        print_json(summary)
+        print_json(measurement.report())
         return
+    summary = measurement.summary()
     _print(summary)
     if run := summary.get("run"):
         say(f"saved: {run}")

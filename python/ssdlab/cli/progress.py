@@ -189,7 +189,7 @@ def _expected(progress: Progress) -> str:
 
 
 def _place(progress: Progress) -> str:
-    return f"[{progress.ordinal + 1}/{progress.steps}]"
+    return f"[{progress.ordinal + 1}/{progress.steps}]" if progress.steps else "[before]"
 
 
 def _number(summary: dict[str, Any], key: str) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab import units
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
-from ssdlab.results.store import actual_status, short_id
+from ssdlab.results.store import actual_status, run_words, short_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,7 +82,7 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
     if run.manifest.failure is not None:
         print_line(f"It stopped: {run.manifest.failure.what}")
     verb = "watch" if status == "running" else "resume"
-    print_line(f"ssdlab {verb} {short_id(run.manifest.run_id)}")
+    print_line(f"ssdlab {verb} {run_words(run.path)}")
 
 
 def _print_peak(result: PeakResult) -> None:

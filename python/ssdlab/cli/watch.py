@@ -30,7 +30,7 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
     json
         Print the present state once, as JSON, schema ssdlab.watch/1.
     """
-    from ssdlab.results.store import find_run, short_id
+    from ssdlab.results.store import find_run, run_words
 
     folder = find_run(run, library_of(library))
     if json:
@@ -49,7 +49,7 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
     finally:
         shown.close()
     advice = {"finished": "show", "failed": "show"}.get(status, "resume")
-    print_line(f"{folder.name} is {status}: ssdlab {advice} {short_id(folder.name)}")
+    print_line(f"{folder.name} is {status}: ssdlab {advice} {run_words(folder)}")
 
 
 def _look(folder: Path) -> tuple[Status, dict[str, Any] | None]:

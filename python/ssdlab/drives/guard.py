@@ -11,6 +11,7 @@ cache of a mounted file system writes back under it.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from ssdlab.drives.attributes import disk_of, model_of
 from ssdlab.drives.consent import consent_id
 from ssdlab.drives.identity import SECTOR_BYTES
 from ssdlab.drives.sysfs import HostFiles, flag, number
-from ssdlab.drives.usage import Opener, Use
+from ssdlab.drives.usage import OpenDevices, Opener, Use
 from ssdlab.errors import Refused
 from ssdlab.units import capacity_text
 
@@ -52,7 +53,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """All that the guard weighs of a block device; `label` is what a person knows it by (model, capacity)."""
+    """All that the guard weighs of a block device.
+
+    `label` is what a person knows it by (model, capacity); `fault` why the kernel cannot open it.
+    """
 
     path: str
     name: str
@@ -62,6 +66,7 @@ class DeviceFacts:
     capacity_bytes: int = 1
     read_only: bool = False
     permitted: bool = True
+    fault: str | None = None
     claimed: bool = False
     under_root: bool = False
     mounts: tuple[Use, ...] = ()
@@ -70,7 +75,14 @@ class DeviceFacts:
     openers: tuple[Opener, ...] = ()
 
 
-def device_facts(files: HostFiles, path: str, node: Path, *, patience_s: float = _PATIENCE_S) -> DeviceFacts:
+def device_facts(
+    files: HostFiles,
+    path: str,
+    node: Path,
+    *,
+    patience_s: float = _PATIENCE_S,
+    opened: OpenDevices | None = None,
+) -> DeviceFacts:
     """Gather what speaks against using the block device at `path`, whose sysfs folder is `node`.
 
     Parameters
@@ -78,17 +90,18 @@ def device_facts(files: HostFiles, path: str, node: Path, *, patience_s: float =
     files, path, node
         The host, the device node and its sysfs folder.
     patience_s
-        How long to look again, in seconds, while the only objection is that something has the device open.
-
-    Raises
-    ------
-    OSError
-        The device cannot be opened (not for want of permission, which is a fact).
+        How long to look again, in seconds, while the only objection is that something has it open.
+    opened
+        Who has which device open, if that is known; else every open file of the host is looked at.
     """
     facts = _device_tables(files, path, node)
+    if _in_use(facts) is not None or facts.capacity_bytes == 0:
+        return facts
     deadline = time.monotonic() + patience_s
     while True:
-        facts = _device_openers(files, facts, node)
+        facts = _device_openers(
+            facts, usage.family_of(files, node).own, usage.open_devices(files) if opened is None else opened
+        )
         refusal = judge_device(facts, Intent())
         passing = refusal is not None and refusal.reason in {"open", "claimed"}
         if not passing or time.monotonic() >= deadline:
@@ -143,6 +156,12 @@ def _unusable(facts: DeviceFacts, intent: Intent) -> Refusal | None:
             "permission",
             f"{path} may not be opened by this user",
             "run as root, or join the group that owns the device (ls -l shows it)",
+        )
+    if facts.fault is not None:
+        return Refusal(
+            "fault",
+            f"{path} cannot be opened: {facts.fault}",
+            "look into the kernel's log (dmesg) for what became of it, or name another drive",
         )
     if facts.openers:
         opener = facts.openers[0]
@@ -204,9 +223,7 @@ def _device_tables(files: HostFiles, path: str, node: Path) -> DeviceFacts:
     )
 
 
-def _device_openers(files: HostFiles, facts: DeviceFacts, node: Path) -> DeviceFacts:
-    if facts.capacity_bytes == 0:
-        return facts
+def _device_openers(facts: DeviceFacts, own: Sequence[Path], opened: OpenDevices) -> DeviceFacts:
     try:
         # The whole disk too: the claim on a sibling partition shows only there.
         claimed = usage.claimed(facts.path) or (
@@ -214,6 +231,6 @@ def _device_openers(files: HostFiles, facts: DeviceFacts, node: Path) -> DeviceF
         )
     except PermissionError:
         return replace(facts, permitted=False)
-    return replace(
-        facts, claimed=claimed, openers=usage.device_openers(files, usage.family_of(files, node).own)
-    )
+    except OSError as error:
+        return replace(facts, fault=error.strerror)
+    return replace(facts, claimed=claimed, openers=usage.openers_of(opened, own))

@@ -12,6 +12,7 @@ from ssdlab.drives.file_guard import file_facts, judge_file
 from ssdlab.drives.guard import Intent, Refusal, device_facts, judge_device
 from ssdlab.drives.identity import Identity, block_identity
 from ssdlab.drives.sysfs import HostFiles, device_number, names, number
+from ssdlab.drives.usage import OpenDevices, open_devices
 from ssdlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -151,15 +152,18 @@ def list_drives(files: HostFiles | None = None) -> tuple[Look, ...]:
     """Look at every disk of this host that has a size, in the order of names."""
     files = files or HostFiles()
     nodes = [files.node_named(name) for name in names(files.sys / "block")]
+    opened = open_devices(files)
     return tuple(
-        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files)
+        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files, opened)
         for node in nodes
         if node is not None and number(node / "size") and number(node / "hidden") != 1
     )
 
 
-def _look_at_device(path: Path, node: Path, destroy: str | None, files: HostFiles) -> Look:
-    facts = device_facts(files, str(path), node, patience_s=0)
+def _look_at_device(
+    path: Path, node: Path, destroy: str | None, files: HostFiles, opened: OpenDevices | None = None
+) -> Look:
+    facts = device_facts(files, str(path), node, patience_s=0, opened=opened)
     return Look(
         identity=block_identity(files, node),
         exists=True,

@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +29,10 @@ class Opener:
     pid: int
     command: str
     writing: bool
+
+
+OpenDevices = Mapping[int, tuple[Opener, ...]]
+"""Who has which block device open, by device number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +118,23 @@ def loops_on(files: HostFiles, path: Path) -> tuple[str, ...]:
     )
 
 
-def device_openers(files: HostFiles, members: Iterable[Path]) -> tuple[Opener, ...]:
-    """Return the processes that have any of these devices open (those that this user may look into)."""
-    wanted = {_device(member) for member in members}
-    return _openers(files, lambda status: stat.S_ISBLK(status.st_mode) and status.st_rdev in wanted)
+def open_devices(files: HostFiles) -> OpenDevices:
+    """Return who has which block device open; of processes that this user may look into."""
+    found: dict[int, list[Opener]] = {}
+    for status, opener in _openers(files, lambda status: stat.S_ISBLK(status.st_mode)):
+        found.setdefault(status.st_rdev, []).append(opener)
+    return {device: tuple(openers) for device, openers in found.items()}
+
+
+def openers_of(devices: OpenDevices, members: Iterable[Path]) -> tuple[Opener, ...]:
+    """Return the processes that have any of these devices open."""
+    return _in_order(opener for member in members for opener in devices.get(_device(member), ()))
 
 
 def file_openers(files: HostFiles, device: int, inode: int) -> tuple[Opener, ...]:
     """Return the processes that have a file open."""
-    return _openers(files, lambda status: (status.st_dev, status.st_ino) == (device, inode))
+    found = _openers(files, lambda status: (status.st_dev, status.st_ino) == (device, inode))
+    return _in_order(opener for _, opener in found)
 
 
 def claimed(path: str) -> bool:
@@ -146,22 +158,30 @@ def claimed(path: str) -> bool:
     return False
 
 
-def _openers(files: HostFiles, wanted: Callable[[os.stat_result], bool]) -> tuple[Opener, ...]:
-    found = []
+def _openers(
+    files: HostFiles, wanted: Callable[[os.stat_result], bool]
+) -> Iterator[tuple[os.stat_result, Opener]]:
+    """Yield the open files that are wanted, and who has them open."""
     for name in names(files.proc):
         if not name.isdigit():
             continue
         process = files.proc / name
         for descriptor in names(process / "fd"):
-            link = process / "fd" / descriptor
+            # Plain text for a path: a busy host has tens of thousands of descriptors, and each is looked at.
+            link = f"{process}/fd/{descriptor}"
             try:
-                if _NO_FILE.match(str(link.readlink())) or not wanted(link.stat()):
+                if _NO_FILE.match(os.readlink(link)):  # noqa: PTH115
                     continue
+                status = os.stat(link)  # noqa: PTH116
             except OSError:
                 continue  # closed, or the process ended, between the listing and the look
-            command = text(process / "comm") or "?"
-            found.append(Opener(int(name), command, _for_writing(process / "fdinfo" / descriptor)))
-    return tuple(sorted(set(found), key=lambda opener: (opener.pid, opener.writing)))
+            if wanted(status):
+                command = text(process / "comm") or "?"
+                yield status, Opener(int(name), command, _for_writing(process / "fdinfo" / descriptor))
+
+
+def _in_order(openers: Iterable[Opener]) -> tuple[Opener, ...]:
+    return tuple(sorted(set(openers), key=lambda opener: (opener.pid, opener.writing)))
 
 
 def _for_writing(info: Path) -> bool:

@@ -26,6 +26,7 @@ from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
     from ssdlab import _core
+    from ssdlab.journal import RunLock
 
 _CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")
 _SUB_BUCKET_BITS = 6
@@ -33,8 +34,16 @@ _SUB_BUCKET_BITS = 6
 _READ_ONLY = 0o444
 
 
-def finish_run(folder: Path, manifest: Manifest) -> Manifest:
+def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     """Compact a finished run in a child process, enter it in the catalogue, and make it immutable.
+
+    Parameters
+    ----------
+    folder, manifest
+        The run.
+    lock
+        The caller's hold of the folder. The child shares it, so that nobody resumes the run beside a child
+        whose parent was killed.
 
     Raises
     ------
@@ -47,6 +56,7 @@ def finish_run(folder: Path, manifest: Manifest) -> Manifest:
         check=False,
         capture_output=True,
         text=True,
+        pass_fds=(lock.fileno(),),
     )
     try:
         answer = json.loads(done.stdout)

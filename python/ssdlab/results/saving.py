@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.hostload import host_load
 from ssdlab.journal import boot_id, now, step_hash
+from ssdlab.provenance import drive_info, surroundings, tool
 from ssdlab.results.schema import (
     BeginRecord,
     EndRecord,
@@ -21,7 +22,6 @@ from ssdlab.results.schema import (
 )
 from ssdlab.results.step_log import spread_of
 from ssdlab.results.store import new_run_id
-from ssdlab.session import drive_info, surroundings, tool
 from ssdlab.surroundings import Surroundings
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.errors import Refused, UsageError
-from ssdlab.journal import is_running, now
+from ssdlab.journal import RunLock, is_running, now
 from ssdlab.results.durable import library_errors, replace, sync_folder
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
 from ssdlab.results.schema import Note
@@ -50,6 +50,11 @@ def new_run_id(method: str, moment: datetime | None = None) -> str:
 def short_id(run_id: str) -> str:
     """Return the letters at the end of an id, which alone name the run."""
     return run_id.rpartition("-")[2]
+
+
+def run_words(folder: Path) -> str:
+    """Return how to name a run in a command: its letters in the default library, else its path."""
+    return short_id(folder.name) if folder.parent == default_library() else str(folder)
 
 
 def make_run_folder(library: Path, run_id: str) -> Path:
@@ -134,7 +139,7 @@ def require_finished(folder: Path) -> RunFolder:
         status = actual_status(folder, run.manifest)
         raise Refused(
             f"run {run.manifest.run_id} is {status}",
-            "wait for it" if status == "running" else f"go on with it: ssdlab resume {short_id(folder.name)}",
+            "wait for it" if status == "running" else f"go on with it: ssdlab resume {run_words(folder)}",
             run=run.manifest.run_id,
             status=status,
         )
@@ -207,5 +212,9 @@ def save_measurement(
         shutil.move(log_path, folder / STEPS / log_name(0, 1))
     replace(folder / JOURNAL, "".join(record.model_dump_json(by_alias=True) + "\n" for record in journal))
     write_manifest(folder, manifest)
-    finish_run(folder, manifest)
+    lock = RunLock(folder)
+    try:
+        finish_run(folder, manifest, lock)
+    finally:
+        lock.release()
     return folder

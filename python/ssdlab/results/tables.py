@@ -96,9 +96,11 @@ def write(path: Path, data: Columns, columns: Mapping[str, str], order: str) -> 
                 f"COPY (SELECT {casts} FROM data ORDER BY {order}) TO '{_quoted(temporary)}' "
                 "(FORMAT parquet, COMPRESSION zstd)"
             )
-        except duckdb.IOException as error:
+        except duckdb.Error as error:
             temporary.unlink(missing_ok=True)
-            raise OSError(str(error)) from error
+            if isinstance(error, duckdb.IOException) or "No space left" in str(error):
+                raise OSError(str(error)) from error
+            raise
         counted = con.execute(f"SELECT count(*) FROM read_parquet('{_quoted(temporary)}')").fetchone()
     with temporary.open("rb") as file:
         os.fsync(file.fileno())

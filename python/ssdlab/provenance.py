@@ -1,0 +1,82 @@
+"""Where a run comes from: method, drive, host and tool, as its manifest keeps them."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.journal import boot_id, now
+from ssdlab.results.schema import DriveInfo, Manifest, Session
+from ssdlab.results.store import new_run_id
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.session import Order
+
+
+def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
+    """Return the manifest that a run begins with."""
+    started = now()
+    info = drive_info(order.drive, drive)
+    text = (
+        info.id
+        if info.kind == "file"
+        else str(Path(order.drive).absolute())
+        if "/" in order.drive
+        else order.drive
+    )
+    options: dict[str, JsonValue] = {
+        "text": text,
+        "size_bytes": order.size_bytes,
+        "destroy": order.destroy,
+        "writing": writing,
+    }
+    return Manifest(
+        run_id=new_run_id(order.method.name),
+        status="running",
+        method=order.method.info(order.params),
+        quick=order.quick,
+        params=order.params.model_dump(mode="json"),
+        drive=info,
+        open_options=options,
+        engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", "sync")),
+        seed=order.seed if order.seed is not None else secrets.randbits(63),
+        environment=surroundings(drive),
+        tool=tool(),
+        created=started,
+        sessions=(Session(started=started, boot_id=boot_id()),),
+    )
+
+
+def drive_info(text: str, drive: Drive) -> DriveInfo:
+    """Return a drive's identity as a manifest keeps it."""
+    identity = drive.identity
+    plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
+    kind = "block" if identity.kind == "partition" else identity.kind
+    return DriveInfo(
+        text=text,
+        kind=cast("Any", kind),
+        id=identity.path if kind == "file" else identity.consent_id,
+        name=identity.model or identity.name,
+        capacity_bytes=identity.capacity_bytes,
+        logical_block_bytes=identity.logical_block_bytes,
+        identity=cast("dict[str, JsonValue]", plain),
+    )
+
+
+def tool() -> dict[str, JsonValue]:
+    """Return version and build of this ssdlab."""
+    from ssdlab.environment import tool_facts
+
+    return dict(tool_facts())
+
+
+def surroundings(drive: Drive) -> dict[str, JsonValue]:
+    """Return the facts of host, kernel and drive settings that the figures depend on."""
+    from ssdlab.environment import environment_facts
+
+    return environment_facts(drive)
