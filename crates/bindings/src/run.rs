@@ -65,6 +65,10 @@ pub(crate) fn run(
     let mut job = Job::start(&held, &workload, &watch.control, options);
     let watched = watch.until_done(py, &mut job);
     let outcome = job.join(py);
+    if watched.is_err() {
+        // A second Ctrl-C while I/O drains says nothing new, and must not hide what was measured.
+        let _ = py.check_signals();
+    }
     signals.restore(py)?;
     conclude(py, watched, outcome, target, workload)
 }
