@@ -6,9 +6,9 @@ which shows how far this machine's moods alone reach. A ratio's confidence inter
 its median, from order statistics: that the median lies outside the k-th smallest and the k-th largest ratio
 has a binomial chance, whatever the shape of the noise.
 
-The engine agrees when the interval lies within 7 % for IOPS, 10 % for the median latency and 25 % for p99. Both
-submit what is ready and wait for one completion, with registered buffers and files; at depth 1 both engines are
-compared. fio's latency is `lat`, from submission to completion, as ours.
+The engine agrees when the interval lies within 7 % for IOPS, 10 % for the median latency and 25 % for p99.
+Both submit what is ready and wait for one completion, with registered buffers and files; at depth 1 both
+engines are compared. fio's latency is `lat`, from submission to completion, as ours.
 
     python benches/fio_agreement.py [--folder DIR] [--rounds 15] [--seconds 1] [--size-mib 1024]
 """

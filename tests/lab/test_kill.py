@@ -22,9 +22,10 @@ import pytest
 from ssdlab import _core
 from ssdlab.journal import is_running
 from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
 from ssdlab.results.run_folder import JOURNAL, RunFolder, parse_journal
-from ssdlab.results.schema import BeginRecord, EndRecord, VoidRecord
-from ssdlab.results.step_log import DIRECTIONS, log_name
+from ssdlab.results.schema import BeginRecord, EndRecord, PartRecord, VoidRecord
+from ssdlab.results.step_log import DIRECTIONS, log_name, read_progress
 from ssdlab.session import Bench, Order, resume, start
 
 SEED = 20_261_121
@@ -187,3 +188,28 @@ def test_the_command_is_killed_and_resumed(scratch: Path, kill_after_s: float) -
     assert done.returncode == 0, done.stderr
     after = RunFolder(folder)
     assert after.manifest.status == "finished" and after.journal()[: len(before)] == before
+
+
+def test_a_fill_goes_on_where_it_was_killed(scratch: Path) -> None:
+    job = find_method("job")
+    size, passes = 32 << 20, 60
+    steps = read_job(f'[[step]]\ndo = "fill"\npasses = {passes}\n', "fill")
+    order = Order(job, steps, str(scratch / "scratch.img"), size_bytes=size, seed=SEED)
+    library = scratch / "library"
+    child = os.fork()
+    if child == 0:
+        start(order, library, bench=uncompacted())
+        os._exit(0)
+    deadline = time.monotonic() + 60
+    while not any(read_progress(path) for path in library.glob("*/steps/*.log")):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    (folder,) = library.iterdir()
+    assert in_child(lambda: resume(folder, bench=uncompacted())) == 0
+    fill = RunFolder(folder).steps()[1].result
+    (part,) = [record for record in RunFolder(folder).journal() if isinstance(record, PartRecord)]
+    assert 0 < part.done["bytes"] < passes * size, "the kill came too late to test anything"
+    assert fill.segments == (1, 2) and fill.facts["bytes"] == passes * size
+    assert fill.measurement["write"]["bytes"] == passes * size - part.done["bytes"]

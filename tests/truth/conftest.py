@@ -12,8 +12,23 @@ import pytest
 
 from machine import blkio
 from machine.command import measure_command
+from machine.event_log import EventLog
+from machine.tracing import TRACEFS, mount_tracefs
 
+EventLogs = Callable[[Path], EventLog]
 Measure = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def event_log() -> EventLogs:
+    """``with event_log(device) as events``: each request to the device, in ``events.requests``."""
+    try:
+        mount_tracefs()
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no tracefs in this kernel, or no right to mount it")
+    if not (TRACEFS / "events/block/block_bio_queue").exists():
+        pytest.skip("this kernel has no block tracepoints")
+    return EventLog
 
 
 @pytest.fixture

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from machine import tracing
+from machine.event_log import EventLog
 from ssdlab import _core
 from ssdlab.drives import open_drive
 from ssdlab.measurement import Measurement
 from ssdlab.workload import Mix, Stop, Stream, Workload
 
 MIB = 1 << 20
-SECTOR_BYTES = 512
-KEYS_MAX = 20_000
-ATTEMPTS = 3
-"""While any other program on a CPU handles a BPF map, the kernel skips the events of tracers there. So a
-tracer may miss an I/O on a machine where others trace, and look again; it never sees one that was not."""
-
 SPAN = (64 * MIB, 192 * MIB)
 LETTERS = {"read": "R", "write": "W", "trim": "D"}
 
-Bpf = Callable[..., AbstractContextManager[tracing.Trace]]
 Seen = Counter[tuple[str, int, int]]
 
 WORKLOADS = {
@@ -44,28 +35,25 @@ WORKLOADS = {
 
 @pytest.mark.parametrize("engine", ["sync", "uring"])
 @pytest.mark.parametrize("name", WORKLOADS)
-def test_not_one_io_more_or_less(zram: Path, bpf: Bpf, tmp_path: Path, name: str, engine: str) -> None:
+def test_not_one_io_more_or_less(
+    zram: Path, event_log: Callable[[Path], EventLog], tmp_path: Path, name: str, engine: str
+) -> None:
+    """Four accounts: the events, the kernel's counters, our log of single I/Os, the totals."""
     Path(f"/sys/block/{zram.name}/queue/iostats").write_text("1")
-    stream = on_engine(WORKLOADS[name], engine)
-    for attempt in range(ATTEMPTS):
-        log = tmp_path / f"ios-{attempt}.log"
-        with open_drive(zram, writing=True, destroy=zram.name) as drive:
-            before = drive.counters()
-            with bpf(program(zram), keys_max=KEYS_MAX) as trace:
-                measured = drive.run(Workload.of(stream), log_path=log)
-            after = drive.counters()
-        done = logged(log)
-        assert totals(done) == claimed(measured)
-        assert before is not None
-        assert after is not None
-        assert after.reads - before.reads == totals(done)["read"][0]
-        assert after.writes - before.writes == totals(done)["write"][0]
-        assert all(SPAN[0] <= offset and offset + length <= SPAN[1] for _, offset, length in done)
-        seen = requests(trace)
-        if seen == done:
-            return
-        assert not seen - done, "the kernel saw I/Os that were not claimed"
-    pytest.fail(f"{(done - seen).total()} I/Os were claimed and not seen")
+    log = tmp_path / "ios.log"
+    with open_drive(zram, writing=True, destroy=zram.name) as drive:
+        before = drive.counters()
+        with event_log(zram) as events:
+            measured = drive.run(Workload.of(on_engine(WORKLOADS[name], engine)), log_path=log)
+        after = drive.counters()
+    seen = by_letter(events)
+    assert seen == logged(log)
+    assert totals(seen) == claimed(measured)
+    assert before is not None
+    assert after is not None
+    assert after.reads - before.reads == totals(seen)["read"][0]
+    assert after.writes - before.writes == totals(seen)["write"][0]
+    assert all(SPAN[0] <= offset and offset + length <= SPAN[1] for _, offset, length in seen)
 
 
 def on_engine(stream: Stream, engine: str) -> Stream:
@@ -74,23 +62,12 @@ def on_engine(stream: Stream, engine: str) -> Stream:
     return Stream.model_validate({**stream.model_dump(), **fields, "span": f"{SPAN[0]}..{SPAN[1]}"})
 
 
-def program(device: Path) -> str:
-    """Counts each request by direction, first sector and sectors."""
-    number = device.stat().st_rdev
-    dev = (os.major(number) << 20) + os.minor(number)
-    return (
-        f"tracepoint:block:block_bio_queue /args->dev == {dev}/"
-        " { @seen[args->rwbs, args->sector, args->nr_sector] = count(); }"
-    )
-
-
-def requests(trace: tracing.Trace) -> Seen:
-    """What reached the device: (letter, offset, length) and how often."""
+def by_letter(events: EventLog) -> Seen:
+    """What reached the device, by the letter of its direction instead of all its flags."""
     seen: Seen = Counter()
-    for key, count in trace.maps.get("@seen", {}).items():
-        flags, sector, sectors = key.split(",")
+    for (flags, offset, length), count in events.requests.items():
         letter = next((letter for letter in LETTERS.values() if letter in flags), flags)
-        seen[letter, int(sector) * SECTOR_BYTES, int(sectors) * SECTOR_BYTES] += count
+        seen[letter, offset, length] += count
     return seen
 
 

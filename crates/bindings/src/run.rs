@@ -209,6 +209,10 @@ impl<'py> Watch<'py> {
         let mut job = Job::start(&self.control, run);
         let watched = self.until_done(py, &mut job);
         let ended = job.join(py);
+        if watched.is_err() {
+            // A second Ctrl-C while I/O drains says nothing new, and must not hide what was measured.
+            let _ = py.check_signals();
+        }
         signals.restore(py)?;
         Ok((watched, ended))
     }
