@@ -55,6 +55,14 @@ impl Addressing {
     pub fn place(&self, geometry: &Geometry, physical: u32) -> Place {
         match self {
             Self::Superblocks => geometry.place(physical),
+            Self::Mixed { .. } | Self::Planes { .. } => self.other_place(geometry, physical),
+        }
+    }
+
+    #[cold]
+    fn other_place(&self, geometry: &Geometry, physical: u32) -> Place {
+        match self {
+            Self::Superblocks => geometry.place(physical),
             Self::Mixed { one_bit, block_of } => {
                 let block = block_of.block(physical);
                 if one_bit[block as usize / 64] >> (block % 64) & 1 == 1 {
@@ -64,6 +72,15 @@ impl Addressing {
                 }
             }
             Self::Planes { units_per_plane } => plane_place(geometry, *units_per_plane, physical),
+        }
+    }
+
+    /// The array read that brings a physical unit: same number, same read.
+    #[inline]
+    pub fn array_read(&self, geometry: &Geometry, physical: u32) -> u32 {
+        match self {
+            Self::Planes { .. } => physical / (geometry.units_per_read() / geometry.planes),
+            _ => geometry.array_read(physical),
         }
     }
 

@@ -69,6 +69,8 @@ pub(crate) struct Victim {
     pub(crate) gain: u32,
     /// Moves owed to the host's writes, in `1 / gain` of a move.
     pub(crate) owed: u64,
+    /// Whether it is used with one bit a cell: then its units are folded.
+    pub(crate) one_bit: bool,
 }
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
@@ -289,7 +291,12 @@ impl<R: VictimRule> Ftl<R> {
 
     /// Collects until a stream can open a superblock.
     pub(crate) fn keep_urgent(&mut self, flash: &mut impl Flash) {
-        while self.free.len() <= URGENT && self.collect_one_move(flash) {}
+        while self.free.len() <= URGENT && self.collect_one_move(flash) {
+            // All there is to collect is full: what is being folded will free a superblock.
+            if self.victim.is_some_and(|victim| victim.gain == 0) {
+                return;
+            }
+        }
     }
 
     fn close(&mut self, full: OpenBlock) {
@@ -348,6 +355,12 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     fn choose_victim(&mut self) -> bool {
+        if self.slc.is_some()
+            && let Some(cached) = self.cached_victim()
+        {
+            self.victim = Some(cached);
+            return true;
+        }
         let block = match self.resting.take() {
             Some(block) if self.map.blocks.is_closed(block) => {
                 self.rule.withdrawn(block);
@@ -369,6 +382,7 @@ impl<R: VictimRule> Ftl<R> {
             valid_at_start: valid,
             gain: per_block - valid,
             owed: 0,
+            one_bit: false,
         });
         true
     }
@@ -386,8 +400,10 @@ impl<R: VictimRule> Ftl<R> {
                 self.map.expect_moves(from + 64);
             }
             victim.cursor = from + 1;
+            let folds = u64::from(victim.one_bit);
             self.move_unit(from, flash);
-            self.counts.moved_units += 1;
+            self.counts.folded_units += folds;
+            self.counts.moved_units += 1 - folds;
         }
         self.erase_if_empty(flash);
         true
@@ -413,6 +429,9 @@ impl<R: VictimRule> Ftl<R> {
             self.map.blocks.erase(victim.block);
             flash.erase(victim.block);
             self.counts.erases += 1;
+            if victim.one_bit {
+                flash.set_one_bit(victim.block, false);
+            }
             self.free.push_back(victim.block);
             self.victim = None;
             if self.wear.move_resting_after.is_some() {

@@ -62,7 +62,7 @@ pub struct Machine {
     erase_phase: u32,
     addressing: Addressing,
     /// Array read of each page type, and of a word line with one bit a cell.
-    read_ns: [u64; 5],
+    read_ns: [u64; 8],
     one_bit_program_ns: u64,
     /// Units of a word line with all bits of a cell.
     program_units: u32,
@@ -112,7 +112,7 @@ impl Machine {
             erase_phase: 0,
             program_units: addressing.units_per_program(&geometry),
             addressing,
-            read_ns: [lower, middle, upper, top, one_bit.0],
+            read_ns: [lower, middle, upper, top, one_bit.0, 0, 0, 0],
             one_bit_program_ns: one_bit.1,
             reads_per_block: geometry.units_per_superblock() / geometry.units_per_read(),
             latest_host_program: 0,
@@ -210,17 +210,24 @@ impl Machine {
     #[inline]
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
-        let mut read_ns = self.read_ns[place.page_type as usize & 7];
-        let mut ready = ready;
-        if !self.plain {
-            read_ns = self.own_read_ns(place, read_ns);
-            if let Some(power) = &mut self.power {
-                let earliest = ready.max(self.dies[place.die as usize].reads_end());
-                ready = ready.max(power.begin(DieWork::Read, earliest, read_ns));
-            }
-        }
+        let (read_ns, ready) = if self.plain {
+            (self.read_ns[place.page_type as usize & 7], ready)
+        } else {
+            self.own_read(place, ready)
+        };
         let sensed = self.dies[place.die as usize].read(ready, read_ns, &self.timing);
         self.transfer(place.die, sensed, units)
+    }
+
+    /// How long this block takes for a read for the host, and when there is power for it.
+    #[cold]
+    fn own_read(&mut self, place: Place, ready: u64) -> (u64, u64) {
+        let read_ns = self.own_read_ns(place, self.read_ns[place.page_type as usize & 7]);
+        let Some(power) = &mut self.power else {
+            return (read_ns, ready);
+        };
+        let earliest = ready.max(self.dies[place.die as usize].reads_end());
+        (read_ns, power.begin(DieWork::Read, earliest, read_ns))
     }
 
     /// How long this block takes for a read that an average one does in `read_ns`, further attempts included.
@@ -246,6 +253,7 @@ impl Machine {
         self.work_with_power(die, work, duration_ns)
     }
 
+    #[cold]
     fn work_with_power(&mut self, die: u32, work: DieWork, duration_ns: u64) -> u64 {
         let die = &mut self.dies[die as usize];
         let mut start = self.at;
@@ -351,9 +359,10 @@ impl Flash for Machine {
 
     #[inline]
     fn read_for_move(&mut self, physical: u32) {
-        let place = self.place(physical);
-        if place.array_read != self.moving.array_read {
+        let array_read = self.addressing.array_read(&self.geometry, physical);
+        if array_read != self.moving.array_read {
             self.take_moved();
+            let place = self.place(physical);
             self.counts.reads += 1;
             let mut read_ns = self.read_ns[place.page_type as usize & 7];
             let ready = if self.plain {
@@ -363,7 +372,7 @@ impl Flash for Machine {
                 self.work_with_power(place.die, DieWork::Read, read_ns)
             };
             self.moving = MoveRead {
-                array_read: place.array_read,
+                array_read,
                 die: place.die,
                 ready,
                 units: 0,

@@ -189,6 +189,7 @@ impl SlcCache {
                 valid_at_start: valid(block),
                 gain: self.units,
                 owed: 0,
+                one_bit: true,
             });
         }
         self.folding.is_some()
@@ -196,6 +197,23 @@ impl SlcCache {
 }
 
 impl<R: VictimRule> Ftl<R> {
+    /// The oldest superblock of a dynamic cache: none wins more space when it is collected.
+    pub(crate) fn cached_victim(&mut self) -> Option<Victim> {
+        let slc = self.slc.as_mut().filter(|slc| slc.own_count == 0)?;
+        let block = slc.full.pop_front()?;
+        let valid = self.map.blocks.valid(block);
+        let start = block * slc.all_units;
+        Some(Victim {
+            block,
+            cursor: start,
+            end: start + slc.units,
+            valid_at_start: valid,
+            gain: slc.all_units - valid,
+            owed: 0,
+            one_bit: true,
+        })
+    }
+
     /// Writes one unit to the cache, if there is room in it.
     pub(crate) fn write_cached(&mut self, logical: u32, flash: &mut impl Flash) -> Option<u32> {
         // A word line that was begun past the cache is filled first.
