@@ -114,3 +114,25 @@ def test_the_errors_of_the_document_are_those_of_the_package() -> None:
         if isinstance(value, type) and issubclass(value, ssdlab.LabError) and value is not ssdlab.LabError
     }
     assert told == ours
+
+
+def test_the_commands_of_simulated_drives(place: Path) -> None:
+    examples = [
+        line[2:]
+        for block in blocks("simulated.md")
+        if block.language == "console"
+        for line in block.text.splitlines()
+        if line.startswith("$ ")
+    ]
+    assert len(examples) >= 3
+    for command in examples:
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_the_profiles_told_are_those_there_are() -> None:
+    from ssdlab.drives.simulated import profiles
+
+    text = (DOCS / "simulated.md").read_text(encoding="utf-8").split("\n## Profiles\n")[1].split("\n## ")[0]
+    told = re.findall(r"`([\w-]+)`", text.split(". Each figure")[0])
+    assert sorted(told) == list(profiles())

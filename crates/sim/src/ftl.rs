@@ -99,6 +99,7 @@ impl FtlCounts {
     }
 
     /// These and others.
+    #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             host_units: self.host_units + other.host_units,
@@ -204,12 +205,14 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     /// The same with word lines of so many units, as for one plane.
+    #[must_use]
     pub fn with_word_lines(mut self, units: u32) -> Self {
         self.word_line_units = units;
         self
     }
 
     /// The same with a rule for wear.
+    #[must_use]
     pub fn levelled(mut self, wear: WearRule) -> Self {
         self.wear = wear;
         self

@@ -1,5 +1,8 @@
 //! What reviews of drives show, seen on simulated ones.
 
+// The figures of a test that fails.
+#![allow(clippy::print_stdout)]
+
 use std::collections::BTreeSet;
 
 use sim::device::Device;
@@ -198,9 +201,9 @@ fn theory(spare: f64) -> f64 {
     for _ in 0..100 {
         let w = f64::midpoint(low, high);
         if w * w.exp() < target {
-            low = w
+            low = w;
         } else {
-            high = w
+            high = w;
         }
     }
     alpha / (alpha + low)
@@ -240,13 +243,13 @@ fn spare_moves_the_steady_state_as_theory_says() {
     assert!(wide / narrow > 0.8 * a_narrow / a_wide, "{}", wide / narrow);
 }
 
-fn slc(size: SlcSize, when_full: WhenFull) -> Option<SlcSpec> {
-    Some(SlcSpec {
+fn slc(size: SlcSize, when_full: WhenFull) -> SlcSpec {
+    SlcSpec {
         size,
         when_full,
         read_ns: 30_000,
         program_ns: 250_000,
-    })
+    }
 }
 
 /// MB/s of each 16 MiB.
@@ -262,7 +265,7 @@ fn the_slc_cache_ends_and_comes_back_after_idle() {
     let size = SlcSize::Static { bytes: 128 * MIB };
     let mut drive = with(|spec| {
         spec.user_bytes = spec.user_bytes / 100 * 85 / MIB * MIB;
-        spec.options.slc = slc(size, WhenFull::Direct);
+        spec.options.slc = Some(slc(size, WhenFull::Direct));
         spec.options.idle_after_ns = Some(SECOND);
     });
     let first = bandwidth_profile(&mut drive, 0, 512 * MIB);
@@ -292,7 +295,7 @@ fn where_every_write_passes_the_cache_the_flash_is_written_twice() {
     let size = SlcSize::Static { bytes: 128 * MIB };
     let mut drive = with(|spec| {
         spec.user_bytes = spec.user_bytes / 100 * 80 / MIB * MIB;
-        spec.options.slc = slc(size, WhenFull::Fold);
+        spec.options.slc = Some(slc(size, WhenFull::Fold));
     });
     let seen = bandwidth_profile(&mut drive, 0, 1024 * MIB);
     let counts = drive.ftl_counts();
@@ -310,7 +313,7 @@ fn a_dynamic_cache_shrinks_as_the_drive_fills() {
             pct_of_empty: 60,
         };
         let mut drive = with(|spec| {
-            spec.options.slc = slc(size, WhenFull::Direct);
+            spec.options.slc = Some(slc(size, WhenFull::Direct));
             spec.options.idle_after_ns = Some(SECOND);
         });
         let fill = spec().user_bytes / 100 * fill_pct / MIB * MIB;

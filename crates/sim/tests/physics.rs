@@ -1,5 +1,8 @@
 //! Latency, bandwidth and saturation against closed forms, with spread and retries off.
 
+// The figures of a test that fails.
+#![allow(clippy::print_stdout)]
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,5 +1,8 @@
 //! Profiles: what no drive can be is refused, and a smaller drive behaves like the one it stands for.
 
+// The figures of a test that fails.
+#![allow(clippy::print_stdout)]
+
 use serde_json::json;
 use sim::any_drive::AnyDrive;
 use sim::owner::Unattended;

@@ -31,7 +31,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "demo": Command(
-        "ssdlab.cli.demo:demo", "a whole quick review of a scratch file or a drive, with its report"
+        "ssdlab.cli.demo:demo", "a whole quick review of a simulated or real drive, with its report"
     ),
     "doctor": Command("ssdlab.cli.doctor:doctor", "what this host can and cannot measure"),
     "drives": Command(
