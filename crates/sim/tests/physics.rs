@@ -15,7 +15,7 @@ use sim::nand::{Geometry, Timing};
 use sim::options::DriveOptions;
 use workload::Op;
 
-/// A TLC drive of 8 channels and 32 dies on four lanes of PCIe 3.
+/// A TLC drive of 8 channels and 32 dies on four lanes of `PCIe` 3.
 fn spec() -> DriveSpec {
     let geometry = Geometry {
         channels: 8,
