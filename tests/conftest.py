@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,6 +32,13 @@ MARKER_OF_FIXTURE = {
     "fio": "fio",
     "chromium": "browser",
 }
+
+
+def pytest_configure() -> None:
+    # A shell without job control starts what it puts in the background with SIGINT ignored, and children
+    # inherit that: a test of Ctrl-C would wait for ever. A handler, unlike that, does not survive exec.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -38,7 +38,7 @@ WORKLOADS = {
     "overloaded": [
         Stream(
             ops="read",
-            arrival={"kind": "open", "rate": "5000000", "backlog_ns": "5ms"},
+            arrival={"kind": "open", "rate": "1500000", "backlog_ns": "5ms"},
             stop=Stop(time_ns="600ms"),
         )
     ],

@@ -19,7 +19,7 @@ import pytest
 MS = 1_000_000
 ENGINES = {"sync": {"engine": "sync", "threads": 1}, "uring": {"engine": "uring", "depth": 32}}
 
-ATTEMPTS = 3
+ATTEMPTS = 5
 """The upper bounds hold on a host with a CPU to spare: where others keep all of them busy, the stop lasts
 longer than asked for, and an I/O waits for a CPU before it completes. The lower ones hold each time."""
 

@@ -33,6 +33,7 @@ mod error;
 mod features;
 pub mod host;
 pub mod placement;
+mod portions;
 mod ring_loop;
 mod run;
 mod slots;

@@ -1,4 +1,4 @@
-//! The worker's loop over a ring: fill the free slots, enter the kernel once, reap what is there.
+//! The worker's loop over a ring: fill free slots, enter the kernel once, reap what is there.
 //!
 //! One clock stamp is taken for all I/Os of a submission, right before the kernel is entered, and one for all that are
 //! reaped, right after. What is ready is submitted and one completion is waited for, unless the stream asks for a batch.
@@ -9,9 +9,10 @@ use std::io;
 use workload::spec::Arrival as Law;
 use workload::{Io, Op};
 
+use crate::portions::Portions;
 use crate::slots::{AT_ONCE, InFlight, Slots};
 use crate::source::{Arrival, Feed};
-use crate::uring::{Completion, Ring};
+use crate::uring::{FLUSH, Ring};
 use crate::worker::{SHORT, Worker};
 
 /// Writes between two flushes.
@@ -29,6 +30,7 @@ pub(crate) struct RingLoop<'w, 'a> {
     ring: Ring,
     slots: Slots,
     flushing: Flushing,
+    portions: Portions,
     /// Completions to wait for.
     batch: u32,
     /// Nothing more is to be issued.
@@ -48,6 +50,7 @@ pub(crate) fn run(worker: &mut Worker, ring: Ring) {
             writes: 0,
             in_flight: false,
         },
+        portions: Portions::new(stream.depth, stream.batch),
         batch: stream.batch.unwrap_or(1),
         over: worker.is_over(reaped_at_ns),
         reaped_at_ns,
@@ -76,17 +79,19 @@ impl RingLoop<'_, '_> {
             if !self.over {
                 self.over = !self.fill(&mut feed);
             }
-            self.submitting();
+            let fresh = self.submitting();
             if self.ring.in_flight() == 0 {
                 return Ok(());
             }
-            self.ring
-                .enter(self.batch.min(self.ring.in_flight()) as usize)?;
+            let more = !self.over && self.slots.free() > 0;
+            let look = more || (self.portions.look_first() && fresh > 0);
+            self.enter(look, None)?;
             let at = if lean {
                 self.reap_together()
             } else {
                 self.reap()
             };
+            self.portions.learn(look, self.ring.in_flight());
             if std::mem::take(&mut first) {
                 self.worker.meet();
             }
@@ -102,21 +107,26 @@ impl RingLoop<'_, '_> {
         loop {
             let now = self.worker.clock.now();
             self.over |= self.worker.is_over(now);
-            while !self.over && due.front().is_some_and(|&due| due <= now) {
+            let is_due = |due: &VecDeque<u64>| due.front().is_some_and(|&due| due <= now);
+            let mut room = self.portions.most();
+            while !self.over && room > 0 && is_due(&due) {
                 let Some(io) = feed.next() else {
                     self.over = true;
                     break;
                 };
                 let intended_ns = due.pop_front().unwrap_or(now);
                 self.put(io, intended_ns);
+                room -= 1;
             }
             self.submitting();
             if self.over && self.ring.in_flight() == 0 {
                 return Ok(());
             }
+            let more = !self.over && is_due(&due);
             let next = due.front().copied().filter(|_| !self.over);
-            self.wait_for_either(next)?;
+            self.enter(more, next)?;
             let at = self.reap();
+            self.portions.learn(more, self.ring.in_flight());
             due.resize(self.slots.free(), at + think_ns);
         }
     }
@@ -125,36 +135,47 @@ impl RingLoop<'_, '_> {
         let mut held: Option<Arrival> = None;
         loop {
             let now = self.worker.clock.now();
-            while self.slots.free() > 0 && !self.over {
-                held = held.or_else(|| self.worker.source.lock().next_due(self.worker.stop_ns()));
-                let Some(arrival) = held.filter(|a| a.due_ns < self.worker.stop_ns()) else {
-                    self.over = true;
-                    break;
-                };
-                if arrival.due_ns > now {
-                    break;
-                }
-                held = None;
-                if self.worker.gives_up(arrival.due_ns, now) {
-                    self.worker.drop_arrival(arrival, now);
-                } else {
-                    self.put(arrival.io, arrival.due_ns);
-                }
-            }
+            let more = self.issue_due(&mut held, now);
             self.submitting();
             if self.over && self.ring.in_flight() == 0 {
                 return Ok(());
             }
             let next = held.map(|arrival| arrival.due_ns).filter(|_| !self.over);
-            self.wait_for_either(next)?;
+            self.enter(more, next)?;
             self.reap();
+            self.portions.learn(more, self.ring.in_flight());
         }
     }
 
-    /// Gives an I/O to each free slot; says whether there were enough.
+    /// Prepares or gives up arrivals that are due; says whether more of them can be issued at once. The next one, not due
+    /// yet, is `held`.
+    fn issue_due(&mut self, held: &mut Option<Arrival>, now: u64) -> bool {
+        let mut room = self.portions.most().min(self.slots.free());
+        while !self.over && self.slots.free() > 0 {
+            let stop_ns = self.worker.stop_ns();
+            *held = held.or_else(|| self.worker.source.lock().next_due(stop_ns));
+            let Some(arrival) = held.filter(|arrival| arrival.due_ns < stop_ns) else {
+                self.over = true;
+                break;
+            };
+            if arrival.due_ns > now || room == 0 {
+                return arrival.due_ns <= now;
+            }
+            *held = None;
+            if self.worker.gives_up(arrival.due_ns, now) {
+                self.worker.drop_arrival(arrival, now);
+            } else {
+                self.put(arrival.io, arrival.due_ns);
+                room -= 1;
+            }
+        }
+        false
+    }
+
+    /// Gives I/Os to a portion of the free slots; says whether there were enough.
     #[inline]
     fn fill(&mut self, feed: &mut Feed) -> bool {
-        let wanted = self.slots.free();
+        let wanted = self.slots.free().min(self.portions.most());
         if feed.counts_bytes() {
             return (0..wanted).all(|_| {
                 let io = feed.next();
@@ -162,23 +183,24 @@ impl RingLoop<'_, '_> {
             });
         }
         let granted = feed.grant(wanted);
-        let slots = &mut self.slots;
-        self.ring.prepare(granted, || {
+        let (taken, all) = self.slots.take(granted);
+        self.ring.prepare(taken, |slot| {
             let io = feed.draw();
-            (slots.take(io), io)
+            all[slot].io = io;
+            io
         });
         granted == wanted
     }
 
     /// Prepares an I/O; there is a free slot.
     fn put(&mut self, io: Io, intended_ns: u64) {
-        let slot = self.slots.take_for(io, intended_ns);
-        self.ring.prepare(1, || (slot, io));
+        let taken = self.slots.take_for(io, intended_ns);
+        self.ring.prepare(taken, |_| io);
     }
 
-    /// Prepares a flush if one is due, and stamps what is about to be submitted.
+    /// Prepares a flush if one is due, and stamps what is about to be submitted; says how many I/Os that are.
     #[inline]
-    fn submitting(&mut self) {
+    fn submitting(&mut self) -> u32 {
         if self.flushing.writes >= self.flushing.every {
             self.flush();
         }
@@ -188,6 +210,7 @@ impl RingLoop<'_, '_> {
             self.worker.recorder.submitted(fresh, submit_ns);
             self.worker.recorder.batch(submit_ns - self.reaped_at_ns);
         }
+        fresh
     }
 
     #[cold]
@@ -198,26 +221,32 @@ impl RingLoop<'_, '_> {
         }
     }
 
-    /// Waits for a completion, or until `due_ns` if something is to be issued then.
-    fn wait_for_either(&mut self, due_ns: Option<u64>) -> io::Result<()> {
+    /// Submits what was prepared. Then only looks for completions, or waits for some, but no longer than until `due_ns` if
+    /// something is to be issued then.
+    #[inline]
+    fn enter(&mut self, look: bool, due_ns: Option<u64>) -> io::Result<()> {
         match due_ns {
+            _ if look => self.ring.look(),
             None => self
                 .ring
                 .enter(self.batch.min(self.ring.in_flight()) as usize),
-            Some(due_ns) if self.ring.in_flight() == 0 => {
-                self.worker.wait_until(due_ns);
-                Ok(())
-            }
-            Some(due_ns) => {
-                let now = self.worker.clock.now();
-                self.worker.recorder.advance(now);
-                let wake_ns = self.worker.wake_at(due_ns, now);
-                self.ring.enter_for(wake_ns.saturating_sub(now))
-            }
+            Some(due_ns) => self.enter_until(due_ns),
         }
     }
 
-    /// Counts all completions that are there, at one stamp, which is returned.
+    #[inline(never)]
+    fn enter_until(&mut self, due_ns: u64) -> io::Result<()> {
+        if self.ring.in_flight() == 0 {
+            self.worker.wait_until(due_ns);
+            return Ok(());
+        }
+        let now = self.worker.clock.now();
+        self.worker.recorder.advance(now);
+        let wake_ns = self.worker.wake_at(due_ns, now);
+        self.ring.enter_for(wake_ns.saturating_sub(now))
+    }
+
+    /// Counts completions that are there, at one stamp, which is returned.
     #[inline]
     fn reap(&mut self) -> u64 {
         let Self {
@@ -225,51 +254,53 @@ impl RingLoop<'_, '_> {
             ring,
             slots,
             flushing,
+            portions,
             over,
             ..
         } = self;
         let at = worker.clock.now();
-        ring.reap(|completion| match completion {
-            Completion::Io(number, result) => {
-                let was = *slots.give_back(number);
-                if result as u32 == was.io.length {
-                    worker.done(was.io, was.intended_ns(), was.submit_ns, at);
-                } else {
-                    *over |= !settle(worker, was, result, at);
-                }
-                flushing.writes += u64::from(was.io.op == Op::Write);
-            }
-            Completion::Flush(result) => {
+        let count = ring.ready().min(portions.most_to_reap());
+        ring.reap(count, |_, slot, result| {
+            if slot == FLUSH {
                 flushing.in_flight = false;
                 if result < 0 {
                     worker.flush_failed(-result);
                     *over = true;
                 }
+                return;
             }
+            let was = slots.give_one_back(slot);
+            if result as u32 == was.io.length {
+                worker.done(was.io, was.intended_ns(), was.submit_ns, at);
+            } else {
+                *over |= !settle(worker, was, result, at);
+            }
+            flushing.writes += u64::from(was.io.op == Op::Write);
         });
         slots.submitted();
         self.reaped_at_ns = at;
         at
     }
 
-    /// As [`Self::reap`], for a loop that only counts.
+    /// As [`Self::reap`], for a loop that only counts and never flushes.
     #[inline]
     fn reap_together(&mut self) -> u64 {
         let Self {
             worker,
             ring,
             slots,
+            portions,
             over,
             ..
         } = self;
         let at = worker.clock.now();
         let mut odd = Vec::new();
         let mut together = worker.recorder.together(at);
-        ring.reap(|completion| {
-            let Completion::Io(number, result) = completion else {
-                return;
-            };
-            let was = slots.give_back(number);
+        let count = ring.ready().min(portions.most_to_reap());
+        let (numbers, all) = slots.give_back(count);
+        ring.reap(count, |number, slot, result| {
+            numbers[number] = slot as u16;
+            let was = &all[slot];
             if result as u32 == was.io.length {
                 together.completed(was.io.op, was.io.length, was.submit_ns);
             } else {

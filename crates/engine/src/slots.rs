@@ -58,28 +58,37 @@ impl Slots {
         self.free_count
     }
 
-    /// Gives a free slot to an I/O, in a loop in which all are meant to start when they are submitted.
+    /// Takes `count` free slots, for I/Os that are meant to start when they are submitted: their numbers, and all slots, of
+    /// which those are to be filled.
     #[inline]
-    pub(crate) fn take(&mut self, io: Io) -> usize {
-        self.free_count -= 1;
-        let slot = usize::from(self.free[self.free_count]);
-        self.all[slot].io = io;
-        slot
+    pub(crate) fn take(&mut self, count: usize) -> (&[u16], &mut [InFlight]) {
+        let were_free = self.free_count;
+        self.free_count -= count;
+        (&self.free[self.free_count..were_free], &mut self.all)
     }
 
-    /// Gives a free slot to an I/O with an intended start of its own.
-    pub(crate) fn take_for(&mut self, io: Io, intended_ns: u64) -> usize {
-        let slot = self.take(io);
-        self.all[slot].intended_ns = intended_ns;
-        slot
+    /// Gives a free slot to an I/O with an intended start; says which, as a slice of one.
+    pub(crate) fn take_for(&mut self, io: Io, intended_ns: u64) -> &[u16] {
+        let (taken, all) = self.take(1);
+        let place = &mut all[usize::from(taken[0])];
+        place.io = io;
+        place.intended_ns = intended_ns;
+        taken
     }
 
-    /// Takes a slot back; says what was in it.
+    /// Takes `count` slots back: where their numbers are to be written, and all slots, to be looked at.
     #[inline]
-    pub(crate) fn give_back(&mut self, slot: usize) -> &InFlight {
-        self.free[self.free_count] = slot as u16;
-        self.free_count += 1;
-        &self.all[slot]
+    pub(crate) fn give_back(&mut self, count: usize) -> (&mut [u16], &[InFlight]) {
+        let were_free = self.free_count;
+        self.free_count += count;
+        (&mut self.free[were_free..self.free_count], &self.all)
+    }
+
+    /// Takes one slot back; says what was in it.
+    pub(crate) fn give_one_back(&mut self, slot: usize) -> InFlight {
+        let (numbers, all) = self.give_back(1);
+        numbers[0] = slot as u16;
+        all[slot]
     }
 
     /// Stamps what was taken since the last submission; says how many that are.
@@ -114,14 +123,18 @@ mod tests {
     #[test]
     fn only_what_was_taken_since_the_last_submission_is_stamped() {
         let mut slots = Slots::new(3);
-        let first = slots.take(io(0));
+        let (taken, all) = slots.take(1);
+        let first = usize::from(taken[0]);
+        all[first].io = io(0);
         assert_eq!(slots.stamp(10), 1);
         slots.submitted();
-        let second = slots.take_for(io(512), 7);
+        let second = usize::from(slots.take_for(io(512), 7)[0]);
         assert_eq!((slots.stamp(20), slots.free()), (1, 1));
-        let was = *slots.give_back(first);
+        let was = slots.give_one_back(first);
         assert_eq!((was.intended_ns(), was.submit_ns), (10, 10));
-        let was = *slots.give_back(second);
+        let (numbers, all) = slots.give_back(1);
+        numbers[0] = second as u16;
+        let was = all[second];
         assert_eq!((was.io, was.intended_ns(), was.submit_ns), (io(512), 7, 20));
         assert_eq!(slots.free(), 3);
     }

@@ -21,19 +21,10 @@ use crate::sys::SECOND_NS;
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 /// The only registered file.
 const FILE: Fixed = Fixed(0);
-/// Marks the completion of a flush; slots count from 0.
-const FLUSH: u64 = u64::MAX;
+/// In place of a slot, marks the completion of a flush.
+pub(crate) const FLUSH: usize = usize::MAX;
 /// Room in the queues beside the I/Os: one flush. (The deepest ring has none to spare; a flush waits for its turn there.)
 const ENTRIES_BESIDE: u32 = 1;
-
-/// What a completion says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Completion {
-    /// The I/O of this slot, and the kernel's result.
-    Io(usize, i32),
-    /// A flush, and the kernel's result.
-    Flush(i32),
-}
 
 /// A ring with its registered file and buffers, which it outlives: dropping a ring waits for all that is in flight.
 pub(crate) struct Ring {
@@ -192,13 +183,13 @@ impl Ring {
         self.in_flight
     }
 
-    /// Prepares `count` I/Os; `next` gives each with its slot, which is free. There is room: one entry for each slot.
+    /// Prepares an I/O in each of `slots`, which are free; `next` gives it. There is room: one entry for each slot.
     #[inline]
-    pub(crate) fn prepare(&mut self, count: usize, mut next: impl FnMut() -> (usize, Io)) {
+    pub(crate) fn prepare(&mut self, slots: &[u16], mut next: impl FnMut(usize) -> Io) {
         let mut queue = self.uring.submission();
-        for _ in 0..count {
-            let (slot, io) = next();
-            let entry = self.memory.entry(slot, io);
+        for &slot in slots {
+            let slot = usize::from(slot);
+            let entry = self.memory.entry(slot, next(slot));
             // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and outlives the I/O (see `drop`).
             let pushed = unsafe { queue.push(entry) };
             assert!(pushed.is_ok(), "the queue has an entry for each slot");
@@ -212,7 +203,7 @@ impl Ring {
         let entry = opcode::Fsync::new(FILE)
             .flags(FsyncFlags::DATASYNC)
             .build()
-            .user_data(FLUSH);
+            .user_data(FLUSH as u64);
         // SAFETY: a flush has no buffer.
         let pushed = unsafe { self.uring.submission().push(&entry) }.is_ok();
         self.in_flight += u32::from(pushed);
@@ -244,7 +235,7 @@ impl Ring {
     /// As for [`Self::enter`].
     pub(crate) fn enter_for(&mut self, wait_ns: u64) -> io::Result<()> {
         if self.polled || wait_ns == 0 {
-            return self.poll();
+            return self.look();
         }
         let wait = Timespec::new()
             .sec(wait_ns / SECOND_NS)
@@ -260,7 +251,8 @@ impl Ring {
     ///
     /// # Errors
     /// As for [`Self::enter`].
-    pub(crate) fn poll(&mut self) -> io::Result<()> {
+    #[inline]
+    pub(crate) fn look(&mut self) -> io::Result<()> {
         let prepared = self.uring.submission().len() as u32;
         // SAFETY: no argument is passed, so there is nothing whose validity could matter.
         let entered = unsafe {
@@ -277,23 +269,28 @@ impl Ring {
         }
     }
 
-    /// Hands each completion that is there to `each`.
+    /// How many completions are there.
     #[inline]
-    pub(crate) fn reap(&mut self, mut each: impl FnMut(Completion)) {
-        for entry in self.uring.completion() {
-            // Before `each`, which may panic: a drain must not wait for what has come.
-            self.in_flight -= 1;
-            each(match entry.user_data() {
-                FLUSH => Completion::Flush(entry.result()),
-                slot => Completion::Io(slot as usize, entry.result()),
-            });
+    pub(crate) fn ready(&mut self) -> usize {
+        self.uring.completion().len()
+    }
+
+    /// Hands `count` completions, which are [`Self::ready`], to `each`: their number from 0 on, the slot or [`FLUSH`], and the
+    /// kernel's result.
+    #[inline]
+    pub(crate) fn reap(&mut self, count: usize, mut each: impl FnMut(usize, usize, i32)) {
+        // What is ready is not in flight any more, even if `each` panics.
+        self.in_flight -= count as u32;
+        for (number, entry) in (0..count).zip(self.uring.completion()) {
+            each(number, entry.user_data() as usize, entry.result());
         }
     }
 
     fn drain(&mut self) -> io::Result<()> {
         while self.in_flight > 0 {
             self.enter(1)?;
-            self.reap(|_| {});
+            let ready = self.ready();
+            self.reap(ready, |_, _, _| {});
         }
         Ok(())
     }
