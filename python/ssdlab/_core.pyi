@@ -332,7 +332,7 @@ def capabilities() -> dict[str, Any]:
 def calibrate(seconds: float) -> dict[str, Any]:
     """Measure, for so long in all, what the tool itself costs on this host when no drive is in the way.
 
-    ``clock_ns``, ``system_call_ns``, ``generate_ns``, ``record_ns`` (per I/O), ``wake_up_ns`` {min, mean,
+    ``clock_ns``, ``system_call_ns``, ``generate_ns``, ``record_ns``, ``ring_ns`` (per I/O; None without io_uring), ``wake_up_ns`` {min, mean,
     max, p50, ...} (lateness of a sleeper).
     """
 
