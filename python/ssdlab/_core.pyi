@@ -416,8 +416,8 @@ def capabilities() -> dict[str, Any]:
 def calibrate(seconds: float) -> dict[str, Any]:
     """Measure, for so long in all, what the tool itself costs on this host when no drive is in the way.
 
-    ``clock_ns``, ``system_call_ns``, ``generate_ns``, ``record_ns`` (per I/O), ``wake_up_ns`` {min, mean,
-    max, p50, ...} (lateness of a sleeper).
+    ``clock_ns``, ``system_call_ns``, ``generate_ns``, ``record_ns``, ``ring_ns`` (per I/O; the last is None
+    without io_uring), ``wake_up_ns`` {min, mean, max, p50, ...} (lateness of a sleeper).
     """
 
 def build_info() -> dict[str, str]:

@@ -14,6 +14,7 @@ use workload::{Plan, Workload};
 
 use crate::error::EngineError;
 use crate::sys::{SECOND_NS, monotonic_ns, sharpen_timers, sleep_until};
+use crate::uring::Nothings;
 
 /// What kernel and process limits allow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -118,21 +119,23 @@ pub struct Costs {
     pub generate_ns: f64,
     /// Recording one I/O with its latency, ns.
     pub record_ns: f64,
+    /// An `io_uring` operation that does nothing, 32 to a call, ns; `None` without `io_uring`.
+    pub ring_ns: Option<f64>,
     /// Lateness of a thread that sleeps until a given time, ns.
     pub wake_up_ns: LatencySummary,
 }
 
 /// How many operations are timed between two looks at the clock.
-const BATCH: u32 = 4096;
+const BATCH: u32 = 1024;
 /// What a sleeper sleeps.
 const NAP_NS: u64 = 200_000;
 
-/// Measures for about `length`, a fifth of it for each cost.
+/// Measures for about `length`, a sixth of it for each cost.
 ///
 /// # Errors
 /// [`EngineError::Recording`] if nothing can be recorded, which is a fault of this program.
 pub fn calibrate(length: Duration) -> Result<Costs, EngineError> {
-    let each_ns = length.as_nanos() as u64 / 5;
+    let each_ns = length.as_nanos() as u64 / 6;
     let workload = reads();
     let mut generator = Plan::new(&workload)?.stream(0).generator(0);
     let stream = StreamSpec {
@@ -158,10 +161,21 @@ pub fn calibrate(length: Duration) -> Result<Costs, EngineError> {
             at_ns += 1000;
             recorder.completed(workload::Op::Read, 4096, at_ns - 1000, at_ns - 1000, at_ns);
         }),
+        ring_ns: ring_cost(each_ns),
         wake_up_ns: LatencySummary::of(&wake_ups(each_ns)),
     };
     recorder.finish(at_ns, &WorkerFacts::default());
     Ok(costs)
+}
+
+/// Operations of a ring that are submitted by one call.
+const RING_BATCH: u32 = 32;
+
+fn ring_cost(for_ns: u64) -> Option<f64> {
+    let mut nothings = Nothings::new(RING_BATCH).ok()?;
+    let mut failed = false;
+    let call_ns = cost_of(for_ns, || failed |= nothings.call().is_err());
+    (!failed).then_some(call_ns / f64::from(RING_BATCH))
 }
 
 /// Time of one operation: the least mean of a batch, since whatever else runs here only adds to it.
@@ -234,5 +248,30 @@ fn reads() -> Workload {
         interval_ns: SECOND_NS,
         ramp_ns: 0,
         streams: vec![stream],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_may_run_on_some_cpu() {
+        let found = capabilities();
+        assert!(!found.cpus.is_empty());
+        assert_eq!(found.io_uring.available, found.io_uring.errno.is_none());
+    }
+
+    #[test]
+    fn every_cost_is_measured_however_short_the_time() {
+        let costs = calibrate(Duration::ZERO).expect("costs");
+        let times = [
+            costs.clock_ns,
+            costs.system_call_ns,
+            costs.generate_ns,
+            costs.record_ns,
+        ];
+        assert!(times.iter().all(|&ns| ns > 0.0 && ns.is_finite()));
+        assert_eq!(costs.ring_ns.is_some(), capabilities().io_uring.available);
     }
 }

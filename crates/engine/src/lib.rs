@@ -38,6 +38,7 @@ mod ring_loop;
 mod run;
 mod slots;
 mod source;
+mod start;
 mod sync;
 pub mod sys;
 mod target;

@@ -350,3 +350,29 @@ fn build(entries: u32, polled: bool) -> Result<IoUring, EngineError> {
     let _ = ring.submitter().register_ring_fd();
     Ok(ring)
 }
+
+/// A ring that only carries operations that do nothing, to learn what a ring costs.
+pub(crate) struct Nothings {
+    uring: IoUring,
+    batch: u32,
+}
+
+impl Nothings {
+    pub(crate) fn new(batch: u32) -> Result<Self, EngineError> {
+        let uring = build(batch, false)?;
+        Ok(Self { uring, batch })
+    }
+
+    /// Submits a batch and reaps it.
+    pub(crate) fn call(&mut self) -> io::Result<()> {
+        let mut queue = self.uring.submission();
+        for _ in 0..self.batch {
+            // SAFETY: the operation has no buffer. A queue that is full, after a call that failed, takes no more.
+            let _ = unsafe { queue.push(&opcode::Nop::new().build()) };
+        }
+        drop(queue);
+        self.uring.submit_and_wait(self.batch as usize)?;
+        self.uring.completion().for_each(drop);
+        Ok(())
+    }
+}

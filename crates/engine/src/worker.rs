@@ -1,10 +1,6 @@
-//! What every worker does, whatever issues its I/O: wait for the start, keep the time, judge failures, count.
+//! What every worker does, whatever issues its I/O: keep the time, judge failures, count.
 
-use std::sync::atomic::{
-    AtomicU32, AtomicU64,
-    Ordering::{AcqRel, Acquire, Release},
-};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::{IoRecord, Recorder, WorkerFacts};
 use workload::spec::{self, Stream, Workload};
@@ -13,18 +9,14 @@ use workload::{Io, Op};
 use crate::control::Control;
 use crate::error::EngineError;
 use crate::source::{Arrival, Source};
-use crate::sys::{
-    Clock, SECOND_NS, ThreadUsage, monotonic_ns, schedstat_ns, sleep_until, thread_usage,
-    wait_while, wake_all,
-};
+use crate::start::{Gate, Rendezvous};
+use crate::sys::{Clock, SECOND_NS, ThreadUsage, schedstat_ns, sleep_until, thread_usage};
 use crate::target::Target;
 
 /// So many failures of one worker without a success between them end the run.
 const FAILURES_IN_A_ROW: u32 = 100;
 /// An open loop goes on issuing what was due before the stop for at most this long.
 const DRAIN_LIMIT_NS: u64 = SECOND_NS;
-/// Workers that take longer with their first I/O are not waited for.
-const RENDEZVOUS_LIMIT_NS: u64 = 100_000_000;
 /// The error number that stands for a short transfer.
 pub(crate) const SHORT: i32 = 0;
 
@@ -70,9 +62,7 @@ impl<'a> Shared<'a> {
             gate: Gate::default(),
             interval_ns: workload.interval_ns,
             spin_ns,
-            rendezvous: Rendezvous {
-                missing: AtomicU32::new(workers),
-            },
+            rendezvous: Rendezvous::of(workers),
             trouble: Mutex::default(),
         }
     }
@@ -88,103 +78,8 @@ impl<'a> Shared<'a> {
         self.control.halt();
     }
 
-    pub(crate) fn trouble(&self) -> std::sync::MutexGuard<'_, Trouble> {
+    pub(crate) fn trouble(&self) -> MutexGuard<'_, Trouble> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Holds the workers until all of them are ready, so that their first I/Os go out together.
-#[derive(Debug, Default)]
-pub(crate) struct Gate {
-    /// Workers that are ready, or failed to become so.
-    ready: AtomicU32,
-    state: AtomicU32,
-    zero_ns: AtomicU64,
-}
-
-const CLOSED: u32 = 0;
-const OPEN: u32 = 1;
-const ABANDONED: u32 = 2;
-
-impl Gate {
-    /// A worker is ready, or will never be.
-    pub(crate) fn arrive(&self) {
-        self.ready.fetch_add(1, Release);
-        wake_all(&self.ready);
-    }
-
-    /// Waits until `workers` have arrived.
-    pub(crate) fn await_all(&self, workers: u32) {
-        loop {
-            let ready = self.ready.load(Acquire);
-            if ready >= workers {
-                return;
-            }
-            wait_while(&self.ready, ready);
-        }
-    }
-
-    /// Lets the workers go; time zero is `zero_ns`.
-    pub(crate) fn open(&self, zero_ns: u64) {
-        self.zero_ns.store(zero_ns, Release);
-        self.set(OPEN);
-    }
-
-    /// Sends the workers home.
-    pub(crate) fn abandon(&self) {
-        self.set(ABANDONED);
-    }
-
-    /// Waits for the start; `None` if there will be none.
-    pub(crate) fn pass(&self) -> Option<Clock> {
-        wait_while(&self.state, CLOSED);
-        if self.state.load(Acquire) == ABANDONED {
-            return None;
-        }
-        let zero_ns = self.zero_ns.load(Acquire);
-        while monotonic_ns() < zero_ns {
-            sleep_until(zero_ns, &self.state, OPEN);
-        }
-        Some(Clock::starting_at(zero_ns))
-    }
-
-    fn set(&self, state: u32) {
-        // The first to decide wins: a run abandoned while it opens stays as it is.
-        if self
-            .state
-            .compare_exchange(CLOSED, state, AcqRel, Acquire)
-            .is_ok()
-        {
-            wake_all(&self.state);
-        }
-    }
-}
-
-/// After its first I/O each worker waits until all others have done theirs. Where I/O does not block, the first of more
-/// workers than CPUs would otherwise use up their time slices one after the other, and the last would begin seconds late.
-#[derive(Debug)]
-pub(crate) struct Rendezvous {
-    missing: AtomicU32,
-}
-
-impl Rendezvous {
-    /// A worker has done its first I/O, or has none to do.
-    pub(crate) fn report(&self) {
-        if self.missing.fetch_sub(1, AcqRel) == 1 {
-            wake_all(&self.missing);
-        }
-    }
-
-    /// Waits for the others, but not for one that cannot come.
-    pub(crate) fn wait(&self) {
-        let until_ns = monotonic_ns() + RENDEZVOUS_LIMIT_NS;
-        loop {
-            let missing = self.missing.load(Acquire);
-            if missing == 0 || monotonic_ns() >= until_ns {
-                return;
-            }
-            sleep_until(until_ns, &self.missing, missing);
-        }
     }
 }
 
@@ -238,7 +133,7 @@ impl<'a> Worker<'a> {
             spec::Arrival::Open { backlog_ns, .. } => backlog_ns,
             _ => u64::MAX,
         };
-        Self {
+        let mut worker = Self {
             shared,
             stream,
             source,
@@ -251,7 +146,12 @@ impl<'a> Worker<'a> {
             before,
             began_ns: clock.now(),
             reported: false,
+        };
+        if !matches!(stream.arrival, spec::Arrival::Closed { think_ns: 0 }) {
+            // It will spend most of its time asleep, so nobody needs to wait for it.
+            worker.report();
         }
+        worker
     }
 
     /// The worker has done its first I/O, or never will.

@@ -1,0 +1,112 @@
+//! The start of a run: a gate that lets all workers go at one moment, and a rendezvous after their first I/Os.
+
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{AcqRel, Acquire, Release},
+};
+
+use crate::sys::{Clock, monotonic_ns, sleep_until, wait_while, wake_all};
+
+/// Workers that take longer with their first I/O are not waited for.
+const RENDEZVOUS_LIMIT_NS: u64 = 100_000_000;
+
+/// Holds the workers until all of them are ready, so that their first I/Os go out together.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    /// Workers that are ready, or failed to become so.
+    ready: AtomicU32,
+    state: AtomicU32,
+    zero_ns: AtomicU64,
+}
+
+const CLOSED: u32 = 0;
+const OPEN: u32 = 1;
+const ABANDONED: u32 = 2;
+
+impl Gate {
+    /// A worker is ready, or will never be.
+    pub(crate) fn arrive(&self) {
+        self.ready.fetch_add(1, Release);
+        wake_all(&self.ready);
+    }
+
+    /// Waits until `workers` have arrived.
+    pub(crate) fn await_all(&self, workers: u32) {
+        loop {
+            let ready = self.ready.load(Acquire);
+            if ready >= workers {
+                return;
+            }
+            wait_while(&self.ready, ready);
+        }
+    }
+
+    /// Lets the workers go; time zero is `zero_ns`.
+    pub(crate) fn open(&self, zero_ns: u64) {
+        self.zero_ns.store(zero_ns, Release);
+        self.set(OPEN);
+    }
+
+    /// Sends the workers home.
+    pub(crate) fn abandon(&self) {
+        self.set(ABANDONED);
+    }
+
+    /// Waits for the start; `None` if there will be none.
+    pub(crate) fn pass(&self) -> Option<Clock> {
+        wait_while(&self.state, CLOSED);
+        if self.state.load(Acquire) == ABANDONED {
+            return None;
+        }
+        let zero_ns = self.zero_ns.load(Acquire);
+        while monotonic_ns() < zero_ns {
+            sleep_until(zero_ns, &self.state, OPEN);
+        }
+        Some(Clock::starting_at(zero_ns))
+    }
+
+    fn set(&self, state: u32) {
+        // The first to decide wins: a run abandoned while it opens stays as it is.
+        if self
+            .state
+            .compare_exchange(CLOSED, state, AcqRel, Acquire)
+            .is_ok()
+        {
+            wake_all(&self.state);
+        }
+    }
+}
+
+/// After its first I/O each worker waits until all others have done theirs. Where I/O does not block, the first of more
+/// workers than CPUs would otherwise use up their time slices one after the other, and the last would begin seconds late.
+#[derive(Debug)]
+pub(crate) struct Rendezvous {
+    missing: AtomicU32,
+}
+
+impl Rendezvous {
+    pub(crate) fn of(workers: u32) -> Self {
+        Self {
+            missing: AtomicU32::new(workers),
+        }
+    }
+
+    /// A worker has done its first I/O, or has none to do.
+    pub(crate) fn report(&self) {
+        if self.missing.fetch_sub(1, AcqRel) == 1 {
+            wake_all(&self.missing);
+        }
+    }
+
+    /// Waits for the others, but not for one that cannot come.
+    pub(crate) fn wait(&self) {
+        let until_ns = monotonic_ns() + RENDEZVOUS_LIMIT_NS;
+        loop {
+            let missing = self.missing.load(Acquire);
+            if missing == 0 || monotonic_ns() >= until_ns {
+                return;
+            }
+            sleep_until(until_ns, &self.missing, missing);
+        }
+    }
+}
