@@ -14,7 +14,7 @@ from ssdlab.options import MeasureOptions
 from ssdlab.workload import Workload
 
 TINY = "sim:tiny-test,scale=4"
-_HOST_FACTS = ("cpu", "started", "workers", "host", "build", "streams")
+_HOST_FACTS = ("cpu", "environment", "started", "workers", "host", "build", "streams")
 
 
 def _workload(**options: Any) -> Workload:
