@@ -43,7 +43,7 @@ def library(place: Path) -> Path:
 def test_it_ends_in_a_report_and_leaves_no_scratch_file(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["demo", "--json", "--on", "scratch.img"]) == 0
+    assert main(["demo", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert Path(told["report"]).stat().st_size > 100_000 and told["report"] == str(place / "ssdlab-demo.html")
     runs = [RunFolder(library(place) / name) for name in told["runs"]]
@@ -52,13 +52,22 @@ def test_it_ends_in_a_report_and_leaves_no_scratch_file(
     assert sorted(path.name for path in place.iterdir()) == ["data", "ssdlab-demo.html"]
 
 
-def test_without_a_drive_it_reviews_a_simulated_one(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--json"]) == 0
+def test_a_file_of_that_name_that_is_not_ours_is_left_alone(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign = place / demo_module.SCRATCH_NAME
+    foreign.write_bytes(b"precious")
+    assert main(["demo"]) == 2
+    assert foreign.read_bytes() == b"precious" and run_folders(library(place)) == []
+    assert capsys.readouterr().err.startswith("ssdlab: ")
+
+
+def test_a_simulated_drive_is_reviewed_too(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--on", "sim:tiny-test", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     manifests = [RunFolder(library(place) / name).manifest for name in told["runs"]]
     assert [manifest.method.name for manifest in manifests] == list(demo_module.METHODS)
     assert {(manifest.drive.kind, manifest.engine) for manifest in manifests} == {("sim", "sim")}
-    assert not any(manifest.departures for manifest in manifests)
 
 
 def test_a_foreign_file_is_only_read(place: Path) -> None:
@@ -81,7 +90,7 @@ def test_a_wrong_identifier_is_refused(place: Path) -> None:
 
 def test_too_little_room_is_said_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_module, "SCRATCH_BYTES", 1 << 60)
-    assert main(["demo", "--on", "scratch.img"]) == 3
+    assert main(["demo"]) == 3
     assert [path.name for path in place.iterdir()] == []
 
 
@@ -94,6 +103,6 @@ def test_stopped_it_leaves_no_scratch_file_and_says_to_begin_anew(
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=stop_in_the_first_run, daemon=True).start()
-    assert main(["demo", "--on", "scratch.img"]) == 130
+    assert main(["demo"]) == 130
     assert "run it again" in capsys.readouterr().err.lower()
-    assert not (place / "scratch.img").exists()
+    assert not (place / demo_module.SCRATCH_NAME).exists()

@@ -20,7 +20,7 @@ from ssdlab.errors import HostError, Interrupted
 SCHEMA = "ssdlab.demo/1"
 METHODS = ("qd1", "peak-random-read", "peak-sequential-read")
 READING = METHODS[1:]
-SIMULATED = "sim:tiny-test"
+SCRATCH_NAME = "ssdlab-demo.scratch"
 SCRATCH_BYTES = 1 << 30
 _SPARE_BYTES = 256 << 20
 """What must be left free beside the scratch file, for the runs and for everybody else."""
@@ -36,14 +36,14 @@ def demo(
 ) -> None:
     """Run a whole quick review and write its report: queue depth 1, then the peaks of reading.
 
-    Without --on it is made on a simulated drive, which takes less than a minute and touches no disk. A file
-    named with --on that does not exist is made for the review and removed afterwards.
+    Without --on it is made on a scratch file in the present folder, which is removed afterwards: a review
+    of this machine's disk through its file system. Takes about two minutes.
 
     Parameters
     ----------
     on
-        What to review instead: a block device or a file. Where writing is not allowed, only the reading
-        methods run.
+        What to review instead: a block device, a file or a simulated drive. A file that does not exist is
+        made as the scratch file is. Where writing is not allowed, only the reading methods run.
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
     output
@@ -56,15 +56,12 @@ def demo(
     from ssdlab.results.store import run_words
 
     runs = library_of(library)
-    target = on or SIMULATED
+    target = on or str(Path.cwd() / SCRATCH_NAME)
     with contextlib.ExitStack() as cleanup:
-        simulated = target.startswith(PREFIX)
-        scratch = not simulated and not Path(target).exists()
-        if on is None:
-            say(f"reviewing a simulated drive, {target}; --on DRIVE or FILE reviews a real one")
+        scratch = on is None or not (on.startswith(PREFIX) or Path(on).exists())
         if scratch:
             _prepare_scratch(Path(target), cleanup)
-        with _stopped_for_good(scratch or simulated):
+        with _stopped_for_good(scratch):
             folders = _review(target, destroy, runs, scratch=scratch)
     written = _report(folders, output)
     if json:
@@ -77,15 +74,21 @@ def demo(
 
 
 def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
-    """See that there is room for a file that is yet to be made, and that it is removed afterwards.
+    """See that there is room and that the file is removed afterwards; one that is not ours is refused.
 
     Raises
     ------
     HostError
         The file system has too little room.
+    Refused
+        There is a file of that name which ssdlab did not make.
     """
+    from ssdlab.drives import look
+
+    if path.exists() and (refusal := look(path, size=SCRATCH_BYTES).writing) is not None:
+        raise refusal.error(str(path))
     folder = path.absolute().parent
-    if folder.is_dir():
+    if folder.is_dir() and not path.exists():
         free = shutil.disk_usage(folder).free
         if free < SCRATCH_BYTES + _SPARE_BYTES:
             raise HostError(
@@ -116,12 +119,12 @@ def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -
 
 
 @contextlib.contextmanager
-def _stopped_for_good(passing: bool) -> Iterator[None]:
-    """Say that a demo begins anew: its drive goes with it, so its run cannot be resumed."""
+def _stopped_for_good(scratch: bool) -> Iterator[None]:
+    """Say that a demo begins anew: its scratch file goes with it, so its run cannot be resumed."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt) as error:
-        if not passing:
+        if not scratch:
             raise
         raise Interrupted("the demo was stopped by a signal", "run it again") from error
 
