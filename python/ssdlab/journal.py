@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.errors import Refused
 from ssdlab.results.durable import library_errors, sync_folder
-from ssdlab.results.run_folder import JOURNAL, parse_journal
+from ssdlab.results.run_folder import JOURNAL, STEPS, parse_journal
 from ssdlab.results.schema import BeginRecord, EndRecord, OpenRecord, PartRecord, StepResult, VoidRecord
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Journal:
     Raises
     ------
     Refused
-        When the journal is damaged before its end, or a newer ssdlab wrote it.
+        When the journal is damaged before its end or lost, or a newer ssdlab wrote it.
     HostError
         When the file system under it is full or fails.
     """
@@ -158,6 +158,12 @@ class Journal:
     def _recover(self) -> list[AnyRecord]:
         text = self.path.read_bytes().decode("utf-8", errors="replace")
         records, good = parse_journal(text, self.path)
+        if not records and any((self.path.parent / STEPS).glob("*.log")):
+            raise Refused(
+                f"{self.path} is lost, and the run has logs of steps: what was finished cannot be told",
+                "restore it from a copy, or start a new run",
+                path=str(self.path),
+            )
         if good < os.fstat(self._descriptor).st_size:
             os.ftruncate(self._descriptor, good)
             os.fsync(self._descriptor)

@@ -148,7 +148,7 @@ def wait_for(condition, seconds: float = 30) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_is_watched_and_resumed(ssdlab: Shell, number: signal.Signals) -> None:
     words = ["run", "peak-random-read", "s.img", "--size", "8MiB", "--set", "depths=1,2,4"]
-    process = ssdlab.start(*words, "--set", "seconds=1", "--set", "ramp_seconds=0")
+    process = ssdlab.start(*words, "--set", "seconds=4", "--set", "ramp_seconds=0")
     wait_for(lambda: list(ssdlab.library.glob("*/live.json")))
     (folder,) = run_folders(ssdlab.library)
     watched = ssdlab.json("watch", folder.name)

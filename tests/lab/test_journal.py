@@ -77,6 +77,16 @@ def test_damage_before_the_end_is_refused(tmp_path: Path) -> None:
     assert raised.value.facts["line"] == 3
 
 
+def test_a_lost_journal_does_not_start_the_run_anew(tmp_path: Path) -> None:
+    (tmp_path / "steps").mkdir()
+    with Journal(tmp_path):
+        pass
+    (tmp_path / JOURNAL).write_bytes(b"")
+    (tmp_path / "steps" / "0000-1.log").write_bytes(b"rows")
+    with pytest.raises(Refused, match="lost"):
+        Journal(tmp_path)
+
+
 def test_a_newer_journal_is_refused(tmp_path: Path) -> None:
     newer = json.dumps({"t": "open", "schema": "ssdlab.journal/2", "at": "x", "boot_id": ""}) + "\n"
     (tmp_path / JOURNAL).write_text(newer * 2)

@@ -102,6 +102,15 @@ def test_the_second_signal_is_the_systems() -> None:
         assert not again()
 
 
+def test_signals_that_come_together_are_one() -> None:
+    with StopFlag() as flag:
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        assert flag() and flag.raised == signal.SIGTERM
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+
+
 def test_in_another_thread_no_signal_is_taken(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     thread = threading.Thread(target=run_on, args=(FakeDrive(), PEAK, PEAK.params(), tmp_path))

@@ -271,6 +271,7 @@ def test_a_job_that_only_reads_needs_no_consent() -> None:
         ("[[step]\n", "not TOML"),
         ("", "no steps"),
         ("[[steps]]\n", "'steps'"),
+        ("step = [1, 2]", "step 1"),
         ("[[step]]\nrw = 'read'", "does not say what to do"),
         ("[[step]]\ndo = 'rum'", "'rum'"),
         ("[[step]]\ndo = 'idle'", "seconds"),

@@ -9,19 +9,37 @@ from pathlib import Path
 import pytest
 
 from ssdlab.errors import HostError, Refused
+from ssdlab.journal import RunLock
 from ssdlab.report import page, source
 
 
-@pytest.mark.parametrize(
-    ("status", "advice"),
-    [("running", "ssdlab watch"), ("interrupted", "ssdlab resume"), ("failed", "ssdlab show")],
-)
+@pytest.mark.parametrize(("status", "advice"), [("interrupted", "ssdlab resume"), ("failed", "ssdlab show")])
 def test_an_unfinished_run(make_run: Callable[..., Path], status: str, advice: str) -> None:
     folder = make_run(status=status, result=None)
     with pytest.raises(Refused, match=f"it is {status}") as caught:
         source.read_run(folder)
     assert advice in caught.value.advice
     assert caught.value.facts["status"] == status
+
+
+def test_a_run_that_goes_on_is_waited_for_and_a_killed_one_resumed(make_run: Callable[..., Path]) -> None:
+    folder = make_run(status="running", result=None)
+    lock = RunLock(folder)
+    with pytest.raises(Refused, match="it is running") as caught:
+        source.read_run(folder)
+    assert "ssdlab watch" in caught.value.advice
+    lock.release()
+    with pytest.raises(Refused, match="it is interrupted") as caught:
+        source.read_run(folder)
+    assert "ssdlab resume" in caught.value.advice
+
+
+def test_a_journal_that_is_no_text_is_damage(make_run: Callable[..., Path]) -> None:
+    folder = make_run()
+    with (folder / "journal.jsonl").open("r+b") as file:
+        file.write(b"\xff\xfe")
+    with pytest.raises(Refused, match="damaged at line 1"):
+        source.read_run(folder)
 
 
 @pytest.mark.parametrize("table", ["series.parquet", "hist.parquet"])

@@ -291,6 +291,10 @@ fn work<'a>(seat: Seat<'a>, shared: &'a Shared<'a>, at_work: &'a AtomicU32) {
         BackEnd::Sync(mut calls) => sync::run(&mut worker, &mut calls),
         BackEnd::Uring(ring) => ring_loop::run(&mut worker, *ring),
     }
+    if source.lock().is_past_stop() {
+        // No arrival is left, but the rate is one of the time asked for, which has its rows to the end.
+        worker.wait_until(worker.stop_ns());
+    }
     worker.finish();
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Feed {
     generator: Generator,
     schedule: Option<Schedule>,
     left: Quota,
+    /// Arrivals are over because the next one is due after the stop, and not because the quota is used up.
+    past_stop: bool,
 }
 
 impl Source {
@@ -30,6 +32,7 @@ impl Source {
             generator: plan.generator(source),
             schedule: plan.schedule(source),
             left: plan.quota(source),
+            past_stop: false,
         }))
     }
 
@@ -76,11 +79,17 @@ impl Feed {
     /// The next arrival before `stop_ns`; `None` when there is no more, now and ever.
     pub(crate) fn next_due(&mut self, stop_ns: u64) -> Option<Arrival> {
         let due_ns = self.schedule.as_mut()?.next();
-        if due_ns >= stop_ns {
+        if due_ns >= stop_ns && self.left.ios > 0 && self.left.bytes > 0 {
+            self.past_stop = true;
             self.left.ios = 0;
         }
         let io = self.next()?;
         Some(Arrival { due_ns, io })
+    }
+
+    /// Whether the time until the stop goes by without another arrival, and still belongs to the run.
+    pub(crate) fn is_past_stop(&self) -> bool {
+        self.past_stop
     }
 
     /// Where a sequential source goes on.

@@ -23,8 +23,6 @@ const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 const FILE: Fixed = Fixed(0);
 /// In place of a slot, marks the completion of a flush.
 pub(crate) const FLUSH: usize = usize::MAX;
-/// Room in the queues beside the I/Os: one flush. (The deepest ring has none to spare; a flush waits for its turn there.)
-const ENTRIES_BESIDE: u32 = 1;
 
 /// A ring with its registered file and buffers, which it outlives: dropping a ring waits for all that is in flight.
 pub(crate) struct Ring {
@@ -45,16 +43,18 @@ const LENGTH_WORD: usize = 3;
 
 /// The slots' memory, as the kernel knows it.
 struct Memory {
-    /// An entry for each slot, complete but for offset and length; building it anew would take most of the loop's time.
+    /// The entry of each slot's I/O. What stays the same from one I/O to the next is not written again; building entries anew
+    /// would take most of the loop's time.
     drafts: Vec<squeue::Entry>,
-    first_write: usize,
+    /// In a stream that reads and writes, the entries for reads, then those for writes; else empty.
+    both: Vec<squeue::Entry>,
     trims: Trims,
     region: Region,
 }
 
 impl Memory {
     fn new(region: Region, trims: Trims) -> Self {
-        let draft = |place: Place| {
+        let entry = |place: Place| {
             let entry = match place.op {
                 Op::Read => opcode::ReadFixed::new(FILE, place.address, 0, place.buffer).build(),
                 Op::Write => opcode::WriteFixed::new(FILE, place.address, 0, place.buffer).build(),
@@ -62,40 +62,44 @@ impl Memory {
             };
             entry.user_data(place.slot as u64)
         };
+        let mut drafts: Vec<_> = region.places().map(entry).collect();
+        let mut both = Vec::new();
+        if region.first_write() > 0 {
+            both = drafts.clone();
+            drafts.truncate(region.first_write());
+        }
         Self {
-            drafts: region.places().map(draft).collect(),
-            first_write: region.first_write(),
+            drafts,
+            both,
             trims,
             region,
         }
     }
 
-    /// The entry of an I/O in a slot.
+    /// Drafts the entry of an I/O in a slot.
     #[inline(always)]
-    fn entry(&mut self, slot: usize, io: Io) -> &squeue::Entry {
-        let draft = match io.op {
-            Op::Read => slot,
+    fn draft(&mut self, slot: usize, io: Io) {
+        match io.op {
+            Op::Read if self.both.is_empty() => {}
+            Op::Read => self.drafts[slot] = self.both[slot].clone(),
             Op::Write => {
                 self.region.stamp(slot, io.length as usize);
-                self.first_write + slot
+                if !self.both.is_empty() {
+                    self.drafts[slot] = self.both[self.drafts.len() + slot].clone();
+                }
             }
-            Op::Trim => return self.trim(slot, io.offset, io.length),
-        };
-        let entry = &mut self.drafts[draft];
-        let words = words_of(entry);
+            Op::Trim => return self.draft_trim(slot, io.offset, io.length),
+        }
+        let words = words_of(&mut self.drafts[slot]);
         words[OFFSET_WORD] = io.offset;
         words[LENGTH_WORD] = u64::from(io.length);
-        entry
     }
 
     #[cold]
     #[inline(never)]
-    fn trim(&mut self, slot: usize, offset: u64, length: u32) -> &squeue::Entry {
-        self.drafts[slot] = self
-            .trims
-            .entry(offset, u64::from(length))
-            .user_data(slot as u64);
-        &self.drafts[slot]
+    fn draft_trim(&mut self, slot: usize, offset: u64, length: u32) {
+        let entry = self.trims.entry(offset, u64::from(length));
+        self.drafts[slot] = entry.user_data(slot as u64);
     }
 }
 
@@ -153,7 +157,9 @@ impl Ring {
         trims: Trims,
         region: Region,
     ) -> Result<Self, EngineError> {
-        let uring = build(stream.depth + ENTRIES_BESIDE, stream.polled)?;
+        // One more entry than I/Os where flushes go between them. (The deepest ring has none to spare; a flush waits there.)
+        let entries = stream.depth + u32::from(stream.flush_every.is_some());
+        let uring = build(entries, stream.polled)?;
         let vector = |(base, length): (*mut u8, usize)| libc::iovec {
             iov_base: base.cast(),
             iov_len: length,
@@ -186,16 +192,19 @@ impl Ring {
     /// Prepares an I/O in each of `slots`, which are free; `next` gives it. There is room: one entry for each slot.
     #[inline]
     pub(crate) fn prepare(&mut self, slots: &[u16], mut next: impl FnMut(usize) -> Io) {
-        let mut queue = self.uring.submission();
         for &slot in slots {
             let slot = usize::from(slot);
-            let entry = self.memory.entry(slot, next(slot));
-            // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and outlives the I/O (see `drop`).
-            let pushed = unsafe { queue.push(entry) };
-            assert!(pushed.is_ok(), "the queue has an entry for each slot");
-            // One by one, so that a drain after a panic of `next` waits for what was prepared and no more.
-            self.in_flight += 1;
+            self.memory.draft(slot, next(slot));
         }
+        // In a second pass, because a copy has to wait for what was written into its original a moment ago.
+        let mut queue = self.uring.submission();
+        for &slot in slots {
+            // SAFETY: the entry's buffer is a slot that nothing else in flight uses, and outlives the I/O (see `drop`).
+            let pushed = unsafe { queue.push(&self.memory.drafts[usize::from(slot)]) };
+            assert!(pushed.is_ok(), "the queue has an entry for each slot");
+        }
+        drop(queue);
+        self.in_flight += slots.len() as u32;
     }
 
     /// Prepares a flush of all writes that have completed; says whether there was room for it.

@@ -129,3 +129,19 @@ fn a_sleeping_worker_still_closes_rows() {
         .done;
     assert_eq!(done.iter().sum::<u64>(), 1);
 }
+
+#[test]
+fn an_open_loop_lasts_until_its_stop() {
+    // Two arrivals, at 0 and 200 ms: what is left of the time belongs to the rate, and to the rows.
+    for stream in both(2) {
+        let outcome = measure(Stream {
+            arrival: open_loop(Process::Even, 5, LONG_NS),
+            stop: milliseconds(390),
+            ..stream
+        });
+        assert_eq!(outcome.measurement.op(Op::Read).done, 2);
+        let measured = outcome.measurement.measured_ns;
+        assert!(measured >= 390 * MILLISECOND_NS, "{measured}");
+        assert!(measured < 450 * MILLISECOND_NS, "{measured}");
+    }
+}

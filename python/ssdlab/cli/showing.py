@@ -78,7 +78,9 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
 
 def _print_unfinished(run: RunFolder, status: str) -> None:
     print_line()
-    print_line(f"{len(run.steps())} steps are finished; there is no result yet.")
+    finished = len(run.steps())
+    counted = "1 step is" if finished == 1 else f"{finished} steps are"
+    print_line(f"{counted} finished; there is no result yet.")
     if run.manifest.failure is not None:
         print_line(f"It stopped: {run.manifest.failure.what}")
     verb = "watch" if status == "running" else "resume"

@@ -160,7 +160,7 @@ def read_job(text: str, name: str) -> JobParams:
         raise UsageError(f"{name} has no steps", "add [[step]] tables, each with do = ...")
     steps = []
     for number, table in enumerate(listed, start=1):
-        if "do" not in table:
+        if not isinstance(table, dict) or "do" not in table:
             raise UsageError(f"step {number} of {name} does not say what to do", 'add a line: do = "run"')
         options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
         steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))

@@ -13,6 +13,7 @@ from ssdlab.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.results.schema import JobResult, Manifest, MeasureResult, Note, PeakResult, Qd1Result
+from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,17 +76,18 @@ def read_run(folder: Path) -> Run:
 
 def _result(found: RunFolder) -> AnyResult:
     manifest = found.manifest
-    if manifest.status != "finished" or manifest.result is None:
+    status = actual_status(found.path, manifest)
+    if status != "finished" or manifest.result is None:
         advice = {
             "running": f"wait for its end: ssdlab watch {manifest.run_id}",
             "interrupted": f"go on with it: ssdlab resume {manifest.run_id}",
             "failed": f"see why: ssdlab show {manifest.run_id}",
-        }.get(manifest.status, f"analyse it again: ssdlab show {manifest.run_id}")
+        }.get(status, f"analyse it again: ssdlab show {manifest.run_id}")
         raise Refused(
-            f"run {manifest.run_id} has no result to report: it is {manifest.status}",
+            f"run {manifest.run_id} has no result to report: it is {status}",
             advice,
             run=manifest.run_id,
-            status=manifest.status,
+            status=status,
         )
     try:
         result = found.result

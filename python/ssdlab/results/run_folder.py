@@ -179,7 +179,7 @@ class RunFolder:
         path = self.path / JOURNAL
         if not path.exists():
             return []
-        return parse_journal(path.read_text(encoding="utf-8"), path)[0]
+        return parse_journal(path.read_bytes().decode("utf-8", errors="replace"), path)[0]
 
     def steps(self) -> list[Step]:
         """Return the finished steps that count, by ordinal."""
