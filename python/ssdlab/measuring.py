@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ssdlab.errors import LabError, Refused, UsageError
+from ssdlab.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.options import MeasureOptions
 from ssdlab.pattern import Sequential
 from ssdlab.span import Span
@@ -99,7 +99,8 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
         if options.precondition == "fill":
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
-            held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
+            with _preparing("filling"):
+                held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
         measurement = _measured(held, workload, options, watcher, log_path)
         if not options.save:
             from ssdlab.environment import environment_facts
@@ -183,16 +184,31 @@ def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
     from ssdlab.drives import open_drive
 
     watcher.phase("laying out the file", duration_ns=None, size_bytes=options.size_bytes)
-    held = open_drive(
-        drive,
-        size=options.size_bytes,
-        destroy=options.destroy,
-        writing=options.writing,
-        allow_unwritten=options.allow_unwritten,
-        on_tick=watcher.tick,
-    )
+    with _preparing("laying out the file"):
+        held = open_drive(
+            drive,
+            size=options.size_bytes,
+            destroy=options.destroy,
+            writing=options.writing,
+            allow_unwritten=options.allow_unwritten,
+            on_tick=watcher.tick,
+        )
     with held:
         yield held
+
+
+@contextmanager
+def _preparing(doing: str) -> Iterator[None]:
+    """Let go of what was measured of the preparation when it fails: it is not what was asked for."""
+    try:
+        yield
+    except Interrupted as error:
+        raise Interrupted(
+            f"stopped by a signal while {doing}; nothing was measured", "run it again", **error.facts
+        ) from error
+    except LabError as error:
+        error.measurement = None
+        raise
 
 
 def _measured(

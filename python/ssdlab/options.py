@@ -6,6 +6,7 @@ The command's flags and help, the parameters of `ssdlab.measure` and the run ste
 
 from __future__ import annotations
 
+from math import gcd
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -100,7 +101,7 @@ class MeasureOptions(Frozen):
     )
     stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="how much to transfer: 10GiB")
     ramp_ns: Duration = Field(
-        0, alias="ramp", description="time at the start that is run and not counted [default: none]"
+        0, alias="ramp", description="whole intervals at the start, run and not counted [default: none]"
     )
     span: AnySpan = Field(Span(), description="part of the drive: 0..25%, 10GiB..20GiB [default: all]")
     interval_ns: Duration = Field(
@@ -246,5 +247,22 @@ class MeasureOptions(Frozen):
             )
         if self.library is not None and not self.save:
             raise UsageError("--library says where to save, and nothing is saved", "add --save")
+        self._check_ramp()
         self.workload()
         return self
+
+    def _check_ramp(self) -> None:
+        if self.ramp_ns and self.stop_bytes is not None and self.time_ns is None:
+            raise UsageError(
+                "a ramp would use up part of --bytes, or all of it, uncounted", "use --seconds with --ramp"
+            )
+        # Whole intervals are counted or not: a part of one would be in the figures, ramp or no ramp.
+        if self.ramp_ns % self.interval_ns:
+            common_ns = max(gcd(self.ramp_ns, self.interval_ns), units.NS_PER_S // 1000)
+            raise UsageError(
+                f"the ramp of {units.duration_text(self.ramp_ns)} is not a multiple of the interval, "
+                f"{units.duration_text(self.interval_ns)}",
+                f"use --interval {units.duration_text(common_ns)}, or another --ramp",
+                ramp_ns=self.ramp_ns,
+                interval_ns=self.interval_ns,
+            )

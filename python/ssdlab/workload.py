@@ -278,7 +278,8 @@ class Stream(Frozen):
         largest = max(block.bytes for block in self.block)
         if length < largest:
             raise UsageError(
-                f"the span of {length} bytes is too small for a block of {largest}",
+                # A span in percent is rounded down to whole blocks: its length of 0 would say nothing.
+                f"the span{f' of {length} bytes' if length else ''} is too small for a block of {largest}",
                 "use a larger span, a larger drive or smaller blocks",
                 span_bytes=length,
                 block_bytes=largest,

@@ -57,11 +57,13 @@ BAD = [
     (f"{MEASURE} --dsync", "dsync is about writes", "Leave out --dsync"),
     (f"{MEASURE} --ramp 1s --precondition steady", "steady is not in this version", "--precondition fill"),
     (f"{MEASURE} --library elsewhere", "nothing is saved", "Add --save"),
+    (f"{MEASURE} --ramp 500ms", "500ms is not a multiple of the interval, 1s", "Use --interval 500ms"),
+    ("measure foreign.bin --ramp 1s --bytes 4k", "a ramp would use up part of --bytes", "Use --seconds"),
     # not on this drive
     (f"{MEASURE} --bs 1000", "block of 1000 bytes is not a multiple of 512", "multiples of 512"),
     (f"{MEASURE} --span 0..2MiB", "the span ends at byte 2097152, but the drive has 1048576", "0..25%"),
     (f"{MEASURE} --span 100..1MiB", "span start 100 is not a multiple of", "multiples"),
-    (f"{MEASURE} --bs 2m", "too small for a block of 2097152", "smaller blocks"),
+    (f"{MEASURE} --bs 2m", "the span is too small for a block of 2097152", "smaller blocks"),
     (f"{MEASURE} --span 0.0001%", "too small for a block of 4096", "larger span"),
     # not a drive, not ours, not there
     ("measure folder", "is a directory", "folder/scratch.bin --size"),

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import ssdlab
+from ssdlab import _core
 from ssdlab.cli import main
 from ssdlab.errors import Interrupted, Refused
 from ssdlab.measurement import read_ios
@@ -181,6 +182,61 @@ def test_json_of_a_signal_holds_the_measurement(file: Path) -> None:
     assert error["error"] == "interrupted"
     assert error["measurement"]["read"]["ios"] > 0
     assert error["measurement"]["schema"] == "ssdlab.measurement/1"
+
+
+def test_a_signal_before_the_run_says_that_nothing_was_measured(scratch: Path) -> None:
+    disk = scratch / "large.bin"
+    process = start(str(disk), "--size", "8GiB", "--seconds", "1", "--json", cwd=scratch)
+    while not disk.exists() or disk.stat().st_blocks == 0:  # the layout has begun
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    disk.unlink()
+    assert process.returncode == 130
+    # It may come in the layout's I/O or between two of its steps.
+    assert "ssdlab: stopped by a signal" in err
+    error = json.loads(out)
+    assert error["error"] == "interrupted"
+    assert "measurement" not in error
+
+
+@pytest.mark.parametrize("option", [{"size": "8MiB"}, {"precondition": "fill", "destroy": "given-up.bin"}])
+def test_a_stopped_preparation_is_not_the_measurement(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, option: dict[str, str]
+) -> None:
+    disk = scratch / "given-up.bin"
+    if "size" not in option:
+        disk.write_bytes(os.urandom(1 << 20))
+
+    native = _core.run
+
+    def run(*args: Any, **keywords: Any) -> object:
+        done = native(*args, **keywords)
+        error = Interrupted("stopped", "again")
+        error.measurement = done  # type: ignore[assignment]
+        raise error
+
+    monkeypatch.setattr(_core, "run", run)
+    with pytest.raises(Interrupted, match="nothing was measured") as raised:
+        ssdlab.measure(disk, bytes="4k", **option)
+    assert raised.value.measurement is None
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_full_disk_under_the_output_is_told(file: Path, form: list[str]) -> None:
+    command = [sys.executable, "-m", "ssdlab", "measure", str(file), *SIZE, "--bytes", "4k", *form]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 3
+    assert "the output could not be written: No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "internal error" not in ended.stderr
+
+
+def test_output_may_be_closed(file: Path) -> None:
+    command = f"{sys.executable} -m ssdlab measure {file} {' '.join(SIZE)} --bytes 4k >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], check=False).returncode == 0
 
 
 def test_python_gets_the_measurement_of_an_interrupted_run(file: Path) -> None:

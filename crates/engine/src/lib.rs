@@ -43,6 +43,8 @@ mod sync;
 pub mod sys;
 mod target;
 mod uring;
+#[cfg(test)]
+mod uring_tests;
 mod worker;
 
 pub use control::{Control, Phase, Progress, Ruling};

@@ -65,7 +65,7 @@ impl Memory {
         let mut drafts: Vec<_> = region.places().map(entry).collect();
         let mut both = Vec::new();
         if region.first_write() > 0 {
-            both = drafts.clone();
+            both.clone_from(&drafts);
             drafts.truncate(region.first_write());
         }
         Self {

@@ -8,20 +8,23 @@ use engine::{Control, Options, Outcome, Phase, run};
 use metrics::Row;
 use scratch::{MIB, Scratch, both, ios, milliseconds, open_loop, workload};
 use workload::Op;
-use workload::spec::{Process, Stream};
+use workload::spec::{Process, Stream, Workload};
 
 /// Runs an endless stream while `rein` holds the reins.
 fn driven(stream: Stream, control: &Control, rein: impl FnOnce(&Control) + Send) -> Outcome {
+    driven_as(&workload(vec![stream]), control, rein)
+}
+
+fn driven_as(
+    workload: &Workload,
+    control: &Control,
+    rein: impl FnOnce(&Control) + Send,
+) -> Outcome {
     let file = Scratch::file(4 * MIB);
     let target = file.open();
     thread::scope(|scope| {
         scope.spawn(|| rein(control));
-        run(
-            &target,
-            &workload(vec![stream]),
-            control,
-            Options::default(),
-        )
+        run(&target, workload, control, Options::default())
     })
     .expect("a run without errors")
 }
@@ -127,8 +130,12 @@ fn rows_are_judged_to_the_end_of_a_run_that_ends_by_itself() {
             stop: ios(500),
             ..stream
         };
-        let outcome = driven(stream, &Control::judging(), |control| {
-            // The run is over long before its only row is judged.
+        // One row, however slow the host: the run is over long before it would end.
+        let workload = Workload {
+            interval_ns: 3_600_000_000_000,
+            ..workload(vec![stream])
+        };
+        let outcome = driven_as(&workload, &Control::judging(), |control| {
             judge(control, 0);
         });
         assert_eq!(outcome.measurement.op(Op::Read).done, 500);

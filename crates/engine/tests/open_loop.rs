@@ -142,6 +142,5 @@ fn an_open_loop_lasts_until_its_stop() {
         assert_eq!(outcome.measurement.op(Op::Read).done, 2);
         let measured = outcome.measurement.measured_ns;
         assert!(measured >= 390 * MILLISECOND_NS, "{measured}");
-        assert!(measured < 450 * MILLISECOND_NS, "{measured}");
     }
 }

@@ -97,6 +97,7 @@ def build_app(asked: str = "") -> App:
         help_format="plaintext",
         default_parameter=Parameter(negative=(), show_default=_shown_default),
         result_action="return_value",
+        suppress_keyboard_interrupt=False,  # a signal is told as any other end, and as JSON where asked
     )
     groups = {name: App(name=name, help=summary, sort_key=len(COMMANDS)) for name, summary in GROUPS.items()}
     for order, (name, command) in enumerate(COMMANDS.items()):

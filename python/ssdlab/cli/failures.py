@@ -8,8 +8,10 @@ import re
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssdlab.cli.output import output_errors
 from ssdlab.errors import Interrupted, LabError, UsageError, unknown
 
 if TYPE_CHECKING:
@@ -30,12 +32,14 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
         Whether an error is printed as an object on stdout too.
     """
     _take_signals()
+    _open_closed_streams()
     try:
         status = command()
-        sys.stdout.flush()
+        with output_errors():
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader went away (ssdlab ... | head): not our error, and nothing can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_stdout()
         return 0
     except BaseException as error:
         failure = as_lab_error(error)
@@ -71,8 +75,16 @@ def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
     if failure.advice:
         print(f"        {failure.advice[0].upper()}{failure.advice[1:]}", file=sys.stderr)
     if as_json:
-        print(json.dumps(failure.as_dict(), ensure_ascii=False, indent=2))
+        print_error_object(failure)
     return failure.exit_status
+
+
+def print_error_object(failure: LabError) -> None:
+    """Print an error for programs; where stdout itself is what failed, stderr has said it."""
+    try:
+        print(json.dumps(failure.as_dict(), ensure_ascii=False, indent=2), flush=True)
+    except OSError:
+        _give_up_stdout()
 
 
 def usage_error(error: BaseException) -> UsageError:
@@ -105,6 +117,18 @@ def _unknown_command(error: BaseException, chain: list[str], see: str) -> UsageE
     group = "".join(f"{name} " for name in chain)
     known = [name.removeprefix(group) for name in COMMANDS if name.startswith(group)]
     return unknown("command", word, dict.fromkeys(name.split()[0] for name in known), elsewhere=see)
+
+
+def _give_up_stdout() -> None:
+    """Let what is still buffered go nowhere, so that the end of the process does not fail on it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_closed_streams() -> None:
+    """Give a process that was started without stdout or stderr (``>&-``) streams that lead nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
 
 
 def _take_signals() -> None:

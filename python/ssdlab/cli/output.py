@@ -8,8 +8,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO
+
+from ssdlab.errors import HostError
 
 _CODES = {"bold": "1", "dim": "2", "good": "32", "bad": "31", "warn": "33", "accent": "36"}
 
@@ -29,12 +32,29 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
 
 def print_json(value: object) -> None:
     """Print data for programs; what JSON does not know is printed as text."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    with output_errors():
+        print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
 def print_line(text: str = "", style: str | None = None) -> None:
     """Print a line of a command's result."""
-    print(paint(text, style) if style else text)
+    with output_errors():
+        print(paint(text, style) if style else text)
+
+
+@contextmanager
+def output_errors() -> Iterator[None]:
+    """Tell a stdout that cannot be written, as on a full disk; a reader that went away is no error."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise HostError(
+            f"the output could not be written: {error.strerror}",
+            "make room, or send the output elsewhere",
+            errno=error.errno,
+        ) from error
 
 
 def say(text: str) -> None:
