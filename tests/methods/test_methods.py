@@ -10,6 +10,7 @@ from lab.fake_drive import FakeDrive, knee, run_on
 from ssdlab.errors import Refused, UsageError
 from ssdlab.methods import REGISTRY, all_methods, find_method
 from ssdlab.methods.job import read_job
+from ssdlab.methods.workloads import closed_loop
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Point
 
@@ -293,3 +294,13 @@ def test_a_job_that_cannot_be_is_said_before_anything_runs(text: str, words: str
 def test_purge_is_refused_until_it_can_be_proven() -> None:
     with pytest.raises(Refused, match="purge"):
         read_job("[[step]]\ndo = 'purge'", "job.toml")
+
+
+@pytest.mark.parametrize(("seconds", "ramp_seconds"), [(60, 2), (1.5, 0.2), (2, 0.005), (30, 1.3), (1, 0)])
+def test_a_ramp_ends_with_a_row_and_is_not_part_of_the_time(seconds: float, ramp_seconds: float) -> None:
+    workload = closed_loop(
+        "random", "read", block_bytes=4096, in_flight=4, seconds=seconds, ramp_seconds=ramp_seconds
+    )
+    assert workload.ramp_ns % workload.interval_ns == 0
+    assert 0 <= workload.ramp_ns - ramp_seconds * 1e9 < workload.interval_ns
+    assert workload.streams[0].stop.time_ns == workload.ramp_ns + seconds * 1e9

@@ -43,8 +43,10 @@ def closed_loop(
         How I/O is issued.
     """
     threads = in_flight if engine == "sync" else 1
-    ramp_ns = round(ramp_seconds * NS_PER_S)
     time_ns = round(seconds * NS_PER_S)
+    interval_ns = min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
+    # Only whole rows can be left out, so the ramp lasts to the end of one.
+    ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
     stream = Stream(
         ops=Mix(read_pct=100 if direction == "read" else 0),
         block=(Block(bytes=block_bytes),),
@@ -54,5 +56,4 @@ def closed_loop(
         engine=engine,
         stop=Stop(time_ns=ramp_ns + time_ns),
     )
-    interval_ns = min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
     return Workload.of(stream, ramp_ns=ramp_ns, interval_ns=interval_ns)
