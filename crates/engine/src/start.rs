@@ -7,8 +7,12 @@ use std::sync::atomic::{
 
 use crate::sys::{Clock, monotonic_ns, sleep_until, wait_while, wake_all};
 
-/// Workers that take longer with their first I/O are not waited for.
-const RENDEZVOUS_LIMIT_NS: u64 = 100_000_000;
+/// How long to wait for first I/Os that are under way.
+const DRIVE_LIMIT_NS: u64 = 100_000_000;
+/// How long to wait for workers that the host does not let run.
+const HOST_LIMIT_NS: u64 = 1_000_000_000;
+/// How often to look whether a limit is reached.
+const LOOK_NS: u64 = 20_000_000;
 
 /// Holds the workers until all of them are ready, so that their first I/Os go out together.
 #[derive(Debug, Default)]
@@ -81,32 +85,76 @@ impl Gate {
 /// workers than CPUs would otherwise use up their time slices one after the other, and the last would begin seconds late.
 #[derive(Debug)]
 pub(crate) struct Rendezvous {
-    missing: AtomicU32,
+    /// Workers that do not run yet.
+    to_begin: AtomicU32,
+    /// Workers that have not done their first I/O.
+    to_report: AtomicU32,
 }
 
 impl Rendezvous {
     pub(crate) fn of(workers: u32) -> Self {
         Self {
-            missing: AtomicU32::new(workers),
+            to_begin: AtomicU32::new(workers),
+            to_report: AtomicU32::new(workers),
         }
+    }
+
+    /// A worker has passed the gate and runs.
+    pub(crate) fn begin(&self) {
+        self.to_begin.fetch_sub(1, AcqRel);
     }
 
     /// A worker has done its first I/O, or has none to do.
     pub(crate) fn report(&self) {
-        if self.missing.fetch_sub(1, AcqRel) == 1 {
-            wake_all(&self.missing);
+        if self.to_report.fetch_sub(1, AcqRel) == 1 {
+            wake_all(&self.to_report);
         }
     }
 
-    /// Waits for the others, but not for one that cannot come.
-    pub(crate) fn wait(&self) {
-        let until_ns = monotonic_ns() + RENDEZVOUS_LIMIT_NS;
+    /// Waits for the others, but not for long if they all run: then the drive is slow. Nor for ever if the host does not let
+    /// them run, nor when `stopped`.
+    pub(crate) fn wait(&self, stopped: impl Fn() -> bool) {
+        let from_ns = monotonic_ns();
         loop {
-            let missing = self.missing.load(Acquire);
-            if missing == 0 || monotonic_ns() >= until_ns {
+            let missing = self.to_report.load(Acquire);
+            let waited_ns = monotonic_ns() - from_ns;
+            let limit_ns = match self.to_begin.load(Acquire) {
+                0 => DRIVE_LIMIT_NS,
+                _ => HOST_LIMIT_NS,
+            };
+            if missing == 0 || waited_ns >= limit_ns || stopped() {
                 return;
             }
-            sleep_until(until_ns, &self.missing, missing);
+            sleep_until(from_ns + waited_ns + LOOK_NS, &self.to_report, missing);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_worker_that_has_reported() {
+        let rendezvous = Rendezvous::of(2);
+        rendezvous.report();
+        rendezvous.report();
+        rendezvous.wait(|| panic!("there is nothing to wait for"));
+    }
+
+    #[test]
+    fn a_stop_ends_the_wait() {
+        let rendezvous = Rendezvous::of(2);
+        rendezvous.report();
+        rendezvous.wait(|| true);
+        assert_eq!(rendezvous.to_report.load(Acquire), 1);
+    }
+
+    #[test]
+    fn an_abandoned_gate_lets_nobody_through() {
+        let gate = Gate::default();
+        gate.abandon();
+        gate.open(1);
+        assert!(gate.pass().is_none());
     }
 }

@@ -147,6 +147,7 @@ impl<'a> Worker<'a> {
             began_ns: clock.now(),
             reported: false,
         };
+        shared.rendezvous.begin();
         if !matches!(stream.arrival, spec::Arrival::Closed { think_ns: 0 }) {
             // It will spend most of its time asleep, so nobody needs to wait for it.
             worker.report();
@@ -165,7 +166,8 @@ impl<'a> Worker<'a> {
     #[cold]
     pub(crate) fn meet(&mut self) {
         self.report();
-        self.shared.rendezvous.wait();
+        let control = self.shared.control;
+        self.shared.rendezvous.wait(|| control.is_stopping());
     }
 
     /// Whether nothing new is to be issued at `at_ns`.
