@@ -132,6 +132,7 @@ impl Machine {
     }
 
     /// The same flash, addressed plane by plane.
+    #[must_use]
     pub fn by_planes(mut self) -> Self {
         self.addressing = Addressing::planes(&self.geometry);
         self.program_units = self.addressing.units_per_program(&self.geometry);
