@@ -1,5 +1,6 @@
 //! Dies and channels against a model that follows every operation through a queue of events. It shares no code with the simulator
 //! and is slow; here it says what the two clocks of a die and the reserved stretches of a channel are worth.
+#![allow(clippy::print_stdout)]
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -330,7 +331,7 @@ impl Exact<'_> {
                 }
             }
             Event::ProgramAsked { die } => {
-                self.send(die % self.case.channels, Cargo::Program { die, pages: 3 })
+                self.send(die % self.case.channels, Cargo::Program { die, pages: 3 });
             }
             Event::DieDone { die, turn } => {
                 let d = &mut self.dies[die as usize];
