@@ -183,8 +183,10 @@ def test_looking_at_a_file_to_be_made_makes_nothing(scratch: Path) -> None:
 
 
 UNPRIVILEGED = """
-import os, sys
-import ssdlab.drives.file, ssdlab.drives.block  # what is imported later may not be readable then
+import importlib, os, pkgutil, sys
+import ssdlab.drives
+for module in pkgutil.iter_modules(ssdlab.drives.__path__, "ssdlab.drives."):
+    importlib.import_module(module.name)  # what is imported later may not be readable then
 from ssdlab.drives import open_drive
 from ssdlab.errors import LabError
 os.setgroups([])
