@@ -11,8 +11,9 @@ use crate::nand::Timing;
 pub struct Die {
     front: u64,
     behind: u64,
-    /// Length of the operation at the end of the queue, to find the rest of the running one.
-    last_ns: u64,
+    /// The operations at the end of the queue, and those of another length before them, to find the rest of the running one.
+    last: Alike,
+    before: Alike,
     /// By how much reads have pushed out what waits, less the time in which it went on since.
     pushed_ns: u64,
 }
@@ -39,13 +40,13 @@ impl Die {
         let waiting = self.behind - ready;
         let (start, lost_ns) = if self.pushed_ns >= timing.deferral_limit_ns {
             self.pushed_ns = 0;
-            (ready + waiting.min(self.last_ns), 0)
+            (ready + self.rest_of_running(waiting), 0)
         } else if nothing_runs {
             (ready, 0)
         } else {
             match timing.suspend_ns {
                 Some(penalty) => (ready + penalty.min(waiting), penalty.min(waiting)),
-                None => (ready + Self::rest_of_running(waiting, self.last_ns), 0),
+                None => (ready + self.rest_of_running(waiting), 0),
             }
         };
         if self.behind > start {
@@ -60,7 +61,15 @@ impl Die {
     pub fn work(&mut self, now: u64, duration_ns: u64) -> u64 {
         let start = now.max(self.behind).max(self.front);
         self.behind = start + duration_ns;
-        self.last_ns = duration_ns;
+        if duration_ns == self.last.each_ns {
+            self.last.all_ns += duration_ns;
+        } else {
+            self.before = self.last;
+            self.last = Alike {
+                each_ns: duration_ns,
+                all_ns: duration_ns,
+            };
+        }
         self.behind
     }
 
@@ -74,10 +83,32 @@ impl Die {
         self.front.max(self.behind)
     }
 
-    fn rest_of_running(waiting: u64, operation: u64) -> u64 {
-        match waiting.checked_rem(operation) {
+    /// What is left of the operation that runs when so much waits. Before the last two kinds others like the last are taken to wait:
+    /// programs with an erase among them.
+    fn rest_of_running(&self, waiting: u64) -> u64 {
+        let Some(earlier) = waiting.checked_sub(self.last.all_ns + 1) else {
+            return self.last.rest(waiting);
+        };
+        match (earlier + 1).checked_sub(self.before.all_ns + 1) {
+            None => self.before.rest(earlier + 1),
+            Some(earliest) => self.last.rest(earliest + 1),
+        }
+    }
+}
+
+/// Operations of the same length, one after another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Alike {
+    each_ns: u64,
+    all_ns: u64,
+}
+
+impl Alike {
+    /// What is left of the first when so much is left of all.
+    fn rest(self, waiting: u64) -> u64 {
+        match waiting.checked_rem(self.each_ns) {
             None => waiting,
-            Some(0) => operation,
+            Some(0) => self.each_ns,
             Some(rest) => rest,
         }
     }
@@ -123,6 +154,21 @@ mod tests {
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + 2 * READ_NS);
         assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 2 * READ_NS);
+    }
+
+    #[test]
+    fn the_rest_is_that_of_the_operation_which_runs() {
+        let (mut die, timing) = (Die::default(), timing(None, 10_000));
+        die.work(0, PROGRAM_NS);
+        die.work(0, 5000);
+        die.work(0, PROGRAM_NS);
+        let mut other = die;
+        assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
+        let erased = PROGRAM_NS + 5000;
+        assert_eq!(
+            other.read(PROGRAM_NS + 1, READ_NS, &timing),
+            erased + READ_NS
+        );
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::mapping::{Map, NONE};
 use crate::nand::UNIT_BYTES;
 use crate::options::WearRule;
 use crate::slc_cache::SlcCache;
-use crate::translation::Translation;
 
 /// What the translation layer asks of the flash. The timing model charges each call; tests of theory count them.
 pub trait Flash {
@@ -133,29 +132,27 @@ impl FtlCounts {
 #[derive(Debug, Clone)]
 pub struct Ftl<R> {
     pub(crate) map: Map,
-    rule: R,
+    pub(crate) rule: R,
     pub(crate) free: VecDeque<u32>,
     pub(crate) host: OpenBlock,
     pub(crate) moved: OpenBlock,
-    victim: Option<Victim>,
+    pub(crate) victim: Option<Victim>,
     /// Collection keeps at least this many superblocks free.
     pub(crate) reserve: usize,
     closed_clock: u64,
     pub(crate) counts: FtlCounts,
     /// Units of a word line of the host's stream.
     pub(crate) word_line_units: u32,
-    wear: WearRule,
+    pub(crate) wear: WearRule,
     /// A superblock to be collected next because it was erased less often than others.
-    resting: Option<u32>,
+    pub(crate) resting: Option<u32>,
     /// Superblocks that are to be free when the drive has been idle.
-    idle_free: usize,
+    pub(crate) idle_free: usize,
     pub(crate) slc: Option<Box<SlcCache>>,
 }
 
 /// Superblocks below which the host waits for collection: one for each stream to open.
 pub(crate) const URGENT: usize = 2;
-/// Moves made at once when the drive is idle, for each unit of a word line.
-const IDLE_WORD_LINES: u32 = 32;
 
 impl<R: VictimRule> Ftl<R> {
     /// An erased drive. `reserve` superblocks (more than two) are kept free by collection.
@@ -325,12 +322,6 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    fn take_coldest(&mut self) -> Option<u32> {
-        let erases = self.map.blocks.erases();
-        let coldest = (0..self.free.len()).min_by_key(|&i| erases[self.free[i] as usize])?;
-        self.free.remove(coldest)
-    }
-
     /// Makes room where the host's stream or a fold has used some.
     #[inline]
     pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
@@ -357,7 +348,7 @@ impl<R: VictimRule> Ftl<R> {
         }
     }
 
-    fn choose_victim(&mut self) -> bool {
+    pub(crate) fn choose_victim(&mut self) -> bool {
         if self.slc.is_some()
             && let Some(cached) = self.cached_victim()
         {
@@ -391,7 +382,7 @@ impl<R: VictimRule> Ftl<R> {
     }
 
     /// Moves one unit of the victim, or erases it when it is empty. Returns whether there was anything to do.
-    fn collect_one_move(&mut self, flash: &mut impl Flash) -> bool {
+    pub(crate) fn collect_one_move(&mut self, flash: &mut impl Flash) -> bool {
         if self.victim.is_none() && !self.choose_victim() {
             return false;
         }
@@ -399,7 +390,7 @@ impl<R: VictimRule> Ftl<R> {
             return false;
         };
         if let Some(from) = self.map.next_valid(victim.cursor, victim.end) {
-            if (from ^ victim.cursor) & !63 != 0 || from.is_multiple_of(64) {
+            if (from ^ victim.cursor) & !63 != 0 || from.trailing_zeros() >= 6 {
                 self.map.expect_moves(from + 64);
             }
             victim.cursor = from + 1;
@@ -442,35 +433,6 @@ impl<R: VictimRule> Ftl<R> {
             }
         }
     }
-
-    /// Looks for a superblock that was erased much less often than `erased`.
-    fn find_resting(&mut self, erased: u32) {
-        let blocks = &self.map.blocks;
-        let threshold = self.wear.move_resting_after.unwrap_or(u32::MAX);
-        let count = |block: u32| blocks.erases()[block as usize];
-        self.resting = blocks
-            .least_erased()
-            .filter(|&rested| count(erased) - count(rested).min(count(erased)) > threshold);
-    }
-
-    /// Collects some of one victim if fewer superblocks are free than wanted when idle and there is space to win. Returns
-    /// whether it did.
-    fn collect_when_idle(&mut self, flash: &mut impl Flash) -> bool {
-        let wanted = self.idle_free + self.slc.as_ref().map_or(0, |slc| slc.wanted_free());
-        if self.victim.is_none() && (self.free.len() >= wanted || !self.choose_victim()) {
-            return false;
-        }
-        if self.victim.is_some_and(|victim| victim.gain == 0) {
-            return false;
-        }
-        for _ in 0..self.word_line_units * IDLE_WORD_LINES {
-            self.collect_one_move(flash);
-            if self.victim.is_none() {
-                break;
-            }
-        }
-        true
-    }
 }
 
 /// Ends the open word line of a stream. Returns the units left empty.
@@ -483,80 +445,4 @@ pub(crate) fn pad(open: &mut OpenBlock, word_line_units: u32, flash: &mut impl F
     open.next += empty;
     flash.program_early(open.next - 1, over);
     u64::from(empty)
-}
-
-impl<R: VictimRule> Translation for Ftl<R> {
-    #[inline]
-    fn write<F: Flash>(&mut self, logical: u32, flash: &mut F) {
-        Ftl::write(self, logical, flash);
-    }
-
-    #[inline]
-    fn physical(&self, logical: u32) -> u32 {
-        self.map.lookup(logical)
-    }
-
-    fn trim(&mut self, logical: u32) -> bool {
-        Ftl::trim(self, logical)
-    }
-
-    fn end_word_line<F: Flash>(&mut self, flash: &mut F) {
-        Ftl::end_word_line(self, flash);
-    }
-
-    #[inline]
-    fn expect_logical(&self, logical: u32) {
-        self.map.expect_logical(logical);
-    }
-
-    #[inline]
-    fn expect_overwrite(&self, logical: u32) {
-        self.map.expect_overwrite(logical);
-    }
-
-    fn work_when_idle<F: Flash>(&mut self, flash: &mut F) -> bool {
-        self.fold_when_idle(flash) || self.collect_when_idle(flash)
-    }
-
-    fn purge<F: Flash>(&mut self, flash: &mut F) {
-        flash.discard(self.host.next % self.word_line_units);
-        for logical in 0..self.map.logical_units() {
-            self.map.unmap(logical);
-        }
-        if let Some(slc) = &mut self.slc {
-            slc.purge(flash);
-        }
-        for block in 0..self.map.blocks.count() as u32 {
-            if self.map.blocks.is_closed(block) {
-                self.map.blocks.withdraw(block);
-            }
-            self.map.blocks.erase(block);
-            flash.erase(block);
-        }
-        self.rule.purged();
-        self.host = OpenBlock::CLOSED;
-        self.moved = OpenBlock::CLOSED;
-        self.victim = None;
-        self.resting = None;
-        let cached = |block: &u32| !self.slc.as_ref().is_some_and(|slc| slc.owns(*block));
-        self.free = (0..self.map.blocks.count() as u32).filter(cached).collect();
-    }
-
-    fn counts(&self) -> FtlCounts {
-        self.counts
-    }
-
-    fn reset_counts(&mut self) {
-        self.counts = FtlCounts::default();
-    }
-
-    fn effective_spare(&self) -> f64 {
-        1.0 - self.effective_utilisation()
-    }
-
-    fn wear(&self) -> (u32, u32) {
-        let erases = self.map.blocks.erases().iter().copied();
-        let least = erases.clone().min().unwrap_or(0);
-        (least, erases.max().unwrap_or(0))
-    }
 }

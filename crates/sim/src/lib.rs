@@ -14,6 +14,7 @@ mod feed;
 pub mod ftl;
 pub mod gc;
 pub mod host;
+mod housekeeping;
 mod lane;
 pub mod machine;
 pub mod mapping;

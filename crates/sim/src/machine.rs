@@ -207,6 +207,19 @@ impl Machine {
         self.channels[channel].reserve(self.now, ready, duration)
     }
 
+    /// Sends a word line to its die, page by page: what reads bring crosses between two pages.
+    fn send(&mut self, die: u32, units: u32) -> u64 {
+        let page = self.geometry.units_per_read();
+        let mut here = self.at;
+        let mut left = units;
+        while left > 0 {
+            let units = left.min(page);
+            here = self.transfer(die, here, units);
+            left -= units;
+        }
+        here
+    }
+
     /// Reads `units` of one array read for the host, asked for at `ready`. Returns when they are in the controller.
     #[inline]
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
@@ -276,7 +289,7 @@ impl Machine {
         } else {
             (self.program_units, self.timing.program_ns)
         };
-        let here = self.transfer(place.die, self.at, units);
+        let here = self.send(place.die, units);
         let block = place.array_read / self.reads_per_block;
         let programmed = self.work(place.die, block, DieWork::Program, program_ns);
         programmed.max(here + program_ns)
@@ -310,7 +323,7 @@ impl Machine {
         self.counts.programs += 1;
         let die = page % self.geometry.dies();
         self.at = at;
-        self.transfer(die, at, self.program_units);
+        self.send(die, self.program_units);
         self.work(die, 0, DieWork::Program, self.timing.program_ns);
     }
 

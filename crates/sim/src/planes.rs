@@ -15,7 +15,7 @@ use crate::translation::Translation;
 /// A translation layer for each plane.
 #[derive(Debug, Clone)]
 pub struct Planes<R> {
-    layers: Vec<Ftl<R>>,
+    each: Vec<Ftl<R>>,
     page_units: u32,
     units_per_plane: u32,
     blocks_per_plane: u32,
@@ -44,7 +44,7 @@ impl<R: VictimRule> Planes<R> {
         )
         .with_word_lines(page_units * geometry.bits_per_cell);
         Self {
-            layers: vec![plane; planes as usize],
+            each: vec![plane; planes as usize],
             page_units,
             units_per_plane: geometry.units_per_plane(),
             blocks_per_plane: blocks,
@@ -53,7 +53,7 @@ impl<R: VictimRule> Planes<R> {
 
     fn local(&self, logical: u32) -> Local {
         let page = logical / self.page_units;
-        let planes = self.layers.len() as u32;
+        let planes = self.each.len() as u32;
         Local {
             plane: (page % planes) as usize,
             unit: page / planes * self.page_units + logical % self.page_units,
@@ -117,12 +117,12 @@ impl<R: VictimRule> Translation for Planes<R> {
     fn write<F: Flash>(&mut self, logical: u32, flash: &mut F) {
         let at = self.local(logical);
         let mut flash = self.on(at.plane, flash);
-        self.layers[at.plane].write(at.unit, &mut flash);
+        self.each[at.plane].write(at.unit, &mut flash);
     }
 
     fn physical(&self, logical: u32) -> u32 {
         let at = self.local(logical);
-        match self.layers[at.plane].physical(at.unit) {
+        match self.each[at.plane].physical(at.unit) {
             NONE => NONE,
             physical => at.plane as u32 * self.units_per_plane + physical,
         }
@@ -130,59 +130,59 @@ impl<R: VictimRule> Translation for Planes<R> {
 
     fn trim(&mut self, logical: u32) -> bool {
         let at = self.local(logical);
-        self.layers[at.plane].trim(at.unit)
+        self.each[at.plane].trim(at.unit)
     }
 
     fn end_word_line<F: Flash>(&mut self, flash: &mut F) {
-        for plane in 0..self.layers.len() {
+        for plane in 0..self.each.len() {
             let mut flash = self.on(plane, flash);
-            self.layers[plane].end_word_line(&mut flash);
+            self.each[plane].end_word_line(&mut flash);
         }
     }
 
     fn expect_logical(&self, logical: u32) {
         let at = self.local(logical);
-        self.layers[at.plane].expect_logical(at.unit);
+        self.each[at.plane].expect_logical(at.unit);
     }
 
     fn expect_overwrite(&self, logical: u32) {
         let at = self.local(logical);
-        self.layers[at.plane].expect_overwrite(at.unit);
+        self.each[at.plane].expect_overwrite(at.unit);
     }
 
     fn work_when_idle<F: Flash>(&mut self, flash: &mut F) -> bool {
         let mut any = false;
-        for plane in 0..self.layers.len() {
+        for plane in 0..self.each.len() {
             let mut flash = self.on(plane, flash);
-            any |= self.layers[plane].work_when_idle(&mut flash);
+            any |= self.each[plane].work_when_idle(&mut flash);
         }
         any
     }
 
     fn purge<F: Flash>(&mut self, flash: &mut F) {
-        for plane in 0..self.layers.len() {
+        for plane in 0..self.each.len() {
             let mut flash = self.on(plane, flash);
-            self.layers[plane].purge(&mut flash);
+            self.each[plane].purge(&mut flash);
         }
     }
 
     fn counts(&self) -> FtlCounts {
-        self.layers
+        self.each
             .iter()
             .map(Ftl::counts)
             .fold(FtlCounts::default(), FtlCounts::plus)
     }
 
     fn reset_counts(&mut self) {
-        self.layers.iter_mut().for_each(Ftl::reset_counts);
+        self.each.iter_mut().for_each(Ftl::reset_counts);
     }
 
     fn effective_spare(&self) -> f64 {
-        self.layers.iter().map(Ftl::effective_spare).sum::<f64>() / self.layers.len() as f64
+        self.each.iter().map(Ftl::effective_spare).sum::<f64>() / self.each.len() as f64
     }
 
     fn wear(&self) -> (u32, u32) {
-        let wear = self.layers.iter().map(Ftl::wear);
+        let wear = self.each.iter().map(Ftl::wear);
         wear.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
             .unwrap_or((0, 0))
     }

@@ -1,0 +1,555 @@
+//! Dies and channels against a model that follows every operation through a queue of events. It shares no code with the simulator
+//! and is slow; here it says what the two clocks of a die and the reserved stretches of a channel are worth.
+#![allow(clippy::print_stdout)]
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use sim::draw::mix;
+use sim::ftl::Flash;
+use sim::machine::Machine;
+use sim::nand::{Geometry, Timing};
+use sim::options::DriveOptions;
+
+/// What is simulated: workers that read, one read in flight each, beside programs that come at random to every die.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    channels: u32,
+    dies_per_channel: u32,
+    timing: Timing,
+    workers: u32,
+    think_ns: u64,
+    /// Mean time between two programs of a die; 0: none.
+    program_every_ns: u64,
+    reads_each: u64,
+    seed: u64,
+}
+
+/// Instead of a die: all of them erase a block.
+const ERASE: u32 = u32::MAX;
+/// Programs of all dies for each erase, so that erases are rare as they are in blocks of many word lines.
+const PROGRAMS_PER_ERASE: usize = 100;
+
+impl Case {
+    fn dies(&self) -> u32 {
+        self.channels * self.dies_per_channel
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry {
+            channels: self.channels,
+            dies_per_channel: self.dies_per_channel,
+            planes: 1,
+            page_bytes: 16384,
+            pages_per_block: 300,
+            bits_per_cell: 3,
+            superblocks: 10,
+        }
+    }
+
+    fn die_of(&self, worker: u32, n: u64) -> u32 {
+        (mix(self.seed ^ 0xD1E, u64::from(worker) << 32 | n) % u64::from(self.dies())) as u32
+    }
+
+    fn pause(&self, worker: u32, n: u64) -> u64 {
+        self.think_ns * (mix(self.seed ^ 0x7415, u64::from(worker) << 32 | n) % 1000) / 500
+    }
+
+    /// All programs, as time and die, in order of time. They come in any order, but a die's queue stays short.
+    fn programs(&self, until_ns: u64) -> Vec<(u64, u32)> {
+        let mut all = Vec::new();
+        for die in 0..self.dies() {
+            let (mut at, mut n) = (0, 0);
+            while self.program_every_ns > 0 && at < until_ns {
+                let random = mix(self.seed ^ 0x9406, u64::from(die) << 32 | n) % 1000;
+                at += self.program_every_ns * (500 + random) / 1000;
+                n += 1;
+                all.push((at, die));
+            }
+        }
+        all.sort_unstable();
+        for erase in all.iter_mut().skip(1).step_by(PROGRAMS_PER_ERASE) {
+            erase.1 = ERASE;
+        }
+        all
+    }
+
+    fn transfer_ns(&self, units: u64) -> u64 {
+        self.timing.command_ns + units * self.timing.unit_transfer_ns
+    }
+}
+
+/// Latencies of all reads.
+fn simulator(case: &Case, programs: &[(u64, u32)]) -> Vec<u64> {
+    let geometry = case.geometry();
+    let mut machine = Machine::new(geometry, case.timing, 1, 1, &DriveOptions::default());
+    let mut programs = programs.iter().peekable();
+    let mut workers: BinaryHeap<_> = (0..case.workers)
+        .map(|w| Reverse((case.pause(w, 0), w, 0)))
+        .collect();
+    let mut latency_ns = Vec::new();
+    while let Some(Reverse((now, worker, n))) = workers.pop() {
+        while let Some(&(at, die)) = programs.next_if(|&&(at, _)| at <= now) {
+            machine.begin(at);
+            machine.at = at;
+            if die == ERASE {
+                machine.erase(0);
+            } else {
+                machine.program_host((die + 1) * geometry.units_per_program() - 1);
+            }
+        }
+        machine.begin(now);
+        let place = machine.place(case.die_of(worker, n) * geometry.units_per_program());
+        let done = machine.read(place, 1, now);
+        latency_ns.push(done - now);
+        if n + 1 < case.reads_each {
+            workers.push(Reverse((done + case.pause(worker, n + 1), worker, n + 1)));
+        }
+    }
+    latency_ns
+}
+
+/// A read on its way.
+#[derive(Debug, Clone, Copy)]
+struct Read {
+    worker: u32,
+    n: u64,
+    asked_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Ask(Read),
+    ProgramAsked {
+        die: u32,
+    },
+    /// Whatever the die did at this number of its turns ends.
+    DieDone {
+        die: u32,
+        turn: u64,
+    },
+    Crossed {
+        channel: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Doing {
+    Nothing,
+    Read(Read),
+    /// Ends at that time unless a read comes between.
+    Program {
+        ends_ns: u64,
+        protected: bool,
+    },
+}
+
+/// What crosses a channel.
+#[derive(Debug, Clone, Copy)]
+enum Cargo {
+    Read(Read),
+    Program { die: u32, pages: u32 },
+}
+
+#[derive(Debug)]
+struct ExactDie {
+    doing: Doing,
+    turn: u64,
+    reads: VecDeque<Read>,
+    programs: VecDeque<u64>,
+    /// The rest of a program that was interrupted.
+    suspended_ns: Option<u64>,
+    pushed_ns: u64,
+}
+
+struct Exact<'a> {
+    case: &'a Case,
+    now: u64,
+    sequence: u64,
+    events: BinaryHeap<Reverse<(u64, u64, usize)>>,
+    payload: Vec<Event>,
+    dies: Vec<ExactDie>,
+    channels: Vec<(Option<Cargo>, VecDeque<Cargo>)>,
+    latency_ns: Vec<u64>,
+}
+
+impl Exact<'_> {
+    fn at(&mut self, time: u64, event: Event) {
+        self.payload.push(event);
+        self.sequence += 1;
+        let index = self.payload.len() - 1;
+        self.events.push(Reverse((time, self.sequence, index)));
+    }
+
+    fn start(&mut self, die: u32, doing: Doing, duration_ns: u64) {
+        let d = &mut self.dies[die as usize];
+        d.turn += 1;
+        d.doing = doing;
+        let turn = d.turn;
+        self.at(self.now + duration_ns, Event::DieDone { die, turn });
+    }
+
+    fn start_read(&mut self, die: u32, penalty_ns: u64) {
+        let read_ns = self.case.timing.read_ns[0];
+        let d = &mut self.dies[die as usize];
+        let read = d.reads.pop_front().unwrap();
+        if d.suspended_ns.is_some() || !d.programs.is_empty() {
+            d.pushed_ns += penalty_ns + read_ns;
+        }
+        self.start(die, Doing::Read(read), penalty_ns + read_ns);
+    }
+
+    /// The die is free: reads first, unless what waits has waited for too long.
+    fn next(&mut self, die: u32) {
+        let limit = self.case.timing.deferral_limit_ns;
+        let d = &mut self.dies[die as usize];
+        d.doing = Doing::Nothing;
+        let waiting = d.suspended_ns.is_some() || !d.programs.is_empty();
+        let forced = waiting && d.pushed_ns >= limit;
+        if !d.reads.is_empty() && !forced {
+            self.start_read(die, 0);
+        } else if waiting {
+            let rest = d
+                .suspended_ns
+                .take()
+                .or_else(|| d.programs.pop_front())
+                .unwrap();
+            if forced {
+                d.pushed_ns = 0;
+            }
+            let protected = forced || self.case.timing.suspend_ns.is_none();
+            let ends_ns = self.now + rest;
+            self.start(die, Doing::Program { ends_ns, protected }, rest);
+        }
+    }
+
+    /// A read has come to a die that may be programming.
+    fn read_comes(&mut self, die: u32) {
+        let d = &mut self.dies[die as usize];
+        match d.doing {
+            Doing::Nothing => self.next(die),
+            Doing::Program {
+                ends_ns,
+                protected: false,
+            } => {
+                let penalty_ns = self.case.timing.suspend_ns.unwrap();
+                let rest = ends_ns - self.now;
+                let limit = self.case.timing.deferral_limit_ns;
+                if rest <= penalty_ns {
+                    return;
+                }
+                if d.pushed_ns >= limit {
+                    d.pushed_ns = 0;
+                    d.doing = Doing::Program {
+                        ends_ns,
+                        protected: true,
+                    };
+                    return;
+                }
+                d.suspended_ns = Some(rest);
+                self.start_read(die, penalty_ns);
+            }
+            Doing::Read(_) | Doing::Program { .. } => {}
+        }
+    }
+
+    /// A program whose data is there, or an erase.
+    fn work_comes(&mut self, die: u32, duration_ns: u64) {
+        let d = &mut self.dies[die as usize];
+        d.programs.push_back(duration_ns);
+        if matches!(d.doing, Doing::Nothing) {
+            self.next(die);
+        }
+    }
+
+    fn send(&mut self, channel: u32, cargo: Cargo) {
+        self.channels[channel as usize].1.push_back(cargo);
+        self.cross(channel);
+    }
+
+    fn cross(&mut self, channel: u32) {
+        let (crossing, waiting) = &mut self.channels[channel as usize];
+        if crossing.is_some() {
+            return;
+        }
+        // Data for the host goes before data of programs.
+        let read = waiting
+            .iter()
+            .position(|cargo| matches!(cargo, Cargo::Read(_)));
+        let Some(cargo) = waiting.remove(read.unwrap_or(0)) else {
+            return;
+        };
+        *crossing = Some(cargo);
+        let units = match cargo {
+            Cargo::Read(_) => 1,
+            Cargo::Program { .. } => u64::from(self.case.geometry().units_per_read()),
+        };
+        let end = self.now + self.case.transfer_ns(units);
+        self.at(end, Event::Crossed { channel });
+    }
+
+    fn crossed(&mut self, channel: u32) {
+        match self.channels[channel as usize].0.take() {
+            Some(Cargo::Read(read)) => {
+                self.latency_ns.push(self.now - read.asked_ns);
+                if read.n + 1 < self.case.reads_each {
+                    let n = read.n + 1;
+                    let at = self.now + self.case.pause(read.worker, n);
+                    let next = Read {
+                        n,
+                        asked_ns: at,
+                        ..read
+                    };
+                    self.at(at, Event::Ask(next));
+                }
+            }
+            Some(Cargo::Program { die, pages }) if pages > 1 => {
+                let rest = Cargo::Program {
+                    die,
+                    pages: pages - 1,
+                };
+                self.channels[channel as usize].1.push_front(rest);
+            }
+            Some(Cargo::Program { die, .. }) => {
+                self.work_comes(die, self.case.timing.program_ns);
+            }
+            None => {}
+        }
+        self.cross(channel);
+    }
+
+    fn happens(&mut self, event: Event) {
+        match event {
+            Event::Ask(read) => {
+                let die = self.case.die_of(read.worker, read.n);
+                self.dies[die as usize].reads.push_back(read);
+                self.read_comes(die);
+            }
+            Event::ProgramAsked { die: ERASE } => {
+                for die in 0..self.case.dies() {
+                    self.work_comes(die, self.case.timing.erase_ns);
+                }
+            }
+            Event::ProgramAsked { die } => {
+                self.send(die % self.case.channels, Cargo::Program { die, pages: 3 });
+            }
+            Event::DieDone { die, turn } => {
+                let d = &mut self.dies[die as usize];
+                if d.turn != turn {
+                    return;
+                }
+                match d.doing {
+                    Doing::Read(read) => self.send(die % self.case.channels, Cargo::Read(read)),
+                    _ => d.pushed_ns = d.pushed_ns.saturating_sub(self.case.timing.program_ns),
+                }
+                self.next(die);
+            }
+            Event::Crossed { channel } => self.crossed(channel),
+        }
+    }
+}
+
+fn exact(case: &Case, programs: &[(u64, u32)]) -> Vec<u64> {
+    let die = || ExactDie {
+        doing: Doing::Nothing,
+        turn: 0,
+        reads: VecDeque::new(),
+        programs: VecDeque::new(),
+        suspended_ns: None,
+        pushed_ns: 0,
+    };
+    let mut exact = Exact {
+        case,
+        now: 0,
+        sequence: 0,
+        events: BinaryHeap::new(),
+        payload: Vec::new(),
+        dies: (0..case.dies()).map(|_| die()).collect(),
+        channels: (0..case.channels)
+            .map(|_| (None, VecDeque::new()))
+            .collect(),
+        latency_ns: Vec::new(),
+    };
+    for &(at, die) in programs {
+        exact.at(at, Event::ProgramAsked { die });
+    }
+    for worker in 0..case.workers {
+        let asked_ns = case.pause(worker, 0);
+        exact.at(
+            asked_ns,
+            Event::Ask(Read {
+                worker,
+                n: 0,
+                asked_ns,
+            }),
+        );
+    }
+    let reads = u64::from(case.workers) * case.reads_each;
+    while (exact.latency_ns.len() as u64) < reads {
+        let Reverse((time, _, index)) = exact.events.pop().unwrap();
+        exact.now = time;
+        exact.happens(exact.payload[index]);
+    }
+    exact.latency_ns
+}
+
+fn timing(read_ns: u64, program_ns: u64, suspend_ns: Option<u64>, unit_transfer_ns: u64) -> Timing {
+    Timing {
+        read_ns: [read_ns; 4],
+        program_ns,
+        erase_ns: 5_000_000,
+        unit_transfer_ns,
+        command_ns: 300,
+        suspend_ns,
+        deferral_limit_ns: 20_000_000,
+    }
+}
+
+#[test]
+fn one_read_at_a_time_is_equal() {
+    for seed in 0..20 {
+        let case = Case {
+            channels: 1 + seed as u32 % 3,
+            dies_per_channel: 1 + seed as u32 % 4,
+            timing: timing(
+                20_000 + 7_001 * seed,
+                1_000_000,
+                Some(10_000),
+                3_000 + 501 * seed,
+            ),
+            workers: 1,
+            think_ns: 1000 * seed,
+            program_every_ns: 0,
+            reads_each: 200,
+            seed,
+        };
+        assert_eq!(simulator(&case, &[]), exact(&case, &[]), "{case:?}");
+    }
+}
+
+#[test]
+fn many_reads_without_programs_are_equal() {
+    for seed in 0..20 {
+        let case = Case {
+            channels: 1 + seed as u32 % 3,
+            dies_per_channel: 1 + seed as u32 % 4,
+            timing: timing(60_000, 1_000_000, Some(10_000), 3_000 + 501 * seed),
+            workers: 1 + seed as u32,
+            think_ns: 0,
+            program_every_ns: 0,
+            reads_each: 20_000,
+            seed,
+        };
+        let (mut fast, mut slow) = (simulator(&case, &[]), exact(&case, &[]));
+        fast.sort_unstable();
+        slow.sort_unstable();
+        let difference = mean(&fast) / mean(&slow) - 1.0;
+        assert!(difference.abs() < 0.005, "{difference} {case:?}");
+    }
+}
+
+#[test]
+fn a_read_that_meets_one_program_is_equal() {
+    let mut meetings = 0;
+    for suspend_ns in [None, Some(20_000)] {
+        for seed in 0..200 {
+            let case = Case {
+                channels: 1,
+                dies_per_channel: 1,
+                timing: timing(60_000, 1_700_000, suspend_ns, 5_000),
+                workers: 1,
+                think_ns: 1_000_000,
+                program_every_ns: 0,
+                reads_each: 1,
+                seed,
+            };
+            // The simulator takes the die when a program is given, the other when its data has crossed: three pages.
+            let crossing_ns = 3 * case.transfer_ns(4);
+            let asked_ns = case.pause(0, 0);
+            if asked_ns < crossing_ns {
+                continue;
+            }
+            let (fast, slow) = (
+                simulator(&case, &[(crossing_ns, 0)]),
+                exact(&case, &[(0, 0)]),
+            );
+            meetings += u32::from(slow[0] > 65_300);
+            // The same but for the data of the program, which crosses after the read's or before.
+            assert_eq!(fast, slow, "{asked_ns} {suspend_ns:?}");
+        }
+    }
+    assert!(meetings > 200);
+}
+
+fn mean(of: &[u64]) -> f64 {
+    of.iter().sum::<u64>() as f64 / of.len() as f64
+}
+
+fn draw(seed: u64, n: u64, from: u64, to: u64) -> u64 {
+    from + mix(seed, n) % (to - from)
+}
+
+/// Read latencies beside programs, as differences between the two models: mean and 99th percentile.
+fn deviation(seed: u64, suspends: bool) -> (f64, f64) {
+    let program_ns = draw(seed, 1, 600_000, 3_000_000);
+    // A fifth to half of each die's time, and some for erases.
+    let program_every_ns = program_ns * 100 / draw(seed, 2, 20, 50);
+    let suspend_ns = suspends.then(|| draw(seed, 3, 5_000, 50_000));
+    let (channels, dies_per_channel) = (draw(seed, 4, 1, 3), draw(seed, 5, 2, 5));
+    let (read_ns, workers) = (draw(seed, 6, 20_000, 110_000), draw(seed, 8, 1, 9));
+    // Reads take a tenth to two fifths of each die's time: programs are not put off for ever.
+    let reads_pct = draw(seed, 9, 10, 40);
+    let case = Case {
+        channels: channels as u32,
+        dies_per_channel: dies_per_channel as u32,
+        timing: timing(read_ns, program_ns, suspend_ns, draw(seed, 7, 1_500, 6_000)),
+        workers: workers as u32,
+        think_ns: workers * read_ns * 100 / (channels * dies_per_channel * reads_pct),
+        program_every_ns,
+        reads_each: 48_000 / workers,
+        seed,
+    };
+    let programs = case.programs(100_000_000_000);
+    let (mut fast, mut slow) = (simulator(&case, &programs), exact(&case, &programs));
+    fast.sort_unstable();
+    slow.sort_unstable();
+    let last = |of: &[u64]| of[of.len() * 99 / 100] as f64;
+    (
+        mean(&fast) / mean(&slow) - 1.0,
+        last(&fast) / last(&slow) - 1.0,
+    )
+}
+
+/// Compares over random profiles. Returns the worst difference of the mean, and of the 99th percentile the worst and the median.
+fn compare(what: &str, suspends: bool) -> [f64; 3] {
+    let all: Vec<(f64, f64)> = (0..60).map(|seed| deviation(seed, suspends)).collect();
+    let worst =
+        |of: &dyn Fn(&(f64, f64)) -> f64| all.iter().map(|d| of(d).abs()).fold(0.0, f64::max);
+    let mut tails: Vec<f64> = all.iter().map(|d| d.1.abs()).collect();
+    tails.sort_by(f64::total_cmp);
+    let found = [worst(&|d| d.0), worst(&|d| d.1), tails[tails.len() / 2]];
+    let [mean, p99, median] = found.map(|d| d * 100.0);
+    println!(
+        "{what}: mean differs by at most {mean:.2} %, 99th percentile by at most {p99:.2} %, by {median:.2} % in the median"
+    );
+    for (seed, d) in all.iter().enumerate().filter(|(_, d)| d.0.abs() > 0.02) {
+        println!(
+            "  seed {seed}: mean {:+.2} %, 99th percentile {:+.2} %",
+            d.0 * 100.0,
+            d.1 * 100.0
+        );
+    }
+    found
+}
+
+#[test]
+fn reads_that_interrupt_programs_have_the_exact_mean_within_two_per_cent() {
+    let [mean, p99, median] = compare("with suspend", true);
+    assert!(mean <= 0.02 && p99 <= 0.10 && median <= 0.02);
+}
+
+#[test]
+fn reads_that_wait_for_programs_have_the_exact_mean_within_two_per_cent() {
+    let [mean, p99, median] = compare("without suspend", false);
+    assert!(mean <= 0.02 && p99 <= 0.10 && median <= 0.02);
+}
