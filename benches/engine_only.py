@@ -1,7 +1,7 @@
-"""The two Rust programs that the benchmarks drive, and the workloads they are given.
+"""The Rust programs that the benchmarks drive, and the workloads they are given.
 
 `engine_only` is the engine without Python; `bare` is the leanest loop that does the same I/O with a latency
-histogram, the floor that the engine is compared with.
+histogram, the floor that the engine is compared with; `record_cost` only records latencies.
 """
 
 from __future__ import annotations
@@ -11,19 +11,26 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK_BYTES = 4096
 
 
-def build() -> tuple[Path, Path]:
-    """Build both programs for speed; returns `(engine_only, bare)`."""
-    command = ["cargo", "build", "--locked", "--quiet", "--release", "-p", "ssdlab-engine", "--examples"]
-    subprocess.run(command, cwd=ROOT, check=True)
+class Programs(NamedTuple):
+    """Where the programs are, built for speed."""
+
+    engine_only: Path
+    bare: Path
+    record_cost: Path
+
+
+def build() -> Programs:
+    """Build the programs."""
+    packages = ["-p", "ssdlab-engine", "-p", "ssdlab-metrics", "--examples"]
+    subprocess.run(["cargo", "build", "--locked", "--quiet", "--release", *packages], cwd=ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    examples = target / "release" / "examples"
-    return examples / "engine_only", examples / "bare"
+    return Programs(*(target / "release" / "examples" / name for name in Programs._fields))
 
 
 def stream(engine: str, size_bytes: int, *, depth: int = 1, **changes: object) -> dict[str, Any]:

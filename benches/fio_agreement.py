@@ -118,7 +118,7 @@ class Bench:
     """The engine's program and a file that is really written."""
 
     def __init__(self, folder: Path, size_bytes: int, seconds: float) -> None:
-        self.engine, _ = engine_only.build()
+        self.engine = engine_only.build().engine_only
         self.file = folder / "written"
         self.size_bytes, self.seconds = size_bytes, seconds
         engine_only.lay_out(self.engine, self.file, size_bytes)

@@ -62,7 +62,7 @@ class Bench:
     """The programs and the file of one session."""
 
     def __init__(self, folder: Path) -> None:
-        self.engine, self.bare = engine_only.build()
+        self.engine, self.bare, self.record_cost = engine_only.build()
         self.file = folder / "never-written"
         with self.file.open("wb") as handle:
             os.posix_fallocate(handle.fileno(), 0, SIZE_BYTES)
@@ -88,6 +88,12 @@ class Bench:
             print(f"  {engine:10}{ours:8.0f}{bare:12.0f}{theirs:>8}   {most}")
             good &= ours <= most
         return good
+
+    def count_recording(self) -> None:
+        """Print the instructions to record one latency, in our histogram and in a well-known one."""
+        alone, ours, theirs = (marginal([self.record_cost, what]) for what in ("nothing", "ours", "hdr"))
+        print("user-space instructions to record a latency")
+        print(f"  ours {ours - alone:.0f}, hdrhistogram {theirs - alone:.0f}")
 
     def engine_instructions(self, engine: str) -> float:
         """Return the engine's instructions per I/O."""
@@ -154,6 +160,7 @@ def lean(folder: Path | None, pairs: int) -> bool:
         good = True
         if shutil.which("valgrind"):
             good &= bench.count_instructions()
+            bench.count_recording()
         else:
             print("instructions are not counted: valgrind is not installed")
         good &= bench.time_user(5)

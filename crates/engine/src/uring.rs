@@ -48,6 +48,7 @@ struct Memory {
     drafts: Vec<squeue::Entry>,
     /// In a stream that reads and writes, the entries for reads, then those for writes; else empty.
     both: Vec<squeue::Entry>,
+    reads_only: bool,
     trims: Trims,
     region: Region,
 }
@@ -62,6 +63,7 @@ impl Memory {
             };
             entry.user_data(place.slot as u64)
         };
+        let reads_only = region.places().all(|place| place.op == Op::Read);
         let mut drafts: Vec<_> = region.places().map(entry).collect();
         let mut both = Vec::new();
         if region.first_write() > 0 {
@@ -69,6 +71,7 @@ impl Memory {
             drafts.truncate(region.first_write());
         }
         Self {
+            reads_only,
             drafts,
             both,
             trims,
@@ -79,27 +82,33 @@ impl Memory {
     /// Drafts the entry of an I/O in a slot.
     #[inline(always)]
     fn draft(&mut self, slot: usize, io: Io) {
-        match io.op {
-            Op::Read if self.both.is_empty() => {}
-            Op::Read => self.drafts[slot] = self.both[slot].clone(),
-            Op::Write => {
-                self.region.stamp(slot, io.length as usize);
-                if !self.both.is_empty() {
-                    self.drafts[slot] = self.both[self.drafts.len() + slot].clone();
-                }
-            }
-            Op::Trim => return self.draft_trim(slot, io.offset, io.length),
+        if self.reads_only || self.adapt(slot, io.op, io.offset, io.length) {
+            let words = words_of(&mut self.drafts[slot]);
+            words[OFFSET_WORD] = io.offset;
+            words[LENGTH_WORD] = u64::from(io.length);
         }
-        let words = words_of(&mut self.drafts[slot]);
-        words[OFFSET_WORD] = io.offset;
-        words[LENGTH_WORD] = u64::from(io.length);
     }
 
-    #[cold]
+    /// Makes the draft one of this operation; says whether offset and length are still to be set.
     #[inline(never)]
-    fn draft_trim(&mut self, slot: usize, offset: u64, length: u32) {
-        let entry = self.trims.entry(offset, u64::from(length));
-        self.drafts[slot] = entry.user_data(slot as u64);
+    fn adapt(&mut self, slot: usize, op: Op, offset: u64, length: u32) -> bool {
+        if op == Op::Trim {
+            let entry = self.trims.entry(offset, u64::from(length));
+            self.drafts[slot] = entry.user_data(slot as u64);
+            return false;
+        }
+        if !self.both.is_empty() {
+            let first = if op == Op::Write {
+                self.drafts.len()
+            } else {
+                0
+            };
+            self.drafts[slot] = self.both[first + slot].clone();
+        }
+        if op == Op::Write {
+            self.region.stamp(slot, length as usize);
+        }
+        true
     }
 }
 
