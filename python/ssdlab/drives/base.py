@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Protocol, Self
 from ssdlab.drives.conditions import Conditions
 from ssdlab.drives.counters import IoCounters
 from ssdlab.drives.identity import Identity
-from ssdlab.errors import Refused
+from ssdlab.errors import DriveError, Refused
 
 if TYPE_CHECKING:
     from ssdlab import _core
+    from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Workload
 
@@ -78,6 +79,31 @@ class Drive(Protocol):
 
     def trim(self, start: int, length: int) -> None:
         """Discard a range of bytes."""
+
+    def purge(
+        self,
+        *,
+        method: PurgeMethod | None = None,
+        on_progress: Callable[[PurgeProgress], object] | None = None,
+    ) -> PurgeRecord:
+        """Bring the drive into its fresh state and prove it.
+
+        Parameters
+        ----------
+        method
+            The one to use; by default the strongest that the drive supports.
+        on_progress
+            Called about once a second while it goes on; what it raises stops the waiting, not the drive.
+
+        Raises
+        ------
+        Refused
+            It cannot be done without harm to what consent does not cover, or the drive was opened for
+            reading.
+        DriveError
+            The drive cannot be purged, failed in it, hung, or was proven not to be purged; `reason` says
+            which.
+        """
 
     def flush(self) -> None:
         """Make all written data durable, the drive's cache included."""
@@ -163,6 +189,21 @@ class RealDrive:
         """
         self._before_writing()
         self._target.trim(start, length)
+
+    def purge(
+        self,
+        *,
+        method: PurgeMethod | None = None,
+        on_progress: Callable[[PurgeProgress], object] | None = None,
+    ) -> PurgeRecord:
+        """Purge the drive; see `Drive.purge`. A file has nothing to purge: its blocks are its disk's."""
+        del method, on_progress
+        raise DriveError(
+            f"{self._identity.path} cannot be purged: it is no drive of its own",
+            "purge needs a whole block device; a method that needs a purged drive does not fit a file",
+            reason="no-purge",
+            target=self._identity.path,
+        )
 
     def flush(self) -> None:
         """Make all written data durable, the drive's cache included."""

@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.drives.identity import Identity
-from ssdlab.errors import LabError, Refused, UsageError, unknown
+from ssdlab.errors import DriveError, LabError, Refused, UsageError, unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from ssdlab import _core
     from ssdlab.drives.base import OnTick, Until
     from ssdlab.drives.conditions import Conditions
     from ssdlab.drives.counters import IoCounters
+    from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Workload
 
@@ -190,6 +192,21 @@ class SimulatedDrive:
     def flush(self) -> None:
         """Make all written data durable; takes the drive's time, not ours."""
         self._native.flush()
+
+    def purge(
+        self,
+        *,
+        method: PurgeMethod | None = None,
+        on_progress: Callable[[PurgeProgress], object] | None = None,
+    ) -> PurgeRecord:
+        """Refuse: a simulated drive is fresh when it is opened, and is not made fresh again."""
+        del method, on_progress
+        raise DriveError(
+            f"{self.identity.path} cannot be purged once it is in use",
+            "open it anew: a simulated drive begins fresh",
+            reason="no-purge",
+            target=self.identity.path,
+        )
 
     def idle(self, seconds: float) -> None:
         """Let the drive rest, which takes no time of ours."""

@@ -1,0 +1,100 @@
+"""What is recorded of a purge: how it was done, what was passed over, and what proves it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+PurgeMethod = Literal[
+    "nvme-sanitize-block",
+    "nvme-sanitize-crypto",
+    "nvme-sanitize-overwrite",
+    "nvme-format-crypto",
+    "nvme-format-user-data",
+    "ata-security-erase-enhanced",
+    "ata-security-erase",
+    "scsi-sanitize-block",
+    "scsi-sanitize-crypto",
+    "scsi-format",
+    "discard",
+    "zero-fill",
+    "simulated",
+]
+"""How a drive can be purged, strongest first within its interface."""
+
+SUBSTITUTES: frozenset[PurgeMethod] = frozenset({"discard", "zero-fill"})
+"""Methods that free or overwrite what the host can address, and say nothing of what lies behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeProgress:
+    """How far a purge is: the share done (0 to 1) as the drive tells it, None where it does not."""
+
+    method: PurgeMethod
+    elapsed_s: float
+    share: float | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What samples read back after a purge showed.
+
+    Attributes
+    ----------
+    samples, sample_bytes
+        How many were read, spread over the drive, and the bytes of each.
+    marked
+        How many of them held a pattern that was written before the purge, so that they must have changed.
+    survived
+        How many still held that pattern.
+    zero, ones, other
+        How many read as all 00h, all FFh, and something else.
+    unreadable
+        How many failed to read (a drive may refuse reads of erased blocks).
+    """
+
+    samples: int
+    sample_bytes: int
+    marked: int
+    survived: int
+    zero: int
+    ones: int
+    other: int
+    unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeRecord:
+    """A purge that was done and proven.
+
+    Attributes
+    ----------
+    method
+        What was done.
+    substitute
+        Whether it is only a substitute (discard, zero fill): no more than what the host can address was
+        touched.
+    passed_over
+        Stronger methods and why each was not used.
+    sampling
+        What reading back showed; None for a simulated drive, whose state is known.
+    drive_log
+        What the drive's own log or status page said afterwards, in words; None where it keeps none.
+    elapsed_s
+        Wall-clock seconds (drive time for a simulated one).
+    siblings
+        Other namespaces that were erased along with it.
+    """
+
+    method: PurgeMethod
+    substitute: bool
+    passed_over: tuple[tuple[str, str], ...]
+    sampling: Sampling | None
+    drive_log: str | None
+    elapsed_s: float
+    siblings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return asdict(self)
