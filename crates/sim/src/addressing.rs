@@ -1,5 +1,7 @@
 //! Where a physical unit lies in the machine, by how the translation layer lays out its blocks.
 
+use serde::{Deserialize, Serialize};
+
 use crate::mapping::UnitsToBlock;
 use crate::nand::{Geometry, Place};
 
@@ -7,7 +9,7 @@ use crate::nand::{Geometry, Place};
 pub const ONE_BIT: u32 = 4;
 
 /// How physical numbers follow the flash.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Addressing {
     /// Superblocks over all dies.
     Superblocks,

@@ -1,5 +1,6 @@
 //! A simulated drive of any kind, for callers that do not care which: the kind is looked at once a run, not once an I/O.
 
+use serde::{Deserialize, Serialize};
 use workload::{Op, Workload};
 
 use crate::drive::{Drive, DriveSpec};
@@ -14,8 +15,8 @@ use crate::runner::{self, Options, Outcome};
 use crate::translation::Translation;
 
 /// One kind for each rule of collection.
-#[derive(Debug, Clone)]
-enum Kind {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Kind {
     Greedy(Drive<Ftl<Greedy>>),
     DChoices(Drive<Ftl<DChoices>>),
     Fifo(Drive<Ftl<Fifo>>),
@@ -78,6 +79,9 @@ pub struct AnyDrive {
     host: (u64, u64),
 }
 
+/// What is read back of a snapshot, in the order of [`AnyDrive::state`].
+pub(crate) type KeptState = (Kind, (u64, u64));
+
 /// Bytes of one trim command: what a command's length can say, in whole units.
 const TRIM_BYTES: u32 = 1 << 30;
 
@@ -94,6 +98,22 @@ impl AnyDrive {
             spec,
             host: (0, 0),
         })
+    }
+
+    /// What a snapshot keeps; the parts follow from profile and size.
+    pub(crate) fn state(&self) -> impl Serialize + '_ {
+        (&self.kind, self.host)
+    }
+
+    /// The same drive in a state that was kept; `None` if that is of a drive of another kind.
+    pub(crate) fn with_state(&self, (kind, host): KeptState) -> Option<Self> {
+        let alike = std::mem::discriminant(&kind) == std::mem::discriminant(&self.kind);
+        let drive = Self {
+            kind,
+            spec: self.spec,
+            host,
+        };
+        (alike && drive.user_bytes() == self.user_bytes()).then_some(drive)
     }
 
     /// The drive's parts.

@@ -4,10 +4,12 @@
 //! would end if no read came. A read goes before what waits behind and pushes it out; if the flash can
 //! suspend it also interrupts what is running, else it waits for that to end.
 
+use serde::{Deserialize, Serialize};
+
 use crate::nand::Timing;
 
 /// The two clocks of a die, in ns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
     front: u64,
     behind: u64,
@@ -97,7 +99,7 @@ impl Die {
 }
 
 /// Operations of the same length, one after another.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Alike {
     each_ns: u64,
     all_ns: u64,

@@ -1,5 +1,6 @@
 //! A whole drive: a command goes in at a time, and the time of its completion comes out.
 
+use serde::{Deserialize, Serialize};
 use workload::{Io, Op};
 
 use crate::device::Device;
@@ -40,7 +41,7 @@ pub struct DriveSpec {
 }
 
 /// A simulated drive that finds its data by `T` and keeps as much of the map in memory as `M` says.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Drive<T, M = WholeMap> {
     ftl: T,
     map_cache: M,
@@ -56,7 +57,9 @@ pub struct Drive<T, M = WholeMap> {
     logical_block_bytes: u32,
     power_loss_protection: bool,
     /// Units to be written soon, in a ring: what they overwrite is asked for when the map has had time to say where it is.
+    #[serde(skip)]
     expected: [u32; EXPECTED],
+    #[serde(skip)]
     expected_next: usize,
 }
 

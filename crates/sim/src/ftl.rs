@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::drive::DriveSpec;
 use crate::gc::VictimRule;
 use crate::mapping::{Map, NONE};
@@ -38,7 +40,7 @@ pub trait Flash {
 }
 
 /// Where a stream writes next.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct OpenBlock {
     pub(crate) block: u32,
     pub(crate) next: u32,
@@ -58,7 +60,7 @@ impl OpenBlock {
 }
 
 /// The superblock being collected.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Victim {
     pub(crate) block: u32,
     pub(crate) cursor: u32,
@@ -73,7 +75,7 @@ pub(crate) struct Victim {
 }
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FtlCounts {
     /// Units written by the host.
     pub host_units: u64,
@@ -129,7 +131,7 @@ impl FtlCounts {
 }
 
 /// The translation layer of a drive whose victims are chosen by `R`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Ftl<R> {
     pub(crate) map: Map,
     pub(crate) rule: R,

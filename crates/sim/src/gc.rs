@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::mapping::Blocks;
 
 /// A rule that names the next victim. One type a rule, so that the write path is compiled for it.
@@ -26,7 +28,7 @@ pub trait VictimRule: Clone {
 }
 
 /// The superblock with the fewest valid units.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Greedy;
 
 impl VictimRule for Greedy {
@@ -38,7 +40,7 @@ impl VictimRule for Greedy {
 }
 
 /// The best of `d` superblocks drawn at random; `d = 1` is random selection.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DChoices {
     d: u32,
     key: u64,
@@ -81,7 +83,7 @@ impl VictimRule for DChoices {
 }
 
 /// The superblock that was closed longest ago.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Fifo {
     order: VecDeque<u32>,
 }
@@ -105,8 +107,9 @@ impl VictimRule for Fifo {
 }
 
 /// The superblock with the largest `age * (1 - u) / (1 + u)`, where `u` is its valid share and `age` counts superblocks closed since.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CostBenefit {
+    #[serde(with = "crate::packed")]
     closed_at: Vec<u64>,
 }
 

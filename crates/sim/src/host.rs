@@ -3,10 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::timeline::Timeline;
 
 /// How commands and data reach the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSpec {
     /// Commands that the device holds at once (SATA and AHCI: 32); more wait in the host. `None`: no bound that matters.
     pub queue_limit: Option<u32>,
@@ -25,7 +27,7 @@ pub struct HostSpec {
 }
 
 /// The state of the host side.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Host {
     spec: HostSpec,
     in_device: BinaryHeap<Reverse<u64>>,

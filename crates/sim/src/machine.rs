@@ -1,5 +1,7 @@
 //! The flash side of a drive: dies and channels with their clocks, charged by the translation layer.
 
+use serde::{Deserialize, Serialize};
+
 use crate::addressing::{Addressing, ONE_BIT};
 use crate::die::Die;
 use crate::ftl::Flash;
@@ -12,7 +14,7 @@ use crate::timeline::Timeline;
 use crate::write_buffer::WriteBuffer;
 
 /// Operations of the flash since the last reset; energy is computed from them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashCounts {
     /// Array reads (all planes of one page), those for moves among them.
     pub reads: u64,
@@ -25,7 +27,7 @@ pub struct FlashCounts {
 }
 
 /// An array read for moves, whose units are taken over the channel together.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct MoveRead {
     array_read: u32,
     die: u32,
@@ -43,7 +45,7 @@ impl MoveRead {
 }
 
 /// Dies, channels and the write buffer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Machine {
     geometry: Geometry,
     timing: Timing,
@@ -75,6 +77,7 @@ pub struct Machine {
     plain: bool,
     spread: Option<Box<Spread>>,
     /// Erases of each block, kept for the retries of reads.
+    #[serde(with = "crate::packed")]
     erases: Vec<u32>,
     power: Option<Box<Power>>,
 }

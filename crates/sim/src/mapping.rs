@@ -3,6 +3,8 @@
 //! A *unit* is 4 KiB. A *superblock* is one block of every plane of every die; its units are written in order and erased
 //! together. The map holds no user data: 8 bytes a unit (both directions) and one validity bit.
 
+use serde::{Deserialize, Serialize};
+
 use crate::memory::{prefer_huge_pages, prefetch};
 
 /// Marks a logical unit that holds nothing, and a physical unit that belongs to nobody.
@@ -15,14 +17,18 @@ const GROUP: usize = 64;
 ///
 /// A closed superblock only ever loses valid units, so the minimum of its group falls with it and needs a
 /// fresh look only when a superblock is closed or erased. Greedy selection then reads `n / 64 + 64` counts.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blocks {
     units_per_block: u32,
+    #[serde(with = "crate::packed")]
     valid: Vec<u32>,
     /// `valid` of closed superblocks, `u32::MAX` of free and open ones.
+    #[serde(with = "crate::packed")]
     closed: Vec<u32>,
+    #[serde(with = "crate::packed")]
     group_least: Vec<u32>,
     closed_count: u32,
+    #[serde(with = "crate::packed")]
     erases: Vec<u32>,
 }
 
@@ -138,7 +144,7 @@ impl Blocks {
 }
 
 /// Finds the superblock of a physical unit: by a shift where it can be.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct UnitsToBlock {
     units_per_block: u32,
     shift: Option<u32>,
@@ -166,15 +172,62 @@ impl UnitsToBlock {
 }
 
 /// The two-way map, the validity bits and the superblocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Kept")]
 pub struct Map {
+    #[serde(with = "crate::packed")]
     logical_to_physical: Vec<u32>,
+    #[serde(skip)]
     physical_to_logical: Vec<u32>,
+    #[serde(skip)]
     valid_bits: Vec<u64>,
     /// Superblock counts and states.
     pub blocks: Blocks,
+    #[serde(skip)]
     block_of: UnitsToBlock,
     mapped: u64,
+}
+
+/// What is kept of a map: the other direction and the validity bits follow from it.
+#[derive(Deserialize)]
+struct Kept {
+    #[serde(with = "crate::packed")]
+    logical_to_physical: Vec<u32>,
+    blocks: Blocks,
+    mapped: u64,
+}
+
+impl TryFrom<Kept> for Map {
+    type Error = &'static str;
+
+    fn try_from(kept: Kept) -> Result<Self, Self::Error> {
+        let blocks = kept.blocks;
+        let per_block = blocks.units_per_block;
+        let physical = blocks.count() * per_block as usize;
+        let mut map = Self {
+            physical_to_logical: table(physical),
+            valid_bits: vec![0; physical.div_ceil(64)],
+            block_of: UnitsToBlock::new(per_block),
+            logical_to_physical: kept.logical_to_physical,
+            blocks,
+            mapped: kept.mapped,
+        };
+        let mut mapped = 0;
+        for (&unit, logical) in map.logical_to_physical.iter().zip(0..) {
+            if unit == NONE {
+                continue;
+            }
+            let place = map.physical_to_logical.get_mut(unit as usize);
+            *place.ok_or("a unit lies beyond the flash")? = logical;
+            map.valid_bits[unit as usize / 64] |= 1 << (unit % 64);
+            mapped += 1;
+        }
+        if mapped == map.mapped {
+            Ok(map)
+        } else {
+            Err("the units mapped are not those counted")
+        }
+    }
 }
 
 impl Map {

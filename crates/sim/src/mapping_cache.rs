@@ -3,6 +3,8 @@
 //! The map is kept in *map pages* of 4 KiB, each with the entries of 1024 neighbouring units. A unit whose page is not at hand
 //! costs one array read; a page that was changed is written back when it gives way to another.
 
+use serde::{Deserialize, Serialize};
+
 use crate::machine::Machine;
 use crate::mapping::NONE;
 
@@ -21,7 +23,7 @@ pub trait MappingCache: Clone {
 }
 
 /// The whole map is in memory: costs nothing, and is compiled away.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct WholeMap;
 
 impl MappingCache for WholeMap {
@@ -37,7 +39,7 @@ impl MappingCache for WholeMap {
 }
 
 /// How a mapping cache has been used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
     /// Entries that were at hand.
     pub hits: u64,
@@ -48,7 +50,7 @@ pub struct MapCounts {
 }
 
 /// A page at hand, in a list from the one used last to the one used longest ago.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Held {
     page: u32,
     newer: u32,
@@ -61,9 +63,10 @@ struct Held {
 }
 
 /// The pages used last.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecentlyUsed {
     /// For each map page its place among `held`, or [`NONE`] or [`FRESH`].
+    #[serde(with = "crate::packed")]
     place: Vec<u32>,
     held: Vec<Held>,
     capacity: usize,

@@ -1,7 +1,9 @@
 //! Flash: what there is of it, how it is addressed and how long its operations take.
 
+use serde::{Deserialize, Serialize};
+
 /// How many there are of each part, and the sizes they come in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Channels between controller and flash.
     pub channels: u32,
@@ -95,7 +97,7 @@ impl Geometry {
 }
 
 /// Times of the flash and of the bus to it, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
     /// Array read of each page type, lower first; the last serves those beyond.
     pub read_ns: [u64; 4],

@@ -1,11 +1,13 @@
 //! What not every drive has or does. All of it is off by default.
 
+use serde::{Deserialize, Serialize};
+
 use crate::power::PowerSpec;
 use crate::slc_cache::SlcSpec;
 use crate::spread::SpreadSpec;
 
 /// What becomes of a trim command.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TrimRule {
     /// The units are forgotten.
     #[default]
@@ -15,7 +17,7 @@ pub enum TrimRule {
 }
 
 /// How erases are spread over the superblocks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WearRule {
     /// Of the free superblocks the one with the fewest erases is written next (*dynamic* wear levelling); else the one that
     /// has been free for longest.

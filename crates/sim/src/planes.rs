@@ -4,6 +4,8 @@
 //! Kandemir, "An evaluation of different page allocation strategies on high-speed SSDs", `HotStorage` 2012). Several
 //! simulators place data so; a loop of few I/Os then waits for the one plane that collects.
 
+use serde::{Deserialize, Serialize};
+
 use crate::drive::{Drive, DriveSpec};
 use crate::ftl::{Flash, Ftl, FtlCounts};
 use crate::gc::VictimRule;
@@ -13,7 +15,7 @@ use crate::nand::{Geometry, UNIT_BYTES};
 use crate::translation::Translation;
 
 /// A translation layer for each plane.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Planes<R> {
     each: Vec<Ftl<R>>,
     page_units: u32,

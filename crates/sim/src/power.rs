@@ -6,10 +6,12 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::thermal::{Thermal, ThermalSpec};
 
 /// What the parts of a drive draw.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerSpec {
     /// Length of a window: the resolution of the power trace and the time over which a limit holds (1 to 10 ms in drives).
     pub window_ns: u64,
@@ -34,7 +36,7 @@ pub struct PowerSpec {
 }
 
 /// Energy since the drive was made, by what it was used for, in pJ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Energy {
     /// Array reads.
     pub reads_pj: u128,
@@ -74,7 +76,7 @@ pub enum DieWork {
 }
 
 /// Windows one after another that hold the same energy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     first: u64,
     windows: u64,
@@ -86,7 +88,7 @@ struct Run {
 const LEFT_FOR_READS: u64 = 16;
 
 /// The meter, the limit and the temperature of a drive.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Power {
     spec: PowerSpec,
     energy: Energy,

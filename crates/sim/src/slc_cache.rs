@@ -5,13 +5,15 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ftl::{Flash, Ftl, OpenBlock, Victim, pad};
 use crate::gc::VictimRule;
 use crate::mapping::NONE;
 use crate::nand::{Geometry, UNIT_BYTES};
 
 /// How large the cache is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SlcSize {
     /// So many bytes of data, always; their cells are taken from the spare area.
     Static {
@@ -28,7 +30,7 @@ pub enum SlcSize {
 }
 
 /// What becomes of writes when the cache is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WhenFull {
     /// They go past the cache.
     Direct,
@@ -37,7 +39,7 @@ pub enum WhenFull {
 }
 
 /// A cache of superblocks with one bit a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlcSpec {
     /// How large it is.
     pub size: SlcSize,
@@ -50,7 +52,7 @@ pub struct SlcSpec {
 }
 
 /// The superblocks of the cache and what they are at.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SlcCache {
     spec: SlcSpec,
     /// Units that a superblock holds with one bit a cell, and with all bits.

@@ -3,10 +3,12 @@
 //! A block's factor is drawn once and for all from a hash of seed, die and block: lognormal with mean one, from a table of integers.
 //! The table is computed with the IEEE basic operations only, so it has the same entries on every machine.
 
+use serde::{Deserialize, Serialize};
+
 use crate::draw::mix;
 
 /// How unlike the blocks are, and how often a read fails at first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpreadSpec {
     /// Seed of this drive's individual.
     pub seed: u64,
@@ -33,10 +35,12 @@ const QUANTILES: usize = 1024;
 const MILLION: u64 = 1_000_000;
 
 /// The factors of a drive's dies and blocks.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Spread {
     spec: SpreadSpec,
+    #[serde(with = "crate::packed")]
     block: Vec<u32>,
+    #[serde(with = "crate::packed")]
     die: Vec<u32>,
     attempts: u64,
     retries: u64,

@@ -3,8 +3,10 @@
 //! Between two windows the power is constant, so the temperature follows the exact solution of
 //! `dT/dt = (T_end - T) / tau`, `T_end = ambient + power * resistance`; a long idle time is one step.
 
+use serde::{Deserialize, Serialize};
+
 /// How a drive gets warm, and what it does then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThermalSpec {
     /// Temperature around the drive, in thousandths of a degree Celsius.
     pub ambient_mc: i64,
@@ -17,7 +19,7 @@ pub struct ThermalSpec {
 }
 
 /// A temperature from which the drive draws no more than a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThrottlePoint {
     /// From here on, in thousandths of a degree Celsius.
     pub above_mc: i64,
@@ -33,7 +35,7 @@ const NANO_PER_MILLI: i64 = 1_000_000;
 const FRACTION_BITS: u32 = 60;
 
 /// The temperature of a drive.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Thermal {
     spec: ThermalSpec,
     window_ns: u64,

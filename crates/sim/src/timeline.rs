@@ -6,8 +6,10 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 /// Reserved stretches of time in ns, in order, none touching another.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Timeline {
     reserved: VecDeque<(u64, u64)>,
     busy_ns: u64,

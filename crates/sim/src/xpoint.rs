@@ -3,6 +3,8 @@
 //! It is described as flash with pages of one unit and one bit a cell: a unit lies on the die that its number names, a write of it is one
 //! program, and nothing is ever moved.
 
+use serde::{Deserialize, Serialize};
+
 use crate::drive::{Drive, DriveSpec};
 use crate::ftl::{Flash, FtlCounts};
 use crate::mapping::NONE;
@@ -11,8 +13,9 @@ use crate::nand::UNIT_BYTES;
 use crate::translation::Translation;
 
 /// Every unit lies at its own number.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InPlace {
+    #[serde(with = "crate::packed")]
     written: Vec<u64>,
     units: u32,
     raw_units: u64,
