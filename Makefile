@@ -19,7 +19,7 @@ NODE_MODULES := web/node_modules/.dependencies
 PAGE := web/node_modules/.page
 
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-slow check bench format clean prerequisites
+.PHONY: help setup build demo test test-guest test-slow check bench format clean prerequisites
 
 help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -33,7 +33,10 @@ demo: setup ## a whole quick review of a scratch file on this machine's disk, an
 
 test: setup ## Rust and Python tests; what this machine cannot run is skipped, visibly and counted
 	cargo test --locked --quiet -- $(RUST_TEST_FLAGS)
-	$(BIN)/pytest -m "not slow" $(ARGS)
+	$(BIN)/pytest -m "not slow and not guest" $(ARGS)
+
+test-guest: setup ## NVMe, SATA and virtio drives of a virtual machine: needs qemu and busybox, no KVM
+	$(BIN)/pytest tests/guest $(ARGS)
 
 test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
 	$(BIN)/pytest -m slow $(ARGS)

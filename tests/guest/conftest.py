@@ -1,0 +1,54 @@
+"""The guest: booted once for all tests of this folder that do not break it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from guest.image import NoKernel
+from guest.machine import Guest
+
+_NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "guest" in item.path.parts:
+            item.add_marker("guest")
+
+
+@pytest.fixture(scope="session")
+def boot() -> Iterator[Callable[..., Guest]]:
+    """Boots a virtual machine: ``boot(nvme_iops=200) -> Guest``; ended afterwards."""
+    for program, package in _NEEDED.items():
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed (apt install {package})")
+    running: list[Guest] = []
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(
+        prefix="ssdlab-guest-", dir=memory if os.access(memory, os.W_OK) else None
+    ) as made:
+
+        def start(**options: int) -> Guest:
+            folder = Path(made) / str(len(running))
+            folder.mkdir()
+            try:
+                running.append(Guest(folder, **options))
+            except NoKernel as error:
+                pytest.skip(str(error))
+            return running[-1]
+
+        yield start
+        for guest in running:
+            guest.__exit__()
+
+
+@pytest.fixture(scope="session")
+def guest(boot: Callable[..., Guest]) -> Guest:
+    """The machine that all tests share; each leaves its disks as it found them, or writes them first."""
+    return boot()

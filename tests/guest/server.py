@@ -1,0 +1,54 @@
+"""Runs in the guest: imports ssdlab once and runs each command line in a fork, as importing takes long there.
+
+An order `NAME.lab` holds the words of a command line as JSON; answers are as those of the shell commands.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+ORDERS = Path("/run/guest")
+
+
+def main() -> None:
+    from ssdlab import cli, drives
+
+    cli.build_app()
+    # What commands on drives need; the rest (reports, the catalogue) is large and imported where it is used.
+    for name in ("ssdlab.cli.drives", "ssdlab.environment", "ssdlab.measurement"):
+        importlib.import_module(name)
+    for module in pkgutil.walk_packages(drives.__path__, "ssdlab.drives."):
+        importlib.import_module(module.name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        for order in sorted(ORDERS.glob("*.lab")):
+            words = json.loads(order.read_text())
+            order.unlink()
+            if os.fork() == 0:
+                perform(cli.main, order.with_suffix(""), words)
+        time.sleep(0.05)
+
+
+def perform(command, base: Path, words: list[str]) -> None:
+    """Run a command line with its output in files, and end this process."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for descriptor, kind in ((1, "out"), (2, "err")):
+        os.dup2(os.open(f"{base}.{kind}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
+    status = command(words)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    draft = Path(f"{base}.rc.draft")
+    draft.write_text(str(status))
+    draft.rename(f"{base}.rc")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
