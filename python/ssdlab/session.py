@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -253,8 +254,14 @@ class _Work:
         )
 
     def _conclude(self, steps: Sequence[Step]) -> None:
+        from ssdlab.results.compaction import rows_of_logs
+
         data = RunData(
-            tuple(steps), self._drive.capacity_bytes, self._drive.logical_block_bytes, self._manifest.quick
+            tuple(steps),
+            self._drive.capacity_bytes,
+            self._drive.logical_block_bytes,
+            self._manifest.quick,
+            rows=partial(rows_of_logs, self._folder),
         )
         result = self._method.conclude(data, self._params).model_dump(mode="json")
         departures = [*_departures(steps), *self._unknown_state(steps)]

@@ -14,6 +14,9 @@ REGISTRY = {
     "qd1": "ssdlab.methods.qd1",
     "peak-random-read": "ssdlab.methods.peak_random_read",
     "peak-sequential-read": "ssdlab.methods.peak_sequential_read",
+    "steady-random-write": "ssdlab.methods.steady_random_write",
+    "steady-sequential-write": "ssdlab.methods.steady_sequential_write",
+    "mixed-random": "ssdlab.methods.mixed_random",
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 

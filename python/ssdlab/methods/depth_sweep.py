@@ -1,4 +1,4 @@
-"""What the peak methods share: a sweep over queue depth, and the lowest depth that is good enough."""
+"""What peak and steady-state methods share: a sweep over depth, and the lowest one that is good enough."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ssdlab.analysis.littles_law import TOLERANCE, consistent
 from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
 from ssdlab.methods.method import Params, RunData, Seconds, param, rising
 from ssdlab.methods.points import point_of
-from ssdlab.methods.workloads import Order, closed_loop
+from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.results.schema import PeakResult, Scalar
 from ssdlab.workload import MAX_WORKERS
 
@@ -51,22 +51,32 @@ class DepthSweepParams(Params):
         "sync",
         "sync: as many threads as depth, one I/O each, as in the reviews; uring: one thread of that depth",
     )
+
+
+class PeakReadParams(DepthSweepParams):
+    """Of a sweep of reads."""
+
     fill: bool = param(
         False, "write the whole drive first (destroys its data): for a device that may have unwritten blocks"
     )
 
 
-def sweep(lab: Lab, p: DepthSweepParams, order: Order, block_bytes: int) -> None:
+def read_sweep(lab: Lab, p: PeakReadParams, order: Order, block_bytes: int) -> None:
     """Read at each depth, over the whole written span."""
     lab.conditions(scheduler="none")
     if p.fill:
         lab.fill(unless_written=True)
+    sweep(lab, p, order, "read", block_bytes)
+
+
+def sweep(lab: Lab, p: DepthSweepParams, order: Order, direction: Direction, block_bytes: int) -> None:
+    """Do the same at each depth, one after the other without a rest."""
     lab.sweep(
         "depth",
         p.depths,
         lambda depth: closed_loop(
             order,
-            "read",
+            direction,
             block_bytes=block_bytes,
             in_flight=depth,
             seconds=p.seconds,
@@ -76,14 +86,16 @@ def sweep(lab: Lab, p: DepthSweepParams, order: Order, block_bytes: int) -> None
     )
 
 
-def conclude_sweep(data: RunData, p: DepthSweepParams, order: Order, block_bytes: int) -> PeakResult:
+def conclude_sweep(
+    data: RunData, p: DepthSweepParams, order: Order, direction: Direction, block_bytes: int
+) -> PeakResult:
     """Find the reported depth and keep the whole curve."""
     steps = [data.step(f"depth {depth}") for depth in p.depths]
     points = tuple(point_of(step) for step in steps if step is not None)
     found = saturation([point.in_flight_asked for point in points], [point.iops or 0.0 for point in points])
     return PeakResult(
         quick=data.quick,
-        direction="read",
+        direction=direction,
         pattern=order,
         block_bytes=block_bytes,
         engine=p.engine,
@@ -95,12 +107,12 @@ def conclude_sweep(data: RunData, p: DepthSweepParams, order: Order, block_bytes
         sweep_min_iops=found.least,
         sweep_max_iops=found.most,
         caveats=tuple(_caveats(data, p, points, found.chosen)),
-        scalars=_scalars(points[found.chosen], order),
+        scalars=_scalars(points[found.chosen], order, direction),
     )
 
 
-def _scalars(chosen: Point, order: Order) -> tuple[Scalar, ...]:
-    name = f"peak_{order}_read"
+def _scalars(chosen: Point, order: Order, direction: Direction) -> tuple[Scalar, ...]:
+    name = f"{'peak' if direction == 'read' else 'steady'}_{order}_{direction}"
     service = chosen.service_ns or {}
     figures = [
         Scalar(name=f"{name}_iops", label="IOPS", value=chosen.iops, unit="IOPS", better="higher"),

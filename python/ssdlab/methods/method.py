@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.lab import Lab
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import ResultBase
+    from ssdlab.results.tables import Columns
 
 
 def _seconds(value: object) -> object:
@@ -93,14 +94,25 @@ def _plain(value: Any) -> JsonValue:  # noqa: ANN401 - of the field's own type
     return list(value) if isinstance(value, tuple) else value
 
 
+def _no_rows(step: Step) -> Columns:
+    raise ValueError(f"the rows of {step.label!r} were not given to the conclusion")
+
+
 @dataclass(frozen=True)
 class RunData:
-    """What a conclusion may look at: the finished steps, and the facts of the drive that bear on them."""
+    """What a conclusion may look at: the finished steps, and the facts of the drive that bear on them.
+
+    Attributes
+    ----------
+    rows
+        Gives the interval rows of a finished step, as `tables.SERIES_COLUMNS`; read when asked for.
+    """
 
     steps: tuple[Step, ...]
     capacity_bytes: int
     logical_block_bytes: int
     quick: bool = False
+    rows: Callable[[Step], Columns] = field(default=_no_rows, compare=False)
 
     def step(self, label: str) -> Step | None:
         """Return the measured step of that label, if there is one."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.depth_sweep import DepthSweepParams, conclude_sweep, sweep
+from ssdlab.methods.depth_sweep import PeakReadParams, conclude_sweep, read_sweep
 from ssdlab.methods.method import Method, RunData
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4096
 
 
-class PeakRandomReadParams(DepthSweepParams):
+class PeakRandomReadParams(PeakReadParams):
     """As of every depth sweep."""
 
 
 def procedure(lab: Lab, p: PeakRandomReadParams) -> None:
     """Sweep the depth of 4 KiB random reads."""
-    sweep(lab, p, "random", BLOCK_BYTES)
+    read_sweep(lab, p, "random", BLOCK_BYTES)
 
 
 def conclude(data: RunData, p: PeakRandomReadParams) -> PeakResult:
     """Report the lowest depth with at least 95 % of the best."""
-    return conclude_sweep(data, p, "random", BLOCK_BYTES)
+    return conclude_sweep(data, p, "random", "read", BLOCK_BYTES)
 
 
 METHOD = Method(

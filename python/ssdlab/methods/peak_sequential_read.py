@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.depth_sweep import DepthSweepParams, conclude_sweep, sweep
+from ssdlab.methods.depth_sweep import PeakReadParams, conclude_sweep, read_sweep
 from ssdlab.methods.method import Method, RunData
 
 if TYPE_CHECKING:
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 128 * 1024
 
 
-class PeakSequentialReadParams(DepthSweepParams):
+class PeakSequentialReadParams(PeakReadParams):
     """As of every depth sweep."""
 
 
 def procedure(lab: Lab, p: PeakSequentialReadParams) -> None:
     """Sweep the number of sequential 128 KiB readers."""
-    sweep(lab, p, "sequential", BLOCK_BYTES)
+    read_sweep(lab, p, "sequential", BLOCK_BYTES)
 
 
 def conclude(data: RunData, p: PeakSequentialReadParams) -> PeakResult:
     """Report the lowest depth with at least 95 % of the best."""
-    return conclude_sweep(data, p, "sequential", BLOCK_BYTES)
+    return conclude_sweep(data, p, "sequential", "read", BLOCK_BYTES)
 
 
 METHOD = Method(

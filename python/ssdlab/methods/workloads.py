@@ -43,10 +43,6 @@ def closed_loop(
         How I/O is issued.
     """
     threads = in_flight if engine == "sync" else 1
-    time_ns = round(seconds * NS_PER_S)
-    interval_ns = min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
-    # Only whole rows can be left out, so the ramp lasts to the end of one.
-    ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
     stream = Stream(
         ops=Mix(read_pct=100 if direction == "read" else 0),
         block=(Block(bytes=block_bytes),),
@@ -54,6 +50,25 @@ def closed_loop(
         workers=threads,
         depth=in_flight // threads,
         engine=engine,
-        stop=Stop(time_ns=ramp_ns + time_ns),
     )
-    return Workload.of(stream, ramp_ns=ramp_ns, interval_ns=interval_ns)
+    return _timed(stream, seconds, ramp_seconds)
+
+
+def mixed(
+    read_pct: int, *, block_bytes: int, threads: int, seconds: float, ramp_seconds: float = 0.0
+) -> Workload:
+    """Return random reads and writes, so many in a hundred reads, by threads of one synchronous I/O each."""
+    stream = Stream(
+        ops=Mix(read_pct=read_pct), block=(Block(bytes=block_bytes),), pattern=Uniform(), workers=threads
+    )
+    return _timed(stream, seconds, ramp_seconds)
+
+
+def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:
+    """Let a stream run for a time after a ramp, with rows short enough to see it vary."""
+    time_ns = round(seconds * NS_PER_S)
+    interval_ns = min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
+    # Only whole rows can be left out, so the ramp lasts to the end of one.
+    ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
+    timed = stream.model_copy(update={"stop": Stop(time_ns=ramp_ns + time_ns)})
+    return Workload.of(timed, ramp_ns=ramp_ns, interval_ns=interval_ns)

@@ -12,14 +12,13 @@ from pydantic import ValidationError
 from ssdlab.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder, Step
-from ssdlab.results.schema import JobResult, Manifest, MeasureResult, Note, PeakResult, Qd1Result
 from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-AnyResult = PeakResult | Qd1Result | MeasureResult | JobResult
-
+    from ssdlab.results.outcome import AnyResult
+    from ssdlab.results.schema import Manifest, Note
 
 @dataclass(frozen=True)
 class Run:

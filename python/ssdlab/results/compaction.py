@@ -21,12 +21,13 @@ from ssdlab.results import tables
 from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder
 from ssdlab.results.schema import Manifest, TableInfo
-from ssdlab.results.step_log import DIRECTIONS
+from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
     from ssdlab import _core
     from ssdlab.journal import RunLock
+    from ssdlab.results.run_folder import Step
 
 _CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")
 _SUB_BUCKET_BITS = 6
@@ -113,15 +114,32 @@ def compact(folder: Path) -> list[TableInfo]:
     return infos
 
 
+def rows_of_logs(folder: Path, step: Step) -> tables.Columns:
+    """Return the interval rows of a step from its logs, in order, as the series table will hold them.
+
+    Raises
+    ------
+    LabError
+        A log of the step is missing or damaged.
+    """
+    attempts = step.result.segments or (step.attempt,)
+    paths = [folder / STEPS / log_name(step.ordinal, attempt) for attempt in attempts]
+    parts = [part for path in paths for part in _series(_Attempt(path, histograms=False))]
+    found = tables.concatenate(parts, tables.SERIES_COLUMNS)
+    order = np.lexsort((found["row"], found["attempt"]))
+    return {name: column[order] for name, column in found.items()}
+
+
 class _Attempt:
     """One step log, read whole."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, histograms: bool = True) -> None:
         from ssdlab import _core
 
         ordinal, _, attempt = path.stem.partition("-")
         self.ordinal, self.attempt = int(ordinal), int(attempt)
-        self.measured: _core.Measurement = _core.read_log(path, keep_interval_histograms=True).measurement
+        log = _core.read_log(path, keep_interval_histograms=histograms)
+        self.measured: _core.Measurement = log.measurement
 
     def key(self, lines: int, stream: Any, direction: Any, row: Any) -> dict[str, Any]:  # noqa: ANN401
         def column(value: Any, kind: Any) -> Any:  # noqa: ANN401

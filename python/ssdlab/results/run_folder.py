@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ssdlab.errors import Refused
 from ssdlab.results import tables
+from ssdlab.results.outcome import parse_result
 from ssdlab.results.schema import (
     RUN_SCHEMA,
     BeginRecord,
@@ -24,13 +25,12 @@ from ssdlab.results.schema import (
     PartRecord,
     StepResult,
     VoidRecord,
-    parse_result,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Qd1Result
+    from ssdlab.results.outcome import AnyResult
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"
@@ -170,7 +170,7 @@ class RunFolder:
         self.manifest = read_manifest(path)
 
     @property
-    def result(self) -> PeakResult | Qd1Result | MeasureResult | JobResult | None:
+    def result(self) -> AnyResult | None:
         """The method's typed Result; None until the run is finished."""
         return None if self.manifest.result is None else parse_result(self.manifest.result)
 

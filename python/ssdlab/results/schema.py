@@ -1,17 +1,17 @@
 """The models of everything a run folder holds.
 
 One definition for writer and reader: `manifest.json` (`Manifest`), the lines of `journal.jsonl`
-(`JournalRecord`), the results of methods (`PeakResult`, `Qd1Result`, `MeasureResult`) and dated notes
-(`Note`). Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0
-to 1. A folder whose schema number is greater than ours was written by a newer ssdlab and is refused, so a
-field is never added without a new number.
+(`JournalRecord`), what results are made of and the first of them (`PeakResult`, `Qd1Result`; all are in
+`outcome`) and dated notes (`Note`). Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal
+megabytes a second; a share is 0 to 1. A folder whose schema number is greater than ours was written by a
+newer ssdlab and is refused, so after a release no field is added without a new number.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 RUN_SCHEMA = "ssdlab.run/1"
 JOURNAL_SCHEMA = "ssdlab.journal/1"
@@ -316,6 +316,25 @@ class ResultBase(Stored):
     scalars: tuple[Scalar, ...] = ()
 
 
+class SteadyProof(Stored):
+    """How far the writing before a measurement brought the drive, judged by SNIA's rule over equal rounds."""
+
+    reached: bool = Field(description="whether some window was steady before the writing stopped")
+    ordinal: int = Field(description="the step that did the writing")
+    round_s: float = Field(description="length of a round")
+    rounds_mb_s: tuple[float, ...] = Field(description="mean throughput of each whole round, in order")
+    first: int | None = Field(
+        description="first round of the window judged last, from 0; None: too few rounds"
+    )
+    mean_mb_s: float | None = Field(description="of that window, as the three below")
+    range_share: float | None = Field(description="largest minus smallest / mean; at most 0.20 is steady")
+    rise_share: float | None = Field(description="rise of the fitted line / mean; at most 0.10 is steady")
+    slope_mb_s: float | None = Field(description="of the fitted line, per round")
+    written_bytes: int
+    capacities: float = Field(description="bytes written / bytes of the span")
+    seconds: float
+
+
 class PeakResult(ResultBase):
     """A queue-depth sweep reported at the lowest depth that reaches `share` of the best."""
 
@@ -331,6 +350,7 @@ class PeakResult(ResultBase):
     threshold_iops: float = Field(description="share x best: the 95 % line")
     sweep_min_iops: float
     sweep_max_iops: float
+    steady: SteadyProof | None = Field(default=None, description="the state that a write sweep was taken in")
 
     @property
     def chosen_depth(self) -> int:
@@ -363,19 +383,3 @@ class JobResult(ResultBase):
 
     kind: Literal["job"] = "job"
     points: tuple[Point, ...]
-
-
-Result = Annotated[PeakResult | Qd1Result | MeasureResult | JobResult, Field(discriminator="kind")]
-
-_RESULT: TypeAdapter[PeakResult | Qd1Result | MeasureResult | JobResult] = TypeAdapter(Result)
-
-
-def parse_result(stored: dict[str, JsonValue]) -> PeakResult | Qd1Result | MeasureResult | JobResult:
-    """Give back the typed Result of a manifest's `result`.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        When the stored object is none of the known kinds.
-    """
-    return _RESULT.validate_python(stored)

@@ -1,0 +1,144 @@
+"""How a drive stands reads and writes at once, over every share of reads.
+
+Question
+    Throughput and efficiency of mixed 4 KiB random I/O at depth 32 and 128, from all reads to all writes;
+    comparisons use the mix of 70 % reads.
+
+Procedure
+    The drive is filled and overwritten at random to steady state, proven as in `steady-random-write`. From
+    there, without a rest, at depth 32 and then 128: 100, 90 ... 0 % reads, each for two minutes by as many
+    threads as the depth, each with one synchronous 4 KiB I/O in flight at a uniformly random block of the
+    whole span. The mixes go from reads to writes, so that each finds what more writing than its own has
+    left. The scheduler is none.
+
+Source
+    AnandTech, review of the Memblaze PBlaze5 C916 (2019), "Mixed I/O Performance": depths, block, threads,
+    the 70/30 headline, throughput in MB/s and MB/s/W. Steps of ten per cent are those of its sibling
+    reviews. Durations and the state before are ours; the review states none.
+
+What it cannot show
+    Latency: at these depths the drive always has more to do than it needs, so a wait in the queue would
+    mostly tell the depth. None is given. A drive limited to less power is another entry, not another mix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from pydantic import AfterValidator, Field
+
+from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.steady import SteadyParams, caveats_of, proof, write_to_steady_state
+from ssdlab.methods.workloads import mixed
+from ssdlab.results.outcome import MixedResult, MixPoint
+from ssdlab.results.schema import Scalar
+from ssdlab.workload import MAX_WORKERS
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.run_folder import Step
+
+BLOCK_BYTES = 4096
+HEADLINE_READ_PCT = 70
+MIXES = tuple(range(100, -1, -10))
+WITHHELD = "the queue is far deeper than the drive needs, so a latency would mostly tell the depth"
+
+Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
+
+
+class MixedRandomParams(SteadyParams):
+    """Of the mixes, after writing to steady state."""
+
+    depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
+        (32, 128), "I/Os in flight, as threads of one; the reviews' two", unit="I/Os", min_length=1
+    )
+    seconds: Seconds = param(
+        120.0,
+        "at each mix: several waves of collection, and 22 mixes within an hour",
+        unit="s",
+        quick=0.5,
+        gt=0,
+        le=86_400,
+    )
+    ramp_seconds: Seconds = param(
+        5.0, "before each, not counted: what the mix before left", unit="s", quick=0.1, ge=0, le=3600
+    )
+
+
+def procedure(lab: Lab, p: MixedRandomParams) -> None:
+    """Fill, write to steady state, then each mix at each depth without a rest."""
+    lab.conditions(scheduler="none")
+    lab.fill()
+    with lab.on_interruption("re-precondition"):
+        write_to_steady_state(lab, p, "random", BLOCK_BYTES)
+        for depth in p.depths:
+            for read_pct in MIXES:
+                workload = mixed(
+                    read_pct,
+                    block_bytes=BLOCK_BYTES,
+                    threads=depth,
+                    seconds=p.seconds,
+                    ramp_seconds=p.ramp_seconds,
+                )
+                lab.run(workload, label=_label(depth, read_pct))
+
+
+def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
+    """Put the lines together, and name the headline of each depth."""
+    points = tuple(
+        _point(step, depth, read_pct)
+        for depth in p.depths
+        for read_pct in MIXES
+        if (step := data.step(_label(depth, read_pct))) is not None
+    )
+    steady = proof(data, p)
+    return MixedResult(
+        quick=data.quick,
+        block_bytes=BLOCK_BYTES,
+        engine="sync",
+        headline_read_pct=HEADLINE_READ_PCT,
+        points=points,
+        latency_withheld=WITHHELD,
+        steady=steady,
+        caveats=tuple(caveats_of(steady, quick=data.quick)),
+        scalars=tuple(_scalar(point) for point in points if point.read_pct == HEADLINE_READ_PCT),
+    )
+
+
+def _label(depth: int, read_pct: int) -> str:
+    return f"{read_pct} % reads, depth {depth}"
+
+
+def _point(step: Step, depth: int, read_pct: int) -> MixPoint:
+    summary = cast("dict[str, Any]", step.result.measurement)
+    moved = {name: (summary.get(name) or {}).get("bytes", 0) for name in ("read", "write")}
+    seconds = float(summary["elapsed_s"])
+    return MixPoint(
+        read_pct=read_pct,
+        depth=depth,
+        ordinal=step.ordinal,
+        mb_s=summary["mb_s"],
+        iops=summary["iops"],
+        read_mb_s=moved["read"] / seconds / 1e6,
+        write_mb_s=moved["write"] / seconds / 1e6,
+        mean_w=(summary.get("power") or {}).get("mean_w"),
+    )
+
+
+def _scalar(point: MixPoint) -> Scalar:
+    name = f"mixed_random_qd{point.depth}_mb_s"
+    label = f"{point.read_pct}/{100 - point.read_pct} mix at QD {point.depth}"
+    return Scalar(name=name, label=label, value=point.mb_s, unit="MB/s", better="higher")
+
+
+METHOD = Method(
+    name="mixed-random",
+    version=1,
+    title="Mixed random I/O",
+    params=MixedRandomParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+)

@@ -1,0 +1,44 @@
+"""What the two steady-state write methods share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.depth_sweep import DepthSweepParams, conclude_sweep, sweep
+from ssdlab.methods.method import RunData, Seconds, param
+from ssdlab.methods.steady import SteadyParams, caveats_of, proof, write_to_steady_state
+from ssdlab.methods.workloads import Order
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.schema import PeakResult
+
+
+class SteadyWriteParams(SteadyParams, DepthSweepParams):
+    """Of writing to steady state, then of a sweep within it."""
+
+    seconds: Seconds = param(
+        600.0,
+        "measured at each depth: collection comes in waves of minutes, so a single minute may miss one",
+        unit="s",
+        quick=1.0,
+        gt=0,
+        le=86_400,
+    )
+
+
+def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) -> None:
+    """Fill, write to steady state, and sweep the depth from there without a rest."""
+    lab.conditions(scheduler="none")
+    lab.fill()
+    with lab.on_interruption("re-precondition"):
+        write_to_steady_state(lab, p, order, block_bytes)
+        sweep(lab, p, order, "write", block_bytes)
+
+
+def conclude(data: RunData, p: SteadyWriteParams, order: Order, block_bytes: int) -> PeakResult:
+    """Report the lowest depth with 95 % of the best, and the proof of the state it was taken in."""
+    found = conclude_sweep(data, p, order, "write", block_bytes)
+    steady = proof(data, p)
+    caveats = (*found.caveats, *caveats_of(steady, quick=data.quick))
+    return found.model_copy(update={"steady": steady, "caveats": caveats})

@@ -1,0 +1,103 @@
+"""Every kind of Result that a method can come to, and how a stored one is read.
+
+Units are in the names, as in `schema`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from ssdlab.results.schema import (
+    JobResult,
+    MeasureResult,
+    PeakResult,
+    Qd1Result,
+    ResultBase,
+    SteadyProof,
+    Stored,
+)
+
+
+class MixPoint(Stored):
+    """One share of reads at one depth; without latencies, of which so deep a queue says nothing."""
+
+    read_pct: int
+    depth: int = Field(description="I/Os in flight asked for")
+    ordinal: int
+    mb_s: float = Field(description="both directions together")
+    iops: float
+    read_mb_s: float
+    write_mb_s: float
+    mean_w: float | None = Field(description="mean power over the same time; None without a meter")
+
+    @property
+    def mb_s_per_w(self) -> float | None:
+        """Efficiency."""
+        return self.mb_s / self.mean_w if self.mean_w else None
+
+
+class MixedResult(ResultBase):
+    """Throughput over the share of reads, at a few depths."""
+
+    kind: Literal["mixed"] = "mixed"
+    block_bytes: int
+    engine: str
+    headline_read_pct: int = Field(description="the share of reads that comparisons use: 70")
+    points: tuple[MixPoint, ...] = Field(description="by depth, then from all reads to all writes")
+    latency_withheld: str = Field(description="why no latency is given")
+    steady: SteadyProof | None = Field(description="the state that the mixes were taken in")
+
+
+class StretchFigures(Stored):
+    """IOPS of the one-second rows of a stretch of a run."""
+
+    name: str
+    from_s: float
+    to_s: float
+    rows: int
+    floor: float = Field(description="slowest second")
+    p1: float = Field(description="1 % of the seconds are slower")
+    mean: float
+    deviation: float = Field(description="sample standard deviation")
+    evenness: float | None = Field(description="mean / deviation; None where nothing deviates")
+
+
+class ConsistencyEntry(Stored):
+    """One amount of spare area."""
+
+    name: str = Field(description="stock, or how much was left unwritten")
+    usable_bytes: int
+    spare_of_capacity: float = Field(description="share of the user capacity that stays unwritten")
+    ordinal: int
+    steady_from_s: float | None = Field(description="from when on SNIA's rule holds; None: it never did")
+    stretches: tuple[StretchFigures, ...] = Field(description="whole, late, steady, last")
+    write_amplification: float | None = None
+
+
+class ConsistencyResult(ResultBase):
+    """IOPS second by second under random writes, with the stock and with more spare area."""
+
+    kind: Literal["consistency"] = "consistency"
+    block_bytes: int
+    depth: int
+    engine: str
+    purged: bool
+    entries: tuple[ConsistencyEntry, ...]
+
+
+AnyResult = PeakResult | Qd1Result | MixedResult | ConsistencyResult | MeasureResult | JobResult
+
+_RESULT: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
+
+
+def parse_result(stored: dict[str, JsonValue]) -> AnyResult:
+    """Give back the typed Result of a manifest's `result`.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        When the stored object is none of the known kinds.
+    """
+    return _RESULT.validate_python(stored)

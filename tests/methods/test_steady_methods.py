@@ -1,0 +1,111 @@
+"""The write methods on a simulated drive, whose steady state follows from its flash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab import _core
+from ssdlab.drives.simulated import profile_text
+from ssdlab.methods import find_method
+from ssdlab.results.outcome import MixedResult
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import PeakResult
+from ssdlab.session import Order, start
+
+SMALL = "sim:tiny-test,scale=4"
+BRIEF = {"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "120", "depths": "1,8", "seconds": "4"}
+
+
+def run(name: str, library: Path, drive: str = SMALL, **settings: str) -> RunFolder:
+    method = find_method(name)
+    params = method.params.build(settings)
+    return RunFolder(start(Order(method, params, drive, destroy=drive), library))
+
+
+def die_bound_iops(write_amplification: float) -> float:
+    """4 KiB random writes a second that the dies can do: programs, erases, and reads of what is moved.
+
+    Of a victim whose units are valid with probability v, a page of u units is read if any of them is, so a
+    moved unit costs (1 - (1 - v)^u) / (u v) reads.
+    """
+    flash: dict[str, Any] = _core.check_profile(profile_text("tiny-test"))["profile"]["flash"]
+    figure = {name: each["value"] for name, each in flash.items() if isinstance(each, dict)}
+    dies = figure["channels"] * figure["dies_per_channel"]
+    page_bytes = figure["planes"] * figure["page_kib"] * 1024
+    word_line_bytes = page_bytes * figure["bits_per_cell"]
+    block_bytes = page_bytes * figure["pages_per_block"]
+    reads_us = figure["read_us"]
+    read_s = sum(reads_us) / len(reads_us) / 1e6
+    program_s, erase_s = figure["program_us"] / 1e6, figure["erase_ms"] / 1e3
+    written_s = 4096 * (program_s / word_line_bytes + erase_s / block_bytes)
+    valid, units = 1 - 1 / write_amplification, page_bytes // 4096
+    reads_per_move = (1 - (1 - valid) ** units) / (units * valid)
+    return dies / (write_amplification * written_s + (write_amplification - 1) * read_s * reads_per_move)
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return run("steady-random-write", tmp_path_factory.mktemp("library"), **BRIEF)
+
+
+def test_steady_state_is_proven_before_the_sweep(steady: RunFolder) -> None:
+    result = steady.result
+    assert isinstance(result, PeakResult)
+    proof = result.steady
+    assert proof is not None
+    assert proof.reached
+    assert proof.capacities >= 2
+    assert proof.seconds < 120, "it ends when it is steady, not at the bound"
+    assert proof.first == len(proof.rounds_mb_s) - 5
+    assert not any("steady state was not reached" in caveat for caveat in result.caveats)
+    assert [step.label for step in steady.steps()][-3:] == ["to steady state", "depth 1", "depth 8"]
+
+
+def test_the_steady_rate_is_what_the_flash_can_do(steady: RunFolder) -> None:
+    step = next(step for step in steady.steps() if step.label == "depth 8")
+    summary: Any = step.result.measurement
+    bound = die_bound_iops(summary["drive"]["write_amplification"])
+    assert summary["iops"] == pytest.approx(bound, rel=0.05)
+
+
+def test_a_time_bound_ends_what_is_never_steady_and_the_result_says_so(tmp_path: Path) -> None:
+    result = run("steady-random-write", tmp_path, **{**BRIEF, "most_seconds": "2"}).result
+    assert isinstance(result, PeakResult)
+    assert result.steady is not None
+    assert not result.steady.reached
+    assert any("not reached" in caveat for caveat in result.caveats)
+
+
+def test_sequential_writes_are_prepared_sequentially(tmp_path: Path) -> None:
+    folder = run("steady-sequential-write", tmp_path, **BRIEF)
+    patterns = [
+        step.args["workload"]["streams"][0]["pattern"]["kind"]  # type: ignore[index]
+        for step in folder.steps()
+        if step.result.measurement is not None
+    ]
+    assert set(patterns) == {"sequential"}
+    assert isinstance(folder.result, PeakResult)
+    assert folder.result.steady is not None
+    assert folder.result.steady.reached
+
+
+def test_mixes_go_from_reads_to_writes_and_give_no_latency(tmp_path: Path) -> None:
+    settings = {name: value for name, value in BRIEF.items() if name != "depths"}
+    result = run("mixed-random", tmp_path, **{**settings, "seconds": "2", "ramp_seconds": "0"}).result
+    assert isinstance(result, MixedResult)
+    for depth in (32, 128):
+        line = [point for point in result.points if point.depth == depth]
+        assert [point.read_pct for point in line] == list(range(100, -1, -10))
+        assert line[0].mb_s > 3 * line[-1].mb_s
+        for point in line:
+            assert point.read_mb_s + point.write_mb_s == pytest.approx(point.mb_s)
+            assert point.read_mb_s / point.mb_s == pytest.approx(point.read_pct / 100, abs=0.01)
+    assert [scalar.name for scalar in result.scalars] == [
+        "mixed_random_qd32_mb_s",
+        "mixed_random_qd128_mb_s",
+    ]
+    assert "latency" in result.latency_withheld
+    assert not any("ns" in name for name in result.points[0].model_fields_set)
