@@ -92,7 +92,10 @@ impl AnyDrive {
     /// A size that the profile cannot have.
     pub fn new(profile: &Profile, size: Size, seed: u64) -> Result<Self, ProfileError> {
         let spec = profile.spec(size)?;
-        let rule = profile.collection.rule.value;
+        let rule = profile
+            .collection
+            .as_ref()
+            .map_or(Rule::Greedy, |c| c.rule.value);
         Ok(Self {
             kind: kind(&spec, rule, seed),
             spec,

@@ -8,6 +8,7 @@ use crate::spread::SpreadSpec;
 
 /// What becomes of a trim command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TrimRule {
     /// The units are forgotten.
     #[default]
@@ -24,6 +25,18 @@ pub struct WearRule {
     pub coldest_first: bool,
     /// A superblock whose data rests is collected when another has so many more erases (*static* wear levelling).
     pub move_resting_after: Option<u32>,
+}
+
+/// How data is laid out, and space won back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Over all dies, won back by superblocks.
+    #[default]
+    Superblocks,
+    /// Each logical page on its plane, each plane for itself.
+    Planes,
+    /// Written where it is, without collection.
+    InPlace,
 }
 
 /// What a drive has or does beyond the plain rules.
@@ -45,4 +58,8 @@ pub struct DriveOptions {
     pub spread: Option<SpreadSpec>,
     /// Energy and heat.
     pub power: Option<PowerSpec>,
+    /// How data is laid out.
+    pub layout: Layout,
+    /// Memory for the map where not all of it is there; `None`: it is.
+    pub map_cache_bytes: Option<u64>,
 }

@@ -10,16 +10,26 @@
 //! ```
 
 mod check;
+mod check_features;
+mod check_made;
+mod features;
+mod making;
+mod parts;
 mod scaling;
+mod settings;
 
 use serde::{Deserialize, Serialize};
 
 use crate::drive::DriveSpec;
-use crate::host::HostSpec;
-use crate::nand::{Geometry, Timing, UNIT_BYTES};
-use crate::options::DriveOptions;
+use crate::options::TrimRule;
 
+pub use features::{
+    Idle, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull, Spread, Thermal,
+    Throttle, Wear,
+};
+pub use parts::{Buffer, Collection, Controller, Flash, Link, Protocol, Rule, Xpoint};
 pub use scaling::Size;
+pub use settings::{PowerSetting, Settings};
 
 /// A profile that cannot be, with the field and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -87,127 +97,55 @@ pub struct Profile {
     pub capacity_bytes: Figure<u64>,
     /// Unit of offsets and lengths.
     pub logical_block_bytes: Figure<u32>,
+    /// What becomes of trim commands. Absent: they are honoured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Figure<TrimRule>>,
     /// The way to the host.
     pub link: Link,
     /// The controller.
     pub controller: Controller,
     /// The write buffer.
     pub buffer: Buffer,
-    /// The flash.
-    pub flash: Flash,
-    /// How space is won back.
-    pub collection: Collection,
-}
-
-/// How the host talks to the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protocol {
-    /// Native command queuing of 32, data one way at a time.
-    Sata,
-    /// AHCI over PCI Express: 32 commands.
-    Ahci,
-    /// NVM Express: as many commands as matter.
-    Nvme,
-}
-
-/// The way to the host.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// How the host talks to the drive.
-    pub protocol: Figure<Protocol>,
-    /// What the link carries in one direction after its framing, in decimal megabytes a second.
-    pub bandwidth_mb_s: Figure<f64>,
-    /// The host's software and the command's way to the device and back, in microseconds.
-    pub command_us: Figure<f64>,
-}
-
-/// The controller.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Controller {
-    /// Cores that take commands.
-    pub cores: Figure<u32>,
-    /// Core time of a read command, in microseconds.
-    pub read_us: Figure<f64>,
-    /// Core time of a write command, in microseconds.
-    pub write_us: Figure<f64>,
-}
-
-/// The write buffer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Buffer {
-    /// Size in MiB.
-    pub size_mib: Figure<f64>,
-    /// Whether what it holds survives a loss of power.
-    pub power_loss_protection: Figure<bool>,
-}
-
-/// The flash.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Flash {
-    /// Channels between controller and flash.
-    pub channels: Figure<u32>,
-    /// Dies on each channel.
-    pub dies_per_channel: Figure<u32>,
-    /// Planes of a die.
-    pub planes: Figure<u32>,
-    /// Size of a page in KiB.
-    pub page_kib: Figure<u32>,
-    /// Pages of a block.
-    pub pages_per_block: Figure<u32>,
-    /// Blocks of a plane.
-    pub blocks_per_plane: Figure<u32>,
-    /// Bits of a cell; so many pages are programmed in one shot.
-    pub bits_per_cell: Figure<u32>,
-    /// Array read of each page type in microseconds, lower first; the last serves those beyond.
-    pub read_us: Figure<Vec<f64>>,
-    /// One-shot program of a word line of all planes, in microseconds.
-    pub program_us: Figure<f64>,
-    /// Erase of a block of all planes, in milliseconds.
-    pub erase_ms: Figure<f64>,
-    /// Transfers a second on the bus of a channel, one byte each, in millions.
-    pub bus_mt_s: Figure<f64>,
-    /// Spare and check bytes that travel with the data, in percent.
-    pub bus_overhead_pct: Figure<f64>,
-    /// Bus time of a command, in microseconds.
-    pub command_us: Figure<f64>,
-    /// What a read adds when it interrupts a program or erase, in microseconds; absent if the flash cannot suspend.
+    /// The flash. A drive has this or `xpoint`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suspend_us: Option<Figure<f64>>,
-    /// By how much reads may push programs and erases out before these get a turn, in milliseconds.
-    pub deferral_limit_ms: Figure<f64>,
+    pub flash: Option<Flash>,
+    /// How space is won back in flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<Collection>,
+    /// A medium without erase and collection instead of flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xpoint: Option<Xpoint>,
+    /// Flash that is used with one bit a cell for a time. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCache>,
+    /// What the drive draws. Absent: nothing is said of power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<Power>,
+    /// How it gets warm, which needs `power`. Absent: nothing is said of temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermal: Option<Thermal>,
+    /// How unlike its dies and blocks are, and reads that need another attempt. Absent: all are alike, and none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+    /// Where data is placed, and how much of the map is in memory. Absent: dynamically, all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapping: Option<Mapping>,
+    /// How erases are spread. Absent: as they come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<Wear>,
+    /// What it does for itself when there are no commands. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
 }
 
-/// How space is won back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Collection {
-    /// Which superblock is collected next.
-    pub rule: Figure<Rule>,
-    /// Share of the flash that is kept free for writing, in percent; what the user cannot address is not all spare.
-    pub reserve_pct: Figure<f64>,
+/// What the data lies in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Medium<'a> {
+    /// Flash and how space is won back in it.
+    Flash(&'a Flash, &'a Collection),
+    /// Written in place.
+    Xpoint(&'a Xpoint),
 }
-
-/// Which superblock is collected next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Rule {
-    /// The one with the fewest valid units.
-    Greedy,
-    /// The best of so many drawn at random; 1 is random.
-    DChoices(u32),
-    /// The one closed longest ago.
-    Fifo,
-    /// By age and valid share.
-    CostBenefit,
-}
-
-/// Commands that a SATA or AHCI device holds at once.
-const COMMAND_SLOTS: u32 = 32;
 
 impl Profile {
     /// Reads a profile and checks it at its own size.
@@ -226,70 +164,29 @@ impl Profile {
     /// A value that cannot be, or a size that this profile cannot have.
     pub fn spec(&self, size: Size) -> Result<DriveSpec, ProfileError> {
         self.check()?;
-        let scaled = self.scaled(size)?;
-        let spec = DriveSpec {
-            geometry: scaled.geometry,
-            timing: self.timing(),
-            host: self.host(),
-            user_bytes: scaled.user_bytes,
-            buffer_bytes: (self.buffer.size_mib.value * f64::from(1 << 20)) as u64,
-            reserve: scaled.reserve,
-            power_loss_protection: self.buffer.power_loss_protection.value,
-            logical_block_bytes: self.logical_block_bytes.value,
-            erase_every: scaled.erase_every,
-            options: DriveOptions::default(),
-        };
+        let spec = self.make(size)?;
         self.check_spec(&spec)?;
         Ok(spec)
     }
 
-    /// The flash as it is in the drive, before any scaling.
-    pub fn geometry(&self) -> Geometry {
-        let flash = &self.flash;
-        Geometry {
-            channels: flash.channels.value,
-            dies_per_channel: flash.dies_per_channel.value,
-            planes: flash.planes.value,
-            page_bytes: flash.page_kib.value * 1024,
-            pages_per_block: flash.pages_per_block.value,
-            bits_per_cell: flash.bits_per_cell.value,
-            superblocks: flash.blocks_per_plane.value,
+    /// What the data lies in.
+    ///
+    /// # Errors
+    /// There are two of them, or none.
+    pub(crate) fn medium(&self) -> Result<Medium<'_>, ProfileError> {
+        let missing = |field, why| Err(ProfileError::new(field, "missing", why));
+        match (&self.flash, &self.collection, &self.xpoint) {
+            (Some(flash), Some(collection), None) => Ok(Medium::Flash(flash, collection)),
+            (None, None, Some(xpoint)) => Ok(Medium::Xpoint(xpoint)),
+            (Some(_), None, None) => missing("collection", "flash needs a way to win space back"),
+            (None, _, None) => missing("flash", "a drive needs a medium: [flash] or [xpoint]"),
+            (_, _, Some(_)) => Err(ProfileError::new(
+                "xpoint",
+                "beside [flash] or [collection]",
+                "a drive has one medium, and this one is never collected",
+            )),
         }
     }
-
-    fn timing(&self) -> Timing {
-        let flash = &self.flash;
-        let reads = &flash.read_us.value;
-        let bus_bytes = f64::from(UNIT_BYTES) * (1.0 + flash.bus_overhead_pct.value / 100.0);
-        Timing {
-            read_ns: std::array::from_fn(|page| ns(reads[page.min(reads.len() - 1)], 1e3)),
-            program_ns: ns(flash.program_us.value, 1e3),
-            erase_ns: ns(flash.erase_ms.value, 1e6),
-            unit_transfer_ns: ns(bus_bytes / flash.bus_mt_s.value, 1e3),
-            command_ns: ns(flash.command_us.value, 1e3),
-            suspend_ns: flash.suspend_us.as_ref().map(|us| ns(us.value, 1e3)),
-            deferral_limit_ns: ns(flash.deferral_limit_ms.value, 1e6),
-        }
-    }
-
-    fn host(&self) -> HostSpec {
-        let protocol = self.link.protocol.value;
-        let unit_us = f64::from(UNIT_BYTES) / self.link.bandwidth_mb_s.value;
-        HostSpec {
-            queue_limit: (protocol != Protocol::Nvme).then_some(COMMAND_SLOTS),
-            command_ns: ns(self.link.command_us.value, 1e3),
-            unit_link_ns_x1024: ns(unit_us, 1e3 * 1024.0),
-            half_duplex: protocol == Protocol::Sata,
-            cores: self.controller.cores.value,
-            read_core_ns: ns(self.controller.read_us.value, 1e3),
-            write_core_ns: ns(self.controller.write_us.value, 1e3),
-        }
-    }
-}
-
-/// A time in whole ns. Addition, multiplication and rounding of IEEE numbers only: the same on every machine.
-fn ns(value: f64, ns_per_unit: f64) -> u64 {
-    (value * ns_per_unit).round() as u64
 }
 
 fn of_toml(text: &str, error: &toml::de::Error) -> ProfileError {

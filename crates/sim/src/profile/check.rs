@@ -1,12 +1,11 @@
 //! The bounds of a profile: what no drive can be is refused with the field's name and why.
 
-use super::{Profile, ProfileError, Rule};
-use crate::drive::DriveSpec;
+use super::{Collection, Flash, Medium, Profile, ProfileError, Rule, Xpoint};
 use crate::nand::UNIT_BYTES;
 
-type Check = Result<(), ProfileError>;
+pub(super) type Check = Result<(), ProfileError>;
 
-fn require(holds: bool, field: &str, value: impl std::fmt::Display, why: &str) -> Check {
+pub(super) fn require(holds: bool, field: &str, value: impl std::fmt::Display, why: &str) -> Check {
     if holds {
         Ok(())
     } else {
@@ -14,18 +13,18 @@ fn require(holds: bool, field: &str, value: impl std::fmt::Display, why: &str) -
     }
 }
 
-fn count(field: &str, value: u32, most: u32) -> Check {
+pub(super) fn count(field: &str, value: u32, most: u32) -> Check {
     let why = format!("must be 1 to {most}");
     require((1..=most).contains(&value), field, value, &why)
 }
 
 /// A time, rate or size: more than nothing, and not beyond reason.
-fn positive(field: &str, value: f64, most: f64) -> Check {
+pub(super) fn positive(field: &str, value: f64, most: f64) -> Check {
     let why = format!("must be above 0 and at most {most}");
     require(value > 0.0 && value <= most, field, value, &why)
 }
 
-fn share(field: &str, value: f64, most: f64) -> Check {
+pub(super) fn share(field: &str, value: f64, most: f64) -> Check {
     let why = format!("must be 0 to {most} %");
     require((0.0..=most).contains(&value), field, value, &why)
 }
@@ -46,8 +45,15 @@ impl Profile {
             block,
             "must be 512 or 4096",
         )?;
-        self.check_flash()?;
-        self.check_timing()?;
+        match self.medium()? {
+            Medium::Flash(flash, collection) => {
+                flash.check()?;
+                flash.check_timing()?;
+                collection.check()?;
+            }
+            Medium::Xpoint(xpoint) => xpoint.check()?,
+        }
+        self.check_capacity()?;
         let controller = &self.controller;
         count("controller.cores", controller.cores.value, 256)?;
         positive("controller.read_us", controller.read_us.value, 1e6)?;
@@ -55,19 +61,26 @@ impl Profile {
         positive("link.bandwidth_mb_s", self.link.bandwidth_mb_s.value, 1e6)?;
         positive("link.command_us", self.link.command_us.value, 1e6)?;
         positive("buffer.size_mib", self.buffer.size_mib.value, 65_536.0)?;
-        share(
-            "collection.reserve_pct",
-            self.collection.reserve_pct.value,
-            50.0,
-        )?;
-        match self.collection.rule.value {
-            Rule::DChoices(d) => count("collection.rule.d-choices", d, 1024),
-            _ => Ok(()),
-        }
+        self.check_features()
     }
 
-    fn check_flash(&self) -> Check {
-        let flash = &self.flash;
+    fn check_capacity(&self) -> Check {
+        let raw = self.geometry()?.raw_bytes();
+        let user = self.capacity_bytes.value;
+        require(
+            user > 0 && user.is_multiple_of(u64::from(UNIT_BYTES)),
+            "capacity_bytes",
+            user,
+            "must be a multiple of 4096 above 0",
+        )?;
+        let why = format!("spare below zero: the medium has {raw} bytes in all");
+        require(user < raw, "capacity_bytes", user, &why)
+    }
+}
+
+impl Flash {
+    fn check(&self) -> Check {
+        let flash = self;
         count("flash.channels", flash.channels.value, 64)?;
         count("flash.dies_per_channel", flash.dies_per_channel.value, 64)?;
         count("flash.planes", flash.planes.value, 16)?;
@@ -93,21 +106,11 @@ impl Profile {
             "flash.blocks_per_plane",
             flash.blocks_per_plane.value,
             1 << 20,
-        )?;
-        let raw = self.geometry().raw_bytes();
-        let user = self.capacity_bytes.value;
-        require(
-            user > 0 && user.is_multiple_of(u64::from(UNIT_BYTES)),
-            "capacity_bytes",
-            user,
-            "must be a multiple of 4096 above 0",
-        )?;
-        let why = format!("spare below zero: the flash has {raw} bytes in all");
-        require(user < raw, "capacity_bytes", user, &why)
+        )
     }
 
     fn check_timing(&self) -> Check {
-        let flash = &self.flash;
+        let flash = self;
         let reads = &flash.read_us.value;
         require(
             (1..=4).contains(&reads.len()),
@@ -132,41 +135,32 @@ impl Profile {
             1e4,
         )
     }
+}
 
-    /// Checks that a drive of these parts can work.
-    pub(super) fn check_spec(&self, spec: &DriveSpec) -> Check {
-        let geometry = &spec.geometry;
-        let unit = u64::from(UNIT_BYTES);
-        require(
-            geometry.raw_bytes() / unit < u64::from(u32::MAX),
-            "flash.blocks_per_plane",
-            self.flash.blocks_per_plane.value,
-            "more than 16 TiB of flash: use a greater scale",
-        )?;
-        // One superblock for each write stream, one being collected, and those kept free.
-        let busy = u64::from(spec.reserve) + 3;
-        let per_superblock = u64::from(geometry.units_per_superblock()) * unit;
-        let usable = geometry.raw_bytes().saturating_sub(busy * per_superblock);
-        let why = format!(
-            "no spare is left: of {} bytes, {usable} can hold data beside the reserve and the open superblocks",
-            geometry.raw_bytes()
-        );
-        require(
-            spec.user_bytes < usable,
-            "capacity_bytes",
-            spec.user_bytes,
-            &why,
-        )?;
-        let word_line = u64::from(geometry.units_per_program()) * unit;
-        let why = format!(
-            "must hold two word lines of all planes, {} bytes",
-            2 * word_line
-        );
-        require(
-            spec.buffer_bytes >= 2 * word_line,
-            "buffer.size_mib",
-            self.buffer.size_mib.value,
-            &why,
+impl Collection {
+    fn check(&self) -> Check {
+        share("collection.reserve_pct", self.reserve_pct.value, 50.0)?;
+        match self.rule.value {
+            Rule::DChoices(d) => count("collection.rule.d-choices", d, 1024),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Xpoint {
+    fn check(&self) -> Check {
+        count("xpoint.channels", self.channels.value, 64)?;
+        count("xpoint.dies_per_channel", self.dies_per_channel.value, 64)?;
+        count("xpoint.die_mib", self.die_mib.value, 1 << 20)?;
+        positive("xpoint.read_us", self.read_us.value, 1e6)?;
+        positive("xpoint.write_us", self.write_us.value, 1e6)?;
+        positive("xpoint.bus_mt_s", self.bus_mt_s.value, 1e5)?;
+        share("xpoint.bus_overhead_pct", self.bus_overhead_pct.value, 50.0)?;
+        positive("xpoint.command_us", self.command_us.value, 1e3)?;
+        positive(
+            "xpoint.deferral_limit_ms",
+            self.deferral_limit_ms.value,
+            1e4,
         )
     }
 }

@@ -5,7 +5,7 @@
 //! of these stay, and what one erase of a real block takes is charged once for as many small ones as make it up. A drive with
 //! few superblocks gets smaller ones also at scale 1.
 
-use super::{Profile, ProfileError};
+use super::{Medium, Profile, ProfileError};
 use crate::nand::{Geometry, UNIT_BYTES};
 
 /// Superblocks from which more of them change nothing that can be seen.
@@ -41,24 +41,13 @@ pub(super) struct Scaled {
 
 impl Profile {
     pub(super) fn scaled(&self, size: Size) -> Result<Scaled, ProfileError> {
-        let real = self.geometry();
-        let word_lines = real.pages_per_block / real.bits_per_cell;
-        let split = split(word_lines, real.superblocks, size.scale).ok_or_else(|| {
-            let most = (1..=word_lines)
-                .rev()
-                .find(|&scale| split(word_lines, real.superblocks, scale).is_some());
-            let why = match most {
-                Some(most) => format!(
-                    "must divide the {word_lines} word lines of a block and leave {ENOUGH_SUPERBLOCKS} superblocks; at most {most}"
-                ),
-                None => format!("this profile has too little flash for {ENOUGH_SUPERBLOCKS} superblocks"),
-            };
-            ProfileError::new("scale", size.scale, why)
-        })?;
-        let geometry = Geometry {
-            pages_per_block: real.pages_per_block / (split * size.scale),
-            superblocks: real.superblocks * split,
-            ..real
+        let real = self.geometry()?;
+        let (geometry, erase_every, reserve_pct) = match self.medium()? {
+            Medium::Flash(_, collection) => {
+                let (geometry, erase_every) = smaller_blocks(real, size.scale)?;
+                (geometry, erase_every, Some(collection.reserve_pct.value))
+            }
+            Medium::Xpoint(_) => (smaller_dies(real, size.scale)?, 1, None),
         };
         let unit = u64::from(UNIT_BYTES);
         let user_bytes = match size.spare {
@@ -71,14 +60,50 @@ impl Profile {
                 return Err(ProfileError::new("spare", spare, why));
             }
         };
-        let reserve = f64::from(geometry.superblocks) * self.collection.reserve_pct.value / 100.0;
+        let reserve = |pct: f64| (f64::from(geometry.superblocks) * pct / 100.0).round() as u32;
         Ok(Scaled {
             geometry,
             user_bytes: user_bytes / unit * unit,
-            reserve: (reserve.round() as u32).max(LEAST_RESERVE),
-            erase_every: split * size.scale,
+            reserve: reserve_pct.map_or(0, |pct| reserve(pct).max(LEAST_RESERVE)),
+            erase_every,
         })
     }
+}
+
+/// Flash with so many times fewer word lines in a block, and of how many blocks each erase stands for one.
+fn smaller_blocks(real: Geometry, scale: u32) -> Result<(Geometry, u32), ProfileError> {
+    let word_lines = real.pages_per_block / real.bits_per_cell;
+    let split = split(word_lines, real.superblocks, scale).ok_or_else(|| {
+        let most = (1..=word_lines)
+            .rev()
+            .find(|&scale| split(word_lines, real.superblocks, scale).is_some());
+        let why = match most {
+            Some(most) => format!(
+                "must divide the {word_lines} word lines of a block and leave {ENOUGH_SUPERBLOCKS} superblocks; at most {most}"
+            ),
+            None => format!("this profile has too little flash for {ENOUGH_SUPERBLOCKS} superblocks"),
+        };
+        ProfileError::new("scale", scale, why)
+    })?;
+    let geometry = Geometry {
+        pages_per_block: real.pages_per_block / (split * scale),
+        superblocks: real.superblocks * split,
+        ..real
+    };
+    Ok((geometry, split * scale))
+}
+
+/// A medium without blocks, with so many times smaller dies.
+fn smaller_dies(real: Geometry, scale: u32) -> Result<Geometry, ProfileError> {
+    let mib = real.pages_per_block;
+    if scale == 0 || !mib.is_multiple_of(scale) {
+        let why = format!("must divide the {mib} MiB of a die");
+        return Err(ProfileError::new("scale", scale, why));
+    }
+    Ok(Geometry {
+        pages_per_block: mib / scale,
+        ..real
+    })
 }
 
 /// Into how many superblocks each real one is cut so that there are enough of them, on top of the scale.

@@ -1,0 +1,271 @@
+//! The bounds of what not every drive has.
+
+use super::check::{Check, count, positive, require, share};
+use super::{
+    Medium, Placement, Power, Profile, ProfileError, Retry, SlcCache, SlcMode, SlcWhenFull, Spread,
+    Thermal, Throttle,
+};
+
+/// Throttle points that a drive can have.
+const THROTTLE_POINTS: usize = 3;
+
+impl Profile {
+    pub(super) fn check_features(&self) -> Check {
+        self.check_company()?;
+        if let Some(slc) = &self.slc_cache {
+            self.check_slc(slc)?;
+        }
+        if let Some(power) = &self.power {
+            power.check()?;
+        }
+        if let Some(thermal) = &self.thermal {
+            let Some(power) = &self.power else {
+                let why = "heat comes from power: [power] is missing";
+                return Err(ProfileError::new("thermal", "without a power model", why));
+            };
+            thermal.check(power)?;
+        }
+        if let Some(spread) = &self.spread {
+            spread.check()?;
+        }
+        if let Some(size) = self.mapping.as_ref().and_then(|m| m.cache_mib.as_ref()) {
+            positive("mapping.cache_mib", size.value, 65_536.0)?;
+        }
+        let after = self.wear.as_ref();
+        if let Some(erases) = after.and_then(|wear| wear.static_after_erases.as_ref()) {
+            count("wear.static_after_erases", erases.value, 1_000_000)?;
+        }
+        if let Some(idle) = &self.idle {
+            positive("idle.after_ms", idle.after_ms.value, 1e9)?;
+            share("idle.free_pct", idle.free_pct.value, 50.0)?;
+        }
+        Ok(())
+    }
+
+    /// What goes together with what.
+    fn check_company(&self) -> Check {
+        let only = |present: bool, field: &str, with: &str, why: &str| {
+            require(!present, field, format!("beside {with}"), why)
+        };
+        let mapping = self.mapping.as_ref();
+        let parts = [
+            ("slc_cache", self.slc_cache.is_some()),
+            ("wear", self.wear.is_some()),
+            ("idle", self.idle.is_some()),
+        ];
+        if let Medium::Xpoint(_) = self.medium()? {
+            let why = "a medium that is written in place has none of it";
+            for (field, present) in parts {
+                only(present, field, "[xpoint]", why)?;
+            }
+            return only(mapping.is_some(), "mapping", "[xpoint]", why);
+        }
+        let placement = mapping.and_then(|mapping| mapping.placement.as_ref());
+        if placement.is_some_and(|placement| placement.value == Placement::StaticCwdp) {
+            let with = "mapping.placement = static-cwdp";
+            let why = "it is modelled with dynamic placement only";
+            for (field, present) in parts {
+                only(present, field, with, why)?;
+            }
+            let cache = mapping.is_some_and(|mapping| mapping.cache_mib.is_some());
+            return only(cache, "mapping.cache_mib", with, why);
+        }
+        Ok(())
+    }
+
+    fn check_slc(&self, slc: &SlcCache) -> Check {
+        let bits = self.flash.as_ref().map_or(1, |f| f.bits_per_cell.value);
+        require(
+            bits > 1,
+            "slc_cache",
+            "present",
+            "this flash holds one bit a cell anyway",
+        )?;
+        positive("slc_cache.size_gb", slc.size_gb.value, 1e6)?;
+        positive("slc_cache.read_us", slc.read_us.value, 1e6)?;
+        positive("slc_cache.program_us", slc.program_us.value, 1e6)?;
+        match (slc.mode.value, &slc.pct_of_empty) {
+            (SlcMode::Static, Some(pct)) => {
+                let why = "a static cache does not depend on what is empty";
+                require(false, "slc_cache.pct_of_empty", pct.value, why)
+            }
+            (SlcMode::Dynamic, None) => {
+                let why = "a dynamic cache needs to know how much of what is empty it may use";
+                require(false, "slc_cache.pct_of_empty", "missing", why)
+            }
+            (SlcMode::Dynamic, Some(pct)) => count("slc_cache.pct_of_empty", pct.value, 100),
+            (SlcMode::Static, None) => {
+                let folds = slc.when_full.value == SlcWhenFull::Fold || self.idle.is_some();
+                let why = "writes that go past a full static cache leave it full: without [idle] it is never folded";
+                require(folds, "slc_cache.when_full", "direct", why)
+            }
+        }
+    }
+}
+
+impl Power {
+    fn check(&self) -> Check {
+        let most = 1_000_000;
+        count("power.idle_mw", self.idle_mw.value, most)?;
+        count("power.die_read_mw", self.die_read_mw.value, most)?;
+        count("power.die_program_mw", self.die_program_mw.value, most)?;
+        let erase = self.die_erase_mw.value;
+        require(
+            erase <= most,
+            "power.die_erase_mw",
+            erase,
+            &format!("must be at most {most}"),
+        )?;
+        at_most("power.transfer_nj", self.transfer_nj.value, 1e6)?;
+        at_most("power.command_uj", self.command_uj.value, 1e6)?;
+        at_most("power.link_pj_per_byte", self.link_pj_per_byte.value, 1e6)?;
+        let window = self.window_ms.value;
+        require(
+            (0.1..=100.0).contains(&window),
+            "power.window_ms",
+            window,
+            "must be 0.1 to 100",
+        )?;
+        let Some(states) = &self.states_w else {
+            return Ok(());
+        };
+        let listed = format!("{:?}", states.value);
+        require(
+            !states.value.is_empty() && states.value.len() <= 32,
+            "power.states_w",
+            &listed,
+            "must name 1 to 32 power states",
+        )?;
+        require(
+            states.value.is_sorted_by(|a, b| a > b),
+            "power.states_w",
+            &listed,
+            "must fall from state to state",
+        )?;
+        let check = |&watts: &f64| self.check_cap("power.states_w", watts);
+        states.value.iter().try_for_each(check)
+    }
+
+    /// A drive draws what it draws when idle, and what one die draws at work.
+    pub(super) fn check_cap(&self, field: &str, watts: f64) -> Check {
+        let idle = self.idle_mw.value;
+        let dies = [
+            self.die_read_mw.value,
+            self.die_program_mw.value,
+            self.die_erase_mw.value,
+        ];
+        let one_die = dies.into_iter().max().unwrap_or(0);
+        let least = f64::from(idle + one_die) / 1000.0;
+        let why = format!(
+            "below what the drive draws: {} W idle and {} W for one die at work",
+            f64::from(idle) / 1000.0,
+            f64::from(one_die) / 1000.0
+        );
+        require(watts >= least, field, format!("{watts} W"), &why)?;
+        at_most(field, watts, 1000.0)
+    }
+}
+
+impl Thermal {
+    fn check(&self, power: &Power) -> Check {
+        let ambient = self.ambient_c.value;
+        require(
+            (-40.0..=85.0).contains(&ambient),
+            "thermal.ambient_c",
+            ambient,
+            "must be -40 to 85",
+        )?;
+        let resistance = self.resistance_k_per_w.value;
+        positive("thermal.resistance_k_per_w", resistance, 1e3)?;
+        let constant = self.time_constant_s.value;
+        positive("thermal.time_constant_s", constant, 1e5)?;
+        require(
+            constant * 1000.0 >= power.window_ms.value,
+            "thermal.time_constant_s",
+            constant,
+            "must be at least power.window_ms",
+        )?;
+        require(
+            self.throttle.len() <= THROTTLE_POINTS,
+            "thermal.throttle",
+            format!("a list of {}", self.throttle.len()),
+            "there can be 3 points",
+        )?;
+        let idle_c = ambient + resistance * f64::from(power.idle_mw.value) / 1000.0;
+        let mut before: Option<&Throttle> = None;
+        for point in &self.throttle {
+            point.check(power, idle_c, before)?;
+            before = Some(point);
+        }
+        Ok(())
+    }
+}
+
+impl Throttle {
+    fn check(&self, power: &Power, idle_c: f64, before: Option<&Self>) -> Check {
+        let (above, until, cap) = (self.above_c.value, self.until_c.value, self.cap_w.value);
+        at_most("thermal.throttle.above_c", above, 200.0)?;
+        let why = format!("must be below above_c, {above}");
+        require(until < above, "thermal.throttle.until_c", until, &why)?;
+        let why = format!("the drive is at {idle_c:.1} when idle and would never leave this point");
+        require(until > idle_c, "thermal.throttle.until_c", until, &why)?;
+        power.check_cap("thermal.throttle.cap_w", cap)?;
+        let Some(before) = before else {
+            return Ok(());
+        };
+        let order = "points go by rising temperature and falling power: before it comes";
+        let why = format!("{order} {}", before.above_c.value);
+        require(
+            above > before.above_c.value,
+            "thermal.throttle.above_c",
+            above,
+            &why,
+        )?;
+        let why = format!("{order} {}", before.until_c.value);
+        require(
+            until >= before.until_c.value,
+            "thermal.throttle.until_c",
+            until,
+            &why,
+        )?;
+        let why = format!("{order} {}", before.cap_w.value);
+        require(
+            cap < before.cap_w.value,
+            "thermal.throttle.cap_w",
+            cap,
+            &why,
+        )
+    }
+}
+
+impl Spread {
+    fn check(&self) -> Check {
+        share("spread.block_sigma_pct", self.block_sigma_pct.value, 50.0)?;
+        share("spread.die_sigma_pct", self.die_sigma_pct.value, 50.0)?;
+        self.retry.as_ref().map_or(Ok(()), Retry::check)
+    }
+}
+
+impl Retry {
+    fn check(&self) -> Check {
+        let whole = |field: &str, value: u32, most: u32| {
+            let why = format!("must be at most {most}");
+            require(value <= most, field, value, &why)
+        };
+        let million = 1_000_000;
+        whole("spread.retry.per_million", self.per_million.value, million)?;
+        if let Some(worn) = &self.per_million_per_1000_erases {
+            let field = "spread.retry.per_million_per_1000_erases";
+            whole(field, worn.value, million)?;
+        }
+        count("spread.retry.at_most", self.at_most.value, 100)?;
+        count("spread.retry.first_pct", self.first_pct.value, 10_000)?;
+        whole("spread.retry.step_pct", self.step_pct.value, 10_000)
+    }
+}
+
+/// An amount that may be nothing.
+fn at_most(field: &str, value: f64, most: f64) -> Check {
+    let why = format!("must be 0 to {most}");
+    require((0.0..=most).contains(&value), field, value, &why)
+}

@@ -1,0 +1,111 @@
+//! Whether a drive of these parts can work: what depends on the size at which a profile is made.
+
+use super::check::{Check, require};
+use super::{Profile, ProfileError};
+use crate::drive::DriveSpec;
+use crate::nand::UNIT_BYTES;
+use crate::options::Layout;
+use crate::slc_cache::SlcSize;
+
+const UNIT: u64 = UNIT_BYTES as u64;
+
+impl Profile {
+    /// Checks that a drive of these parts can work.
+    pub(super) fn check_spec(&self, spec: &DriveSpec) -> Check {
+        let raw = spec.geometry.raw_bytes();
+        require(
+            raw / UNIT < u64::from(u32::MAX),
+            "capacity_bytes",
+            spec.user_bytes,
+            "more than 16 TiB of medium: use a greater scale",
+        )?;
+        require(
+            spec.user_bytes >= UNIT,
+            "scale",
+            format!("so great that {} bytes are left", spec.user_bytes),
+            "a drive needs 4096",
+        )?;
+        match spec.options.layout {
+            Layout::InPlace => require(
+                spec.user_bytes < raw,
+                "capacity_bytes",
+                spec.user_bytes,
+                &format!("spare below zero: the medium has {raw} bytes in all"),
+            )?,
+            Layout::Superblocks | Layout::Planes => self.check_space(spec)?,
+        }
+        self.check_buffer(spec)
+    }
+
+    fn check_space(&self, spec: &DriveSpec) -> Check {
+        let (geometry, raw) = (&spec.geometry, spec.geometry.raw_bytes());
+        let per_superblock = u64::from(geometry.units_per_superblock()) * UNIT;
+        let cached = slc_superblocks(spec);
+        // One superblock for each write stream, one being collected, and those kept free.
+        let busy = u64::from(spec.reserve) + 3;
+        let usable = raw.saturating_sub(busy * per_superblock);
+        let why = format!(
+            "no spare is left: of {raw} bytes, {usable} can hold data beside the reserve and the open superblocks"
+        );
+        require(
+            spec.user_bytes < usable,
+            "capacity_bytes",
+            spec.user_bytes,
+            &why,
+        )?;
+        let Some(slc) = &self.slc_cache else {
+            return Ok(());
+        };
+        let cells = cached * per_superblock;
+        let why = match spec.options.slc.map(|slc| slc.size) {
+            Some(SlcSize::Dynamic { .. }) if cells > raw => {
+                format!("its cells would hold {cells} bytes, more than the flash, which has {raw}")
+            }
+            Some(SlcSize::Static { .. }) if spec.user_bytes + cells >= usable => format!(
+                "its cells would hold {cells} bytes, but the spare area has {} to give",
+                usable - spec.user_bytes
+            ),
+            _ => return Ok(()),
+        };
+        Err(ProfileError::new(
+            "slc_cache.size_gb",
+            slc.size_gb.value,
+            why,
+        ))
+    }
+
+    fn check_buffer(&self, spec: &DriveSpec) -> Check {
+        let geometry = &spec.geometry;
+        let word_line = u64::from(geometry.units_per_program()) * UNIT;
+        let (least, what) = match spec.options.layout {
+            // Each plane has a word line of its own open.
+            Layout::Planes => (
+                word_line * (u64::from(geometry.dies()) + 1),
+                "a word line of every plane",
+            ),
+            Layout::Superblocks | Layout::InPlace => {
+                (2 * word_line, "two word lines of all planes")
+            }
+        };
+        require(
+            spec.buffer_bytes >= least,
+            "buffer.size_mib",
+            self.buffer.size_mib.value,
+            &format!("must hold {what}, {least} bytes"),
+        )
+    }
+}
+
+/// Superblocks that the cache takes, or a dynamic one at most.
+fn slc_superblocks(spec: &DriveSpec) -> u64 {
+    let Some(slc) = spec.options.slc else {
+        return 0;
+    };
+    let (SlcSize::Static { bytes }
+    | SlcSize::Dynamic {
+        bytes_at_most: bytes,
+        ..
+    }) = slc.size;
+    let units = spec.geometry.units_per_superblock() / spec.geometry.bits_per_cell;
+    bytes.div_ceil(u64::from(units) * UNIT)
+}

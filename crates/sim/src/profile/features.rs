@@ -1,0 +1,169 @@
+//! What not every drive has: a cache of one bit a cell, a power model, heat, spread, a map that does not fit, rules for wear and rest.
+
+use serde::{Deserialize, Serialize};
+
+use super::Figure;
+
+/// Flash that is used with one bit a cell for a time: fast to write, and emptied (*folded*) into the rest later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlcCache {
+    /// Whether the cache has flash of its own or takes what is empty.
+    pub mode: Figure<SlcMode>,
+    /// Data that it holds, in decimal gigabytes; of a dynamic one the most, on an empty drive. Divided by the scale.
+    pub size_gb: Figure<f64>,
+    /// Cells that a dynamic cache may use, in percent of the space that holds no user data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pct_of_empty: Option<Figure<u32>>,
+    /// What becomes of writes when it is full.
+    pub when_full: Figure<SlcWhenFull>,
+    /// Array read with one bit a cell, in microseconds.
+    pub read_us: Figure<f64>,
+    /// Program of one page of all planes with one bit a cell, in microseconds.
+    pub program_us: Figure<f64>,
+}
+
+/// Where a cache gets its flash from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlcMode {
+    /// It has superblocks of its own, taken from the spare area.
+    Static,
+    /// It takes free superblocks while the drive is empty enough.
+    Dynamic,
+}
+
+/// What becomes of writes when the cache is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SlcWhenFull {
+    /// They go past the cache.
+    Direct,
+    /// They wait until some of it has been folded: every write passes through the cache.
+    Fold,
+}
+
+/// What the drive draws.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// What it always draws, in mW.
+    pub idle_mw: Figure<u32>,
+    /// One die while it reads, in mW.
+    pub die_read_mw: Figure<u32>,
+    /// One die while it programs, in mW.
+    pub die_program_mw: Figure<u32>,
+    /// One die while it erases, in mW; 0 for a medium without erase.
+    pub die_erase_mw: Figure<u32>,
+    /// 4 KiB that cross a channel, in nJ.
+    pub transfer_nj: Figure<f64>,
+    /// The controller's part in a command, in microjoules.
+    pub command_uj: Figure<f64>,
+    /// One byte that crosses the link, in pJ.
+    pub link_pj_per_byte: Figure<f64>,
+    /// Time over which a limit holds, and the resolution of the power trace, in milliseconds.
+    pub window_ms: Figure<f64>,
+    /// What it draws at most in each power state, in W, falling; it is in the first. Absent: it has no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states_w: Option<Figure<Vec<f64>>>,
+}
+
+/// How the drive gets warm, and what it does then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thermal {
+    /// Temperature around it, in degrees Celsius.
+    pub ambient_c: Figure<f64>,
+    /// How much warmer it gets for each W, in kelvin.
+    pub resistance_k_per_w: Figure<f64>,
+    /// After so many seconds 63 % of a change has come.
+    pub time_constant_s: Figure<f64>,
+    /// Where it limits itself, by rising temperature; at most three points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttle: Vec<Throttle>,
+}
+
+/// A temperature from which the drive limits itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Throttle {
+    /// From here on, in degrees Celsius.
+    pub above_c: Figure<f64>,
+    /// Until it is as cool as this again, in degrees Celsius.
+    pub until_c: Figure<f64>,
+    /// What it draws at most then, in W.
+    pub cap_w: Figure<f64>,
+}
+
+/// How unlike dies and blocks are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// Standard deviation of a block's times, in percent of them.
+    pub block_sigma_pct: Figure<f64>,
+    /// Standard deviation of a die's times, in percent of them.
+    pub die_sigma_pct: Figure<f64>,
+    /// Reads that need another attempt. Absent: none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<Retry>,
+}
+
+/// Reads that need another attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Retry {
+    /// How many of a million attempts fail on a new drive.
+    pub per_million: Figure<u32>,
+    /// How many more of a million fail for each thousand erases of the block. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_million_per_1000_erases: Option<Figure<u32>>,
+    /// Most further attempts of one read.
+    pub at_most: Figure<u32>,
+    /// Time of the first further attempt, in percent of the read's own.
+    pub first_pct: Figure<u32>,
+    /// How much longer each one takes than the one before, in percent of the read's own.
+    pub step_pct: Figure<u32>,
+}
+
+/// Where data is placed, and how much of the map is in memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mapping {
+    /// Where a write goes. Absent: `dynamic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Figure<Placement>>,
+    /// Memory for the map in MiB: 4 bytes for each 4 KiB; the rest lies in flash. Absent: all of the map is in memory. Divided by the scale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_mib: Option<Figure<f64>>,
+}
+
+/// Where a write goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// To whichever die is next; space is won back by superblocks over all dies.
+    Dynamic,
+    /// To the plane that its logical page belongs to, channel first, then way, die and plane; each plane wins space back for itself.
+    StaticCwdp,
+}
+
+/// How erases are spread over the blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wear {
+    /// Whether of the free superblocks the one with the fewest erases is written next.
+    pub dynamic: Figure<bool>,
+    /// Data that rests is moved when another superblock has been erased so many more times. Absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub static_after_erases: Option<Figure<u32>>,
+}
+
+/// What the drive does for itself when there are no commands: a cache is folded, and space won back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Idle {
+    /// From so many milliseconds after the last command on.
+    pub after_ms: Figure<f64>,
+    /// Space that it tries to have ready to be written, in percent of the flash.
+    pub free_pct: Figure<f64>,
+}

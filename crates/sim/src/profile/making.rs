@@ -1,0 +1,235 @@
+//! From what a profile says, in the units that people use, to the parts of a drive, in integers.
+
+use super::{
+    Flash, Idle, Medium, Placement, Power, Profile, ProfileError, Protocol, Size, SlcCache,
+    SlcMode, SlcWhenFull, Spread, Thermal, Throttle, Xpoint,
+};
+use crate::drive::DriveSpec;
+use crate::host::HostSpec;
+use crate::nand::{Geometry, Timing, UNIT_BYTES};
+use crate::options::{DriveOptions, Layout, TrimRule, WearRule};
+use crate::power::PowerSpec;
+use crate::slc_cache::{SlcSize, SlcSpec, WhenFull};
+use crate::spread::SpreadSpec;
+use crate::thermal::{ThermalSpec, ThrottlePoint};
+
+/// Commands that a SATA or AHCI device holds at once.
+const COMMAND_SLOTS: u32 = 32;
+/// Parts into which the geometry cuts each die of a medium that has no blocks.
+const PARTS_OF_DIE: u32 = 256;
+
+impl Profile {
+    /// The parts of a drive of this profile at a size, which may be impossible ones.
+    pub(super) fn make(&self, size: Size) -> Result<DriveSpec, ProfileError> {
+        let medium = self.medium()?;
+        let scaled = self.scaled(size)?;
+        let timing = match medium {
+            Medium::Flash(flash, _) => flash_timing(flash),
+            Medium::Xpoint(xpoint) => xpoint_timing(xpoint),
+        };
+        Ok(DriveSpec {
+            geometry: scaled.geometry,
+            timing,
+            host: self.host(),
+            user_bytes: scaled.user_bytes,
+            buffer_bytes: mib(self.buffer.size_mib.value),
+            reserve: scaled.reserve,
+            power_loss_protection: self.buffer.power_loss_protection.value,
+            logical_block_bytes: self.logical_block_bytes.value,
+            erase_every: scaled.erase_every,
+            options: self.options(size.scale, scaled.geometry.superblocks),
+        })
+    }
+
+    /// The medium as it is in the drive, before any scaling.
+    ///
+    /// # Errors
+    /// The profile has no medium, or two.
+    pub fn geometry(&self) -> Result<Geometry, ProfileError> {
+        Ok(match self.medium()? {
+            Medium::Flash(flash, _) => Geometry {
+                channels: flash.channels.value,
+                dies_per_channel: flash.dies_per_channel.value,
+                planes: flash.planes.value,
+                page_bytes: flash.page_kib.value * 1024,
+                pages_per_block: flash.pages_per_block.value,
+                bits_per_cell: flash.bits_per_cell.value,
+                superblocks: flash.blocks_per_plane.value,
+            },
+            Medium::Xpoint(xpoint) => Geometry {
+                channels: xpoint.channels.value,
+                dies_per_channel: xpoint.dies_per_channel.value,
+                planes: 1,
+                page_bytes: UNIT_BYTES,
+                pages_per_block: xpoint.die_mib.value,
+                bits_per_cell: 1,
+                superblocks: PARTS_OF_DIE,
+            },
+        })
+    }
+
+    fn host(&self) -> HostSpec {
+        let protocol = self.link.protocol.value;
+        let unit_us = f64::from(UNIT_BYTES) / self.link.bandwidth_mb_s.value;
+        HostSpec {
+            queue_limit: (protocol != Protocol::Nvme).then_some(COMMAND_SLOTS),
+            command_ns: ns(self.link.command_us.value, 1e3),
+            unit_link_ns_x1024: ns(unit_us, 1e3 * 1024.0),
+            half_duplex: protocol == Protocol::Sata,
+            cores: self.controller.cores.value,
+            read_core_ns: ns(self.controller.read_us.value, 1e3),
+            write_core_ns: ns(self.controller.write_us.value, 1e3),
+        }
+    }
+
+    fn options(&self, scale: u32, superblocks: u32) -> DriveOptions {
+        let mapping = self.mapping.as_ref();
+        let placement = mapping.and_then(|mapping| mapping.placement.as_ref());
+        let cache_mib = mapping.and_then(|mapping| mapping.cache_mib.as_ref());
+        let idle = self.idle.as_ref();
+        DriveOptions {
+            trim: self.trim.as_ref().map_or(TrimRule::Honoured, |t| t.value),
+            write_through: self.buffer.write_cache.as_ref().is_some_and(|on| !on.value),
+            wear: self.wear.as_ref().map_or_else(WearRule::default, |wear| {
+                let resting = wear.static_after_erases.as_ref();
+                WearRule {
+                    coldest_first: wear.dynamic.value,
+                    move_resting_after: resting.map(|erases| erases.value),
+                }
+            }),
+            idle_after_ns: idle.map(|idle| ns(idle.after_ms.value, 1e6)),
+            idle_free_superblocks: idle.map_or(0, |idle| free_superblocks(idle, superblocks)),
+            slc: self.slc_cache.as_ref().map(|slc| slc_cache(slc, scale)),
+            spread: self.spread.as_ref().map(spread),
+            power: self
+                .power
+                .as_ref()
+                .map(|power| power_spec(power, self.thermal.as_ref())),
+            layout: match placement.map(|placement| placement.value) {
+                _ if self.xpoint.is_some() => Layout::InPlace,
+                None | Some(Placement::Dynamic) => Layout::Superblocks,
+                Some(Placement::StaticCwdp) => Layout::Planes,
+            },
+            map_cache_bytes: cache_mib.map(|size| mib(size.value) / u64::from(scale.max(1))),
+        }
+    }
+}
+
+fn flash_timing(flash: &Flash) -> Timing {
+    let reads = &flash.read_us.value;
+    let last = reads.len().saturating_sub(1);
+    let read_us = |page: usize| reads.get(page.min(last)).copied().unwrap_or(0.0);
+    Timing {
+        read_ns: std::array::from_fn(|page| ns(read_us(page), 1e3)),
+        program_ns: ns(flash.program_us.value, 1e3),
+        erase_ns: ns(flash.erase_ms.value, 1e6),
+        unit_transfer_ns: unit_transfer_ns(flash.bus_mt_s.value, flash.bus_overhead_pct.value),
+        command_ns: ns(flash.command_us.value, 1e3),
+        suspend_ns: flash.suspend_us.as_ref().map(|us| ns(us.value, 1e3)),
+        deferral_limit_ns: ns(flash.deferral_limit_ms.value, 1e6),
+    }
+}
+
+fn xpoint_timing(xpoint: &Xpoint) -> Timing {
+    Timing {
+        read_ns: [ns(xpoint.read_us.value, 1e3); 4],
+        program_ns: ns(xpoint.write_us.value, 1e3),
+        erase_ns: 0,
+        unit_transfer_ns: unit_transfer_ns(xpoint.bus_mt_s.value, xpoint.bus_overhead_pct.value),
+        command_ns: ns(xpoint.command_us.value, 1e3),
+        suspend_ns: None,
+        deferral_limit_ns: ns(xpoint.deferral_limit_ms.value, 1e6),
+    }
+}
+
+fn unit_transfer_ns(bus_mt_s: f64, overhead_pct: f64) -> u64 {
+    let bus_bytes = f64::from(UNIT_BYTES) * (1.0 + overhead_pct / 100.0);
+    ns(bus_bytes / bus_mt_s, 1e3)
+}
+
+fn free_superblocks(idle: &Idle, superblocks: u32) -> u32 {
+    (f64::from(superblocks) * idle.free_pct.value / 100.0).round() as u32
+}
+
+fn slc_cache(slc: &SlcCache, scale: u32) -> SlcSpec {
+    let bytes = (slc.size_gb.value * 1e9) as u64 / u64::from(scale.max(1));
+    SlcSpec {
+        size: match slc.mode.value {
+            SlcMode::Static => SlcSize::Static { bytes },
+            SlcMode::Dynamic => SlcSize::Dynamic {
+                bytes_at_most: bytes,
+                pct_of_empty: slc.pct_of_empty.as_ref().map_or(0, |pct| pct.value),
+            },
+        },
+        when_full: match slc.when_full.value {
+            SlcWhenFull::Direct => WhenFull::Direct,
+            SlcWhenFull::Fold => WhenFull::Fold,
+        },
+        read_ns: ns(slc.read_us.value, 1e3),
+        program_ns: ns(slc.program_us.value, 1e3),
+    }
+}
+
+/// The seed is the drive's; see [`AnyDrive`](crate::any_drive::AnyDrive).
+fn spread(spread: &Spread) -> SpreadSpec {
+    let milli = |pct: f64| (pct * 10.0).round() as u32;
+    let retry = spread.retry.as_ref();
+    let worn = retry.and_then(|retry| retry.per_million_per_1000_erases.as_ref());
+    SpreadSpec {
+        seed: 0,
+        block_sigma_milli: milli(spread.block_sigma_pct.value),
+        die_sigma_milli: milli(spread.die_sigma_pct.value),
+        retry_ppm: retry.map_or(0, |retry| retry.per_million.value),
+        retry_ppm_per_kilo_erase: worn.map_or(0, |worn| worn.value),
+        retries_at_most: retry.map_or(0, |retry| retry.at_most.value),
+        retry_pct: retry.map_or(0, |retry| retry.first_pct.value),
+        retry_step_pct: retry.map_or(0, |retry| retry.step_pct.value),
+    }
+}
+
+fn power_spec(power: &Power, thermal: Option<&Thermal>) -> PowerSpec {
+    let states_w = power.states_w.as_ref();
+    PowerSpec {
+        window_ns: ns(power.window_ms.value, 1e6),
+        idle_mw: power.idle_mw.value.into(),
+        read_mw: power.die_read_mw.value.into(),
+        program_mw: power.die_program_mw.value.into(),
+        erase_mw: power.die_erase_mw.value.into(),
+        unit_transfer_pj: ns(power.transfer_nj.value, 1e3),
+        command_pj: ns(power.command_uj.value, 1e6),
+        link_byte_pj: ns(power.link_pj_per_byte.value, 1.0),
+        cap_mw: states_w
+            .and_then(|states| states.value.first())
+            .map(|&watts| milli(watts) as u64),
+        thermal: thermal.map(thermal_spec),
+    }
+}
+
+fn thermal_spec(thermal: &Thermal) -> ThermalSpec {
+    let point = |at: &Throttle| ThrottlePoint {
+        above_mc: milli(at.above_c.value),
+        until_mc: milli(at.until_c.value),
+        cap_mw: milli(at.cap_w.value) as u64,
+    };
+    ThermalSpec {
+        ambient_mc: milli(thermal.ambient_c.value),
+        resistance_mk_per_w: milli(thermal.resistance_k_per_w.value),
+        time_constant_ns: ns(thermal.time_constant_s.value, 1e9),
+        throttle: std::array::from_fn(|i| thermal.throttle.get(i).map(point)),
+    }
+}
+
+/// A time in whole ns, or another amount in whole small units. Multiplication and rounding of IEEE numbers only: the same on
+/// every machine.
+fn ns(value: f64, ns_per_unit: f64) -> u64 {
+    (value * ns_per_unit).round() as u64
+}
+
+/// Thousandths, as W in mW and degrees in thousandths.
+pub(super) fn milli(value: f64) -> i64 {
+    (value * 1e3).round() as i64
+}
+
+fn mib(value: f64) -> u64 {
+    (value * f64::from(1 << 20)) as u64
+}
