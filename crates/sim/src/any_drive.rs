@@ -1,39 +1,19 @@
 //! A simulated drive of any kind, for callers that do not care which: the kind is looked at once a run, not once an I/O.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use workload::{Op, Workload};
 
-use crate::drive::{Drive, DriveSpec};
+use crate::drive::DriveSpec;
 use crate::error::SimError;
-use crate::ftl::Ftl;
-use crate::gc::{CostBenefit, DChoices, Fifo, Greedy};
+use crate::kind::{Kind, each};
 use crate::mapping::NONE;
+use crate::mapping_cache::MapCounts;
 use crate::nand::UNIT_BYTES;
 use crate::owner::Owner;
-use crate::profile::{Profile, ProfileError, Rule, Size};
+use crate::power::Power;
+use crate::profile::{Profile, ProfileError, Rule, Settings, Size};
 use crate::runner::{self, Options, Outcome};
 use crate::translation::Translation;
-
-/// One kind for each rule of collection.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Kind {
-    Greedy(Drive<Ftl<Greedy>>),
-    DChoices(Drive<Ftl<DChoices>>),
-    Fifo(Drive<Ftl<Fifo>>),
-    CostBenefit(Drive<Ftl<CostBenefit>>),
-}
-
-/// Runs the same code on whichever drive it is.
-macro_rules! each {
-    ($kind:expr, $drive:ident => $body:expr) => {
-        match $kind {
-            Kind::Greedy($drive) => $body,
-            Kind::DChoices($drive) => $body,
-            Kind::Fifo($drive) => $body,
-            Kind::CostBenefit($drive) => $body,
-        }
-    };
-}
 
 /// What the host moved and the flash did since the drive was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,10 +22,16 @@ pub struct Counters {
     pub host_read_bytes: u64,
     /// Bytes that the host wrote.
     pub host_written_bytes: u64,
-    /// Bytes programmed into flash: the host's, those moved by collection, and padding.
+    /// Bytes programmed into flash: the host's, those moved by collection or folded, those of the map, and padding.
     pub nand_written_bytes: u64,
     /// Of these the bytes moved by collection.
     pub moved_bytes: u64,
+    /// Of these the host's bytes that were written with one bit a cell.
+    pub cached_bytes: u64,
+    /// Of these the bytes moved from flash with one bit a cell to flash with all.
+    pub folded_bytes: u64,
+    /// Of these the bytes of the map, where not all of it is in memory.
+    pub map_bytes: u64,
     /// Superblocks erased.
     pub erases: u64,
 }
@@ -59,6 +45,9 @@ impl Counters {
             host_written_bytes: self.host_written_bytes - earlier.host_written_bytes,
             nand_written_bytes: self.nand_written_bytes - earlier.nand_written_bytes,
             moved_bytes: self.moved_bytes - earlier.moved_bytes,
+            cached_bytes: self.cached_bytes - earlier.cached_bytes,
+            folded_bytes: self.folded_bytes - earlier.folded_bytes,
+            map_bytes: self.map_bytes - earlier.map_bytes,
             erases: self.erases - earlier.erases,
         }
     }
@@ -91,13 +80,28 @@ impl AnyDrive {
     /// # Errors
     /// A size that the profile cannot have.
     pub fn new(profile: &Profile, size: Size, seed: u64) -> Result<Self, ProfileError> {
-        let spec = profile.spec(size)?;
-        let rule = profile
-            .collection
-            .as_ref()
-            .map_or(Rule::Greedy, |c| c.rule.value);
+        Self::with_settings(profile, size, Settings::default(), seed)
+    }
+
+    /// The same with settings of its own.
+    ///
+    /// # Errors
+    /// A size or a setting that the profile cannot have.
+    pub fn with_settings(
+        profile: &Profile,
+        size: Size,
+        settings: Settings,
+        seed: u64,
+    ) -> Result<Self, ProfileError> {
+        let mut spec = profile.spec(size)?;
+        profile.set(&mut spec, settings)?;
+        if let Some(spread) = &mut spec.options.spread {
+            spread.seed = seed;
+        }
+        let collection = profile.collection.as_ref();
+        let rule = collection.map_or(Rule::Greedy, |collection| collection.rule.value);
         Ok(Self {
-            kind: kind(&spec, rule, seed),
+            kind: Kind::of(&spec, rule, seed),
             spec,
             host: (0, 0),
         })
@@ -178,9 +182,9 @@ impl AnyDrive {
         let units = start / unit..end.div_ceil(unit);
         end <= self.user_bytes()
             && each!(&self.kind, drive => {
-                let map = drive.ftl().map();
-                map.mapped() == u64::from(map.logical_units())
-                    || units.into_iter().all(|unit| map.lookup(unit as u32) != NONE)
+                let ftl = drive.ftl();
+                ftl.mapped() == drive.user_bytes() / unit
+                    || units.into_iter().all(|unit| ftl.physical(unit as u32) != NONE)
             })
     }
 
@@ -208,12 +212,16 @@ impl AnyDrive {
     /// What the host moved and the flash did since the drive was made.
     pub fn counters(&self) -> Counters {
         let counts = each!(&self.kind, drive => drive.ftl_counts());
+        let map = self.map_counts();
         let unit = u64::from(UNIT_BYTES);
         Counters {
             host_read_bytes: self.host.0,
             host_written_bytes: self.host.1,
-            nand_written_bytes: counts.flash_units() * unit,
+            nand_written_bytes: (counts.flash_units() + map.written_back) * unit,
             moved_bytes: counts.moved_units * unit,
+            cached_bytes: counts.cached_units * unit,
+            folded_bytes: counts.folded_units * unit,
+            map_bytes: map.written_back * unit,
             erases: counts.erases,
         }
     }
@@ -222,16 +230,19 @@ impl AnyDrive {
     pub fn effective_spare(&self) -> f64 {
         each!(&self.kind, drive => drive.ftl().effective_spare())
     }
-}
 
-fn kind(spec: &DriveSpec, rule: Rule, seed: u64) -> Kind {
-    match rule {
-        Rule::Greedy => Kind::Greedy(Drive::new(spec, Greedy)),
-        Rule::DChoices(d) => Kind::DChoices(Drive::new(spec, DChoices::new(d, seed))),
-        Rule::Fifo => Kind::Fifo(Drive::new(spec, Fifo::default())),
-        Rule::CostBenefit => {
-            let rule = CostBenefit::new(spec.geometry.superblocks as usize);
-            Kind::CostBenefit(Drive::new(spec, rule))
-        }
+    /// Fewest and most erases of any block since the drive was made.
+    pub fn wear(&self) -> (u32, u32) {
+        each!(&self.kind, drive => drive.ftl().wear())
+    }
+
+    /// How the memory for the map was used, where not all of it is there.
+    pub fn map_counts(&self) -> MapCounts {
+        each!(&self.kind, drive => drive.map_counts())
+    }
+
+    /// Energy and heat, if the profile says anything of them.
+    pub fn power(&self) -> Option<&Power> {
+        each!(&self.kind, drive => drive.power())
     }
 }

@@ -9,7 +9,7 @@ use crate::gc::VictimRule;
 use crate::host::{Host, HostSpec};
 use crate::machine::{FlashCounts, Machine};
 use crate::mapping::NONE;
-use crate::mapping_cache::{MappingCache, WholeMap};
+use crate::mapping_cache::{MapCounts, MappingCache, WholeMap};
 use crate::nand::{Geometry, Timing, UNIT_BYTES};
 use crate::options::{DriveOptions, TrimRule};
 use crate::power::Power;
@@ -234,6 +234,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.ftl.counts()
     }
 
+    /// How the memory for the map was used, where not all of it is there.
+    pub fn map_counts(&self) -> MapCounts {
+        self.map_cache.counts()
+    }
+
     /// Starts the translation layer's counts anew.
     pub fn reset_counts(&mut self) {
         self.ftl.reset_counts();
@@ -257,7 +262,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
         self.begin(now);
         let accepted = self.host.accept(now) + self.host.command_half_ns();
-        let accepted = self.machine.charge_command(accepted, length);
+        // A trim carries ranges, not their data.
+        let carried = if op == Op::Trim { 0 } else { length };
+        let accepted = self.machine.charge_command(accepted, carried);
         let done = match op {
             Op::Read => self.read(accepted, offset, length),
             Op::Write => self.write(accepted, offset, length),
@@ -311,6 +318,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         if !(offset | end).is_multiple_of(UNIT) {
             there = self.fetch_rest(offset, end, sent);
         }
+        self.machine.begin_write();
         for unit in offset / UNIT..end.div_ceil(UNIT) {
             there = self.machine.buffer.admit(there);
             // The data is safe in the buffer before its map entry is there; the flash has to wait for both.

@@ -56,6 +56,10 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.map.lookup(logical)
     }
 
+    fn mapped(&self) -> u64 {
+        self.map.mapped()
+    }
+
     fn trim(&mut self, logical: u32) -> bool {
         Ftl::trim(self, logical)
     }

@@ -15,6 +15,7 @@ pub mod ftl;
 pub mod gc;
 pub mod host;
 mod housekeeping;
+mod kind;
 mod lane;
 pub mod machine;
 pub mod mapping;

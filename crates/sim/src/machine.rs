@@ -177,7 +177,13 @@ impl Machine {
         }
     }
 
-    /// When the host's latest program ends.
+    /// A write of the host begins: [`latest_host_program`](Self::latest_host_program) is of its own programs.
+    #[inline]
+    pub fn begin_write(&mut self) {
+        self.latest_host_program = 0;
+    }
+
+    /// When the latest program since the host's write began ends.
     pub fn latest_host_program(&self) -> u64 {
         self.latest_host_program
     }

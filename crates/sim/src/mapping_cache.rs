@@ -20,6 +20,9 @@ pub trait MappingCache: Clone {
 
     /// The entry is to be changed at `ready`. Returns when it is there.
     fn change(&mut self, logical: u32, ready: u64, machine: &mut Machine) -> u64;
+
+    /// Use since the drive was made.
+    fn counts(&self) -> MapCounts;
 }
 
 /// The whole map is in memory: costs nothing, and is compiled away.
@@ -35,6 +38,10 @@ impl MappingCache for WholeMap {
     #[inline]
     fn change(&mut self, _logical: u32, ready: u64, _machine: &mut Machine) -> u64 {
         ready
+    }
+
+    fn counts(&self) -> MapCounts {
+        MapCounts::default()
     }
 }
 
@@ -87,11 +94,6 @@ impl RecentlyUsed {
             oldest: NONE,
             counts: MapCounts::default(),
         }
-    }
-
-    /// Use since the drive was made.
-    pub fn counts(&self) -> MapCounts {
-        self.counts
     }
 
     fn unlink(&mut self, place: u32) {
@@ -182,5 +184,9 @@ impl MappingCache for RecentlyUsed {
 
     fn change(&mut self, logical: u32, ready: u64, machine: &mut Machine) -> u64 {
         self.fetch(logical, ready, true, machine)
+    }
+
+    fn counts(&self) -> MapCounts {
+        self.counts
     }
 }

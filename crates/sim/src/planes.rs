@@ -130,6 +130,10 @@ impl<R: VictimRule> Translation for Planes<R> {
         }
     }
 
+    fn mapped(&self) -> u64 {
+        self.each.iter().map(Translation::mapped).sum()
+    }
+
     fn trim(&mut self, logical: u32) -> bool {
         let at = self.local(logical);
         self.each[at.plane].trim(at.unit)

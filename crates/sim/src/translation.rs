@@ -10,6 +10,9 @@ pub trait Translation: Clone {
     /// Where a logical unit lies, or [`NONE`](crate::mapping::NONE).
     fn physical(&self, logical: u32) -> u32;
 
+    /// Logical units that hold data.
+    fn mapped(&self) -> u64;
+
     /// Forgets one unit. Returns whether it held data.
     fn trim(&mut self, logical: u32) -> bool;
 

@@ -62,6 +62,11 @@ impl Translation for InPlace {
         }
     }
 
+    fn mapped(&self) -> u64 {
+        let ones = |word: &u64| u64::from(word.count_ones());
+        self.written.iter().map(ones).sum()
+    }
+
     fn trim(&mut self, logical: u32) -> bool {
         let held = self.is_written(logical);
         self.written[logical as usize / 64] &= !(1 << (logical % 64));
