@@ -37,6 +37,7 @@ __all__ = [
     "digest",
     "read_log",
     "run",
+    "serve",
     "workload_schema",
 ]
 
@@ -233,6 +234,9 @@ class Measurement:
         where the interval has no sample). In flight counts all directions of the stream.
         """
 
+    def row_lists(self, stream: str, direction: _Direction) -> dict[str, list[Any]]:
+        """Return the columns of `rows` as lists, in the same order, without loading numpy."""
+
     def histogram(self, direction: _Direction, kind: _Kind, stream: str | None = None) -> Histogram:
         """Latencies of one stream, or of all of them."""
 
@@ -392,6 +396,33 @@ def check_profile(profile_toml: str, *, scale: int = 1, spare: float | None = No
 
     ``profile`` (as written, each figure with its source) and what the drive would be: ``capacity_bytes
     logical_block_bytes raw_bytes superblocks``.
+    """
+
+def serve(
+    drive: SimulatedDrive | None,
+    *,
+    name: str,
+    capacity_bytes: int,
+    logical_block_bytes: int,
+    socket: str | PathLike[str] | None = None,
+    port: int | None = None,
+    data: str | PathLike[str] | None = None,
+    contents_seed: int | None = None,
+    memory_bytes: int = 4294967296,
+    cost_ns: int | None = None,
+    on_ready: Callable[[dict[str, Any]], object] | None = None,
+) -> dict[str, Any]:
+    """Serve a drive over NBD until a signal comes, and return what was served; None is a drive done at once.
+
+    Either `socket`, a path where nothing is yet, or `port` of 127.0.0.1 (0: one that is free). Contents are
+    in memory, up to `memory_bytes`; in the sparse file `data`; or made up from `contents_seed`. Replies are
+    sent `cost_ns` before they are due; None: what serving was measured to cost. `on_ready` is called once
+    clients can connect, with ``socket port depth_1_iops ceiling_iops measured_cost_ns cost_ns
+    cost_per_mib_ns``. `Refused` where something is in the way, `HostError` where the host cannot.
+
+    Returned are ``ios reads writes trims flushes read_bytes written_bytes refused late dropped
+    lateness_p50_ns lateness_p99_ns lateness_max_ns peak_iops elapsed_ns connections turned_away violations
+    broken``.
     """
 
 def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = False) -> LogContents:

@@ -10,7 +10,7 @@ import pytest
 
 from ssdlab import _core, measurement
 from ssdlab.errors import HostError, Interrupted, UsageError
-from ssdlab.measurement import Measurement
+from ssdlab.measurement import DIRECTIONS, Measurement
 from ssdlab.warnings import Warning
 from ssdlab.workload import Stop, Stream, Workload
 
@@ -81,6 +81,34 @@ def test_one_cell_keeps_its_percentiles(measured: tuple[Measurement, Path]) -> N
     made, _ = measured
     assert "service_p99_ns" in made.rows("writes")
     assert "service_p99_ns" not in made.rows()
+
+
+def test_rows_as_lists_are_the_columns(measured: tuple[Measurement, Path]) -> None:
+    made, log_path = measured
+    before = Measurement.from_journal(made.summary(), log_path).source
+    for stream in made.streams:
+        for direction in DIRECTIONS:
+            columns = {name: column.tolist() for name, column in made.source.rows(stream, direction).items()}
+            assert list(columns) == list(before.row_lists(stream, direction))
+            # Before the rows became columns, and after.
+            assert before.row_lists(stream, direction) == columns
+            assert made.source.row_lists(stream, direction) == columns
+
+
+def test_intervals_of_several_streams_are_the_combined_rows(measured: tuple[Measurement, Path]) -> None:
+    made, _ = measured
+    whole, reads, writes = made.rows(), made.rows(direction="read"), made.rows(direction="write")
+    intervals = made.report()["intervals"]
+    assert [row["in_flight"] for row in intervals] == pytest.approx(whole["in_flight_mean"].tolist())
+    assert [row["in_flight_max"] for row in intervals] == whole["in_flight_max"].tolist()
+    for name, columns in (("read", reads), ("write", writes)):
+        assert [row[name]["bytes"] for row in intervals] == columns["bytes"].tolist()
+        longest = [row[name]["service_ns"]["max"] or 0 for row in intervals]
+        assert longest == columns["service_max_ns"].tolist()
+    # Both streams write, one reads: percentiles of two streams cannot be added up.
+    assert {row["write"]["service_ns"]["p50"] for row in intervals} == {None}
+    mixed = made.rows("mixed", "read")["service_p50_ns"].tolist()
+    assert [row["read"]["service_ns"]["p50"] or 0 for row in intervals] == mixed
 
 
 def test_histograms_hold_every_io(measured: tuple[Measurement, Path]) -> None:

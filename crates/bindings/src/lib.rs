@@ -12,6 +12,7 @@ mod log;
 mod measurement;
 mod progress;
 mod row;
+mod row_lists;
 mod rows;
 mod run;
 mod schema;

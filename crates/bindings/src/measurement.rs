@@ -14,6 +14,7 @@ use crate::columns::{Column, dict};
 use crate::histogram::Histogram;
 use crate::json;
 use crate::row::{DIRECTIONS, KINDS, position};
+use crate::row_lists::lists;
 use crate::rows::RowTable;
 use crate::summary::{Workers, totals};
 
@@ -102,6 +103,25 @@ impl Measurement {
     ) -> PyResult<Bound<'py, PyDict>> {
         self.table(py)
             .columns(py, self.stream(stream)?, position(&DIRECTIONS, direction)?)
+    }
+
+    /// The same as lists: of rows that are no numpy columns yet without numpy.
+    fn row_lists<'py>(
+        &self,
+        py: Python<'py>,
+        stream: &str,
+        direction: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (stream, op) = (self.stream(stream)?, position(&DIRECTIONS, direction)?);
+        let Some(table) = self.table.get() else {
+            let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+            return lists(py, &rows, stream, op);
+        };
+        let columns = table.columns(py, stream, op)?;
+        for (name, column) in &columns.copy()? {
+            columns.set_item(name, column.call_method0("tolist")?)?;
+        }
+        Ok(columns)
     }
 
     /// Latencies of one stream, or of all of them.

@@ -5,9 +5,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::{Column, dict};
+use crate::row::KINDS;
 
 /// Columns that an operation has.
-const COUNTS: [&str; 6] = [
+pub(crate) const COUNTS: [&str; 6] = [
     "ios",
     "failed",
     "dropped",
@@ -15,7 +16,8 @@ const COUNTS: [&str; 6] = [
     "bytes",
     "lateness_max_ns",
 ];
-const LATENCIES: [&str; 4] = ["p50_ns", "p99_ns", "p99_9_ns", "max_ns"];
+/// Figures of a latency.
+pub(crate) const LATENCIES: [&str; 4] = ["p50_ns", "p99_ns", "p99_9_ns", "max_ns"];
 
 /// All columns: those of time, those of each stream, those of each of its operations.
 #[derive(Debug)]
@@ -83,10 +85,7 @@ impl RowTable {
 
 impl StreamTable {
     fn new(py: Python<'_>, rows: StreamRows, durations_ns: &[u64]) -> Self {
-        let areas = rows.in_flight_area_ns.iter().zip(durations_ns);
-        let means: Vec<f64> = areas
-            .map(|(&area, &ns)| area as f64 / ns.max(1) as f64)
-            .collect();
+        let means = in_flight_means(&rows, durations_ns);
         let in_flight = vec![
             Column::new(py, "in_flight_mean", means),
             Column::new(py, "in_flight_max", rows.in_flight_max),
@@ -96,6 +95,19 @@ impl StreamTable {
             ops: rows.ops.map(|op| op.map(|op| op_columns(py, op))),
         }
     }
+}
+
+/// Mean number of I/Os in flight of each row.
+pub(crate) fn in_flight_means(rows: &StreamRows, durations_ns: &[u64]) -> Vec<f64> {
+    let areas = rows.in_flight_area_ns.iter().zip(durations_ns);
+    areas
+        .map(|(&area, &ns)| area as f64 / ns.max(1) as f64)
+        .collect()
+}
+
+/// Name of the column of a figure of a latency.
+pub(crate) fn latency_name(kind: &str, figure: &str) -> String {
+    format!("{kind}_{figure}")
 }
 
 fn op_columns(py: Python<'_>, rows: OpRows) -> Vec<Column> {
@@ -119,7 +131,7 @@ fn op_columns(py: Python<'_>, rows: OpRows) -> Vec<Column> {
         None => service
             .iter()
             .zip(LATENCIES)
-            .map(|(column, name)| column.renamed(py, format!("response_{name}")))
+            .map(|(column, name)| column.renamed(py, latency_name("response", name)))
             .collect(),
     };
     columns.extend(service);
@@ -132,15 +144,16 @@ fn latency_columns(py: Python<'_>, kind: &str, rows: LatencyRows) -> Vec<Column>
     LATENCIES
         .iter()
         .zip(values)
-        .map(|(name, values)| Column::new(py, format!("{kind}_{name}"), values))
+        .map(|(name, values)| Column::new(py, latency_name(kind, name), values))
         .collect()
 }
 
 /// The columns of an operation that was never used: one array of zeros under all names.
 fn zeros(py: Python<'_>, rows: usize) -> Vec<Column> {
     let zero = Column::new(py, "", vec![0u64; rows]);
-    let kinds = ["service", "response"].into_iter();
-    let latencies = kinds.flat_map(|kind| LATENCIES.map(|name| format!("{kind}_{name}")));
+    let latencies = KINDS
+        .iter()
+        .flat_map(|kind| LATENCIES.map(|name| latency_name(kind, name)));
     COUNTS
         .iter()
         .map(ToString::to_string)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     OnTick = Callable[["_core.Snapshot"], object]
     Until = Callable[[Sequence["_core.Row"]], bool]
 
+SIMULATED_PREFIX = "sim:"
+"""What the name of a simulated drive begins with; here, so that a real one is opened without loading it."""
+
 
 class Drive(Protocol):
     """A drive under test, held from opening to `close`."""

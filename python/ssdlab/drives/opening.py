@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.file_guard import file_facts, judge_file
 from ssdlab.drives.guard import Intent, Refusal, device_facts, judge_device
 from ssdlab.drives.identity import Identity, block_identity
@@ -177,7 +178,11 @@ def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
     from ssdlab.drives.simulated import PREFIX, SimulatedText
 
     given = os.fspath(text)
-    return SimulatedText.parse(given) if given.startswith(PREFIX) else None
+    if not given.startswith(SIMULATED_PREFIX):
+        return None
+    from ssdlab.drives.simulated import SimulatedText
+
+    return SimulatedText.parse(given)
 
 
 def _check_no_size(given: SimulatedText, size: int | None) -> None:

@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.identity import Identity
 from ssdlab.errors import DriveError, LabError, Refused, UsageError, unknown
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Workload
 
-PREFIX = "sim:"
 ENGINE = "sim"
 """What a measurement on a simulated drive says of its engine."""
 
