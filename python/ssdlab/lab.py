@@ -123,7 +123,13 @@ class Lab:
             self._policy = before
 
     def run(
-        self, workload: Workload, *, label: str, until: Until | None = None, policy: Policy = "restart"
+        self,
+        workload: Workload,
+        *,
+        label: str,
+        until: Until | None = None,
+        policy: Policy = "restart",
+        certain: bool = True,
     ) -> Step:
         """Run a workload and measure it.
 
@@ -137,8 +143,10 @@ class Lab:
             Ends it early.
         policy
             What an interruption means, unless a block says otherwise.
+        certain
+            False for a step of a search, which may end before it: a plan then counts it as at most.
         """
-        return self._work("run", workload, label, until, policy)
+        return self._work("run", workload, label, until, policy, None if certain else {"certain": False})
 
     def sweep(
         self,
@@ -237,19 +245,21 @@ class Lab:
         """Put a remark into the record."""
         return self._do("note", "note", {"text": text}, "restart")
 
-    def purge(self) -> Step:
-        """Erase the drive to its fresh state.
+    def purge(self, *, if_able: bool = False, label: str = "purge") -> Step:
+        """Erase the drive to its fresh state, and prove it.
+
+        Parameters
+        ----------
+        if_able
+            Where the drive has no way to be purged (a file has none), go on without; the step then says
+            so, and the result departs from its method.
 
         Raises
         ------
-        Unsupported
-            Always, so far: no drive that this version opens can prove an erase.
+        DriveError
+            It cannot be purged, failed in it, or was proven not to be purged.
         """
-        raise Unsupported(
-            "purge is not supported on files and block devices by this version",
-            "use a method that needs no purged drive, or erase it with its maker's tool before the run",
-            verb="purge",
-        )
+        return self._do("purge", label, {"if_able": if_able}, "restart")
 
     def health(self) -> Step:
         """Read the drive's own health counters.

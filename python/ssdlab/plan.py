@@ -35,6 +35,8 @@ RECORD_MOST_S = 2.0
 """A step that only reads a setting or writes a record."""
 TRIM_MOST_S_PER_TB = 120.0
 FLUSH_MOST_S = 60.0
+PURGE_MOST_S = 24 * 3600.0
+"""A sanitize that overwrites; a crypto erase takes seconds. What is known of neither is said as at most."""
 START_MOST_S = 10.0
 """Opening the drive, reading the environment, writing the tables at the end."""
 
@@ -120,6 +122,8 @@ def planned_step(request: Request) -> PlannedStep:
         seconds = Bounds(0.0, STEP_MOST_S + int(str(request.args["length"])) / 1e12 * TRIM_MOST_S_PER_TB)
     elif request.verb == "flush":
         seconds = Bounds(0.0, FLUSH_MOST_S)
+    elif request.verb == "purge":
+        seconds = Bounds(0.0, PURGE_MOST_S)
     return PlannedStep(request.ordinal, request.verb, request.label, seconds, written, target)
 
 
@@ -138,6 +142,7 @@ def _workload(request: Request, workload: Workload) -> tuple[Bounds, Bounds, int
         written = written + _stream_writes(stream, time, target)
         targets += [] if target is None else [target]
     skipped = request.until is not None or bool(request.args.get("unless_written"))
+    skipped |= request.args.get("certain") is False
     if skipped:
         seconds, written = Bounds(0.0, seconds.most), Bounds(0.0, written.most)
     return seconds + Bounds(0.0, STEP_MOST_S), written, sum(targets) if targets else None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.errors import Interrupted, Refused
+from ssdlab.errors import DriveError, Interrupted, Refused
 from ssdlab.hostload import host_load
 from ssdlab.journal import now, step_hash
 from ssdlab.lab import derived_seed
@@ -190,7 +190,31 @@ class Runner:
             self._drive.flush()
         elif request.verb == "conditions":
             return _conditions(self._drive, request)
+        elif request.verb == "purge":
+            return self._purge(if_able=bool(request.args["if_able"]))
         return StepResult(seconds=0.0)
+
+    def _purge(self, *, if_able: bool) -> StepResult:
+        """Purge, and record how it was proven; going on without is a departure."""
+
+        def look(progress: object) -> None:
+            del progress
+            self._check_stop()
+            self._tracker.tick(None)
+
+        try:
+            record = self._drive.purge(on_progress=look)
+        except DriveError as error:
+            if not if_able or error.facts.get("reason") != "no-purge":
+                raise
+            missed = Departure(code="not-purged", what="the drive was not purged", why=error.what)
+            return StepResult(seconds=0.0, facts={"purged": False, "departures": [missed.model_dump()]})
+        facts: dict[str, JsonValue] = {"purged": True, "record": json.loads(json.dumps(record.as_dict()))}
+        if record.substitute:
+            why = "what the host cannot address is not touched by it"
+            stand_in = Departure(code="purge-substitute", what=f"purged by {record.method}", why=why)
+            facts["departures"] = [stand_in.model_dump()]
+        return StepResult(seconds=0.0, facts=facts)
 
     def _idle(self, seconds: float) -> None:
         from ssdlab.drives.simulated import SimulatedDrive

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from ssdlab.drives.identity import Identity
+from ssdlab.drives.purge import SUBSTITUTES, PurgeMethod, PurgeRecord
+from ssdlab.errors import DriveError
 from ssdlab.session import Bench, Order, resume, start
 
 GIB = 1 << 30
@@ -101,6 +103,8 @@ class FakeDrive:
     """Called with the number of the run, from 1; may raise."""
     done: list[tuple[str, Any]] = field(default_factory=list)
     """Everything that was done to it, in order."""
+    purgeable: bool = True
+    purge_method: PurgeMethod = "nvme-format-user-data"
     identity_changes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -125,6 +129,13 @@ class FakeDrive:
 
     def trim(self, start: int, length: int) -> None:
         self.done.append(("trim", (start, length)))
+
+    def purge(self, *, method: Any = None, on_progress: Any = None) -> PurgeRecord:
+        self.done.append(("purge", None))
+        if not self.purgeable:
+            raise DriveError("/dev/fake0 cannot be purged", "use another", reason="no-purge")
+        substitute = self.purge_method in SUBSTITUTES
+        return PurgeRecord(self.purge_method, substitute, (), None, "completed", 1.0)
 
     def flush(self) -> None:
         self.done.append(("flush", None))

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from lab.fake_drive import FakeDrive, run_on
-from ssdlab.errors import Refused, UsageError
+from ssdlab.errors import DriveError, Refused, UsageError
 from ssdlab.lab import Lab, Unsupported
 from ssdlab.methods.method import Method, Params
 from ssdlab.methods.workloads import closed_loop
@@ -140,12 +140,32 @@ def test_a_workload_that_never_ends_is_refused() -> None:
         echo_lab().run(Workload.of(Stream()), label="x")
 
 
-@pytest.mark.parametrize("verb", ["purge", "health"])
-def test_what_no_drive_here_can_do_is_a_typed_refusal(verb: str) -> None:
+def test_what_no_drive_here_can_do_is_a_typed_refusal() -> None:
     with pytest.raises(Unsupported) as raised:
-        getattr(echo_lab(), verb)()
+        echo_lab().health()
     assert isinstance(raised.value, Refused) and raised.value.exit_status == 2
     assert raised.value.kind == "unsupported" and raised.value.advice
+
+
+def test_a_purge_is_journalled_with_its_proof(tmp_path: Path) -> None:
+    run = run_procedure(lambda lab: lab.purge(), FakeDrive(), tmp_path)
+    facts = run.steps()[0].result.facts
+    assert facts["purged"] is True and facts["record"]["method"] == "nvme-format-user-data"
+    assert not run.manifest.departures
+
+
+def test_without_a_purge_a_procedure_stops_or_departs(tmp_path: Path) -> None:
+    with pytest.raises(DriveError, match="cannot be purged"):
+        run_procedure(lambda lab: lab.purge(), FakeDrive(purgeable=False), tmp_path / "must")
+    run = run_procedure(lambda lab: lab.purge(if_able=True), FakeDrive(purgeable=False), tmp_path / "may")
+    assert run.steps()[0].result.facts["purged"] is False
+    assert [departure.code for departure in run.manifest.departures] == ["not-purged"]
+
+
+def test_a_substitute_for_a_purge_is_a_departure(tmp_path: Path) -> None:
+    run = run_procedure(lambda lab: lab.purge(), FakeDrive(purge_method="discard"), tmp_path)
+    (departure,) = run.manifest.departures
+    assert departure.code == "purge-substitute" and "discard" in departure.what
 
 
 def test_a_condition_that_is_not_met_is_a_departure(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive, knee, run_on
-from ssdlab.errors import Refused, UsageError
+from ssdlab.errors import UsageError
 from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.job import read_job
 from ssdlab.methods.workloads import closed_loop
@@ -291,11 +291,6 @@ def test_a_job_that_cannot_be_is_said_before_anything_runs(text: str, words: str
     with pytest.raises(UsageError) as raised:
         read_job(text, "job.toml")
     assert words in f"{raised.value.what} {raised.value.advice}"
-
-
-def test_purge_is_refused_until_it_can_be_proven() -> None:
-    with pytest.raises(Refused, match="purge"):
-        read_job("[[step]]\ndo = 'purge'", "job.toml")
 
 
 @pytest.mark.parametrize(("seconds", "ramp_seconds"), [(60, 2), (1.5, 0.2), (2, 0.005), (30, 1.3), (1, 0)])

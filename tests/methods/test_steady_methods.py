@@ -7,22 +7,14 @@ from typing import Any
 
 import pytest
 
+from methods.on_simulated import run
 from ssdlab import _core
 from ssdlab.drives.simulated import profile_text
-from ssdlab.methods import find_method
 from ssdlab.results.outcome import MixedResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult
-from ssdlab.session import Order, start
 
-SMALL = "sim:tiny-test,scale=4"
 BRIEF = {"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "120", "depths": "1,8", "seconds": "4"}
-
-
-def run(name: str, library: Path, drive: str = SMALL, **settings: str) -> RunFolder:
-    method = find_method(name)
-    params = method.params.build(settings)
-    return RunFolder(start(Order(method, params, drive, destroy=drive), library))
 
 
 def die_bound_iops(write_amplification: float) -> float:

@@ -17,6 +17,8 @@ REGISTRY = {
     "steady-random-write": "ssdlab.methods.steady_random_write",
     "steady-sequential-write": "ssdlab.methods.steady_sequential_write",
     "mixed-random": "ssdlab.methods.mixed_random",
+    "whole-drive-fill": "ssdlab.methods.whole_drive_fill",
+    "rate-limit": "ssdlab.methods.rate_limit",
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 

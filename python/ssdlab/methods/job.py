@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, JsonValue, model_validator
 
-from ssdlab.errors import Refused, UsageError, unknown
+from ssdlab.errors import UsageError, unknown
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.points import point_of
 from ssdlab.model import Bytes, Frozen
@@ -78,6 +78,7 @@ class NoteStep(Frozen):
 
 
 _OPTIONS: dict[str, type[Frozen]] = {
+    "purge": BareStep,
     "fill": FillStep,
     "idle": IdleStep,
     "trim": BareStep,
@@ -98,11 +99,6 @@ class JobStep(Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.do == "purge":
-            raise Refused(
-                "a purge step is not supported by this version",
-                "leave it out, and erase the drive with its maker's tool before the job",
-            )
         if self.do not in VERBS:
             raise unknown("step", self.do, VERBS)
         if self.do in _MEASURED:
@@ -195,6 +191,8 @@ def _do(lab: Lab, step: JobStep, label: str) -> None:
             lab.limit(size)
         case NoteStep(text=text):
             lab.note(text)
+        case _ if step.do == "purge":
+            lab.purge(label=label)
         case _ if step.do == "trim":
             lab.trim(label=label)
         case _:
@@ -226,7 +224,7 @@ def _points(step: Step) -> list[Point]:
 
 def _writes(p: JobParams) -> bool:
     return any(
-        step.do in ("fill", "trim") or (step.do in _MEASURED and step.workload().changes_data)
+        step.do in ("purge", "fill", "trim") or (step.do in _MEASURED and step.workload().changes_data)
         for step in p.steps
     )
 

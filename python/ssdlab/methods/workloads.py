@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Literal
 
+from ssdlab.arrival import Open
 from ssdlab.pattern import Sequential, Uniform
 from ssdlab.units import NS_PER_S
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
@@ -60,6 +62,20 @@ def mixed(
     """Return random reads and writes, so many in a hundred reads, by threads of one synchronous I/O each."""
     stream = Stream(
         ops=Mix(read_pct=read_pct), block=(Block(bytes=block_bytes),), pattern=Uniform(), workers=threads
+    )
+    return _timed(stream, seconds, ramp_seconds)
+
+
+def open_loop(
+    read_pct: int, *, block_bytes: int, threads: int, rate: int, seconds: float, ramp_seconds: float = 0.0
+) -> Workload:
+    """Return random I/O that arrives at random times (Poisson), `rate` I/Os a second in all."""
+    stream = Stream(
+        ops=Mix(read_pct=read_pct),
+        block=(Block(bytes=block_bytes),),
+        pattern=Uniform(),
+        workers=threads,
+        arrival=Open(process="poisson", rate=Fraction(rate)),
     )
     return _timed(stream, seconds, ramp_seconds)
 

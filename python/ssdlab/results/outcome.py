@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from ssdlab.results.schema import (
     JobResult,
+    Latencies,
     MeasureResult,
     PeakResult,
     Qd1Result,
@@ -87,7 +88,60 @@ class ConsistencyResult(ResultBase):
     entries: tuple[ConsistencyEntry, ...]
 
 
-AnyResult = PeakResult | Qd1Result | MixedResult | ConsistencyResult | MeasureResult | JobResult
+class FillResult(ResultBase):
+    """Speed of the first write over the whole drive, cut into parts of equal bytes."""
+
+    kind: Literal["fill"] = "fill"
+    block_bytes: int
+    depth: int
+    ordinal: int
+    part_bytes: float
+    parts_mb_s: tuple[float, ...]
+    mean_mb_s: float
+    last_mb_s: float = Field(description="of the last 16 GB, or the last part")
+    cache_bytes: int | None = Field(
+        description="bytes after which the speed drops for good; None: it does not"
+    )
+    before_mb_s: float | None
+    after_mb_s: float | None
+
+
+class OfferedLoad(Stored):
+    """One rate tried in an open loop."""
+
+    rate: int = Field(description="arrivals a second")
+    ordinal: int
+    iops: float | None = None
+    dropped: int = 0
+    response_ns: Latencies = Field(default={}, description="of the slower direction")
+    mean_w: float | None = None
+    held: bool = Field(description="whether the rate was done and the percentile stayed under the bound")
+    why: str = Field(default="", description="why it did not hold")
+
+
+class RateLimitResult(ResultBase):
+    """The highest rate of arrivals under a latency bound."""
+
+    kind: Literal["rate-limit"] = "rate-limit"
+    read_pct: int
+    block_bytes: int
+    percentile: str
+    bound_ns: float
+    highest_held: int | None
+    lowest_failed: int | None
+    tries: tuple[OfferedLoad, ...] = Field(description="by rising rate")
+
+
+AnyResult = (
+    PeakResult
+    | Qd1Result
+    | MixedResult
+    | ConsistencyResult
+    | FillResult
+    | RateLimitResult
+    | MeasureResult
+    | JobResult
+)
 
 _RESULT: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
 

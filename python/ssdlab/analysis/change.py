@@ -1,0 +1,62 @@
+"""Where a series of speeds drops for good: the end of a cache.
+
+A drive that writes into a fast part of its flash first shows two plateaus over the bytes written. The split
+between them is the one that leaves the least squared deviation from the two means, in logarithms, so that a
+drop to a half weighs the same at every speed. It counts as a drop if the later plateau is slower by a
+quarter at least: less than that is the unevenness of an ordinary drive.
+
+Source: the two-segment case of least-squares change-point estimation (Bai, "Estimating multiple breaks one
+at a time", Econometric Theory 13, 1997); the quarter is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import fmean
+
+LEAST_DROP = 1.25
+"""First plateau divided by the second from which on it is one."""
+LEAST_POINTS = 3
+"""Points of each plateau."""
+
+
+@dataclass(frozen=True)
+class Drop:
+    """A drop: `at` is the position of the first slow value; `before` and `after` are the means."""
+
+    at: int
+    before: float
+    after: float
+
+
+def find_drop(values: Sequence[float], least: float = LEAST_DROP) -> Drop | None:
+    """Find where the values drop for good; None where they do not.
+
+    Parameters
+    ----------
+    values
+        Speeds in any one unit, all above 0, at even distances.
+    least
+        How many times faster the first plateau must be.
+
+    Raises
+    ------
+    ValueError
+        A value that is not above 0.
+    """
+    if any(value <= 0 for value in values):
+        raise ValueError("speeds must be above 0")
+    n = len(values)
+    if n < 2 * LEAST_POINTS:
+        return None
+    sums = [0.0, *accumulate(math.log(value) for value in values)]
+    # With two means the squared deviation is least where the sum of squared sums over counts is greatest.
+    at = max(
+        range(LEAST_POINTS, n - LEAST_POINTS + 1),
+        key=lambda split: sums[split] ** 2 / split + (sums[n] - sums[split]) ** 2 / (n - split),
+    )
+    before, after = fmean(values[:at]), fmean(values[at:])
+    return Drop(at, before, after) if before >= least * after else None

@@ -1,0 +1,21 @@
+"""Runs of methods on a small simulated drive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods import find_method
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.session import Order, start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = "sim:tiny-test,scale=4"
+
+
+def run(name: str, library: Path, drive: str = SMALL, **settings: str) -> RunFolder:
+    """Run a method with these settings and return its folder."""
+    method = find_method(name)
+    params = method.params.build(settings)
+    return RunFolder(start(Order(method, params, drive, destroy=drive), library))
