@@ -199,14 +199,23 @@ class SimulatedDrive:
         method: PurgeMethod | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
-        """Refuse: a simulated drive is fresh when it is opened, and is not made fresh again."""
-        del method, on_progress
-        raise DriveError(
-            f"{self.identity.path} cannot be purged once it is in use",
-            "open it anew: a simulated drive begins fresh",
-            reason="no-purge",
-            target=self.identity.path,
-        )
+        """Erase all flash and forget all data; the state is known, so nothing needs to be read back."""
+        from ssdlab.drives.purge import PurgeProgress, PurgeRecord
+
+        self._before_writing()
+        if method not in (None, "simulated"):
+            raise DriveError(
+                f"{self.identity.path} has no purge by {method}",
+                "leave the method out",
+                reason="no-purge",
+                target=self.identity.path,
+            )
+        started_ns = self._native.now_ns
+        self._native.purge()
+        elapsed_s = (self._native.now_ns - started_ns) / 1e9
+        if on_progress is not None:
+            on_progress(PurgeProgress("simulated", elapsed_s, 1.0, "erased"))
+        return PurgeRecord("simulated", False, (), None, None, elapsed_s)
 
     def idle(self, seconds: float) -> None:
         """Let the drive rest, which takes no time of ours."""
