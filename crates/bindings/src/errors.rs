@@ -10,6 +10,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::error::SimError;
+use sim::nbd::ServeError;
 use sim::profile::ProfileError;
 use workload::SpecError;
 
@@ -189,6 +190,24 @@ fn sim_facts(facts: &Bound<'_, PyDict>, error: &SimError) -> PyResult<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Why a drive cannot be served.
+pub(crate) fn serving(py: Python<'_>, error: &ServeError) -> PyErr {
+    let class = match error {
+        ServeError::SocketExists(_) | ServeError::DataInUse(_) | ServeError::NotContents { .. } => {
+            "Refused"
+        }
+        ServeError::SocketPathTooLong { .. } => "UsageError",
+        _ => "HostError",
+    };
+    Raised {
+        class,
+        what: error.to_string(),
+        advice: sentence(error.advice()),
+        facts: PyDict::new(py),
+    }
+    .into_error()
 }
 
 /// A profile that no drive can have.

@@ -16,6 +16,7 @@ mod row_lists;
 mod rows;
 mod run;
 mod schema;
+mod serve;
 mod signals;
 mod simulated;
 mod summary;
@@ -37,6 +38,7 @@ mod _core {
         row::{Cell, Row},
         run::run,
         schema::workload_schema,
+        serve::serve,
         simulated::{SimulatedDrive, SimulatedState, check_profile},
         target::Target,
         workloads::{check_workload, digest},

@@ -108,6 +108,11 @@ impl SimulatedDrive {
         }
     }
 
+    /// The drive itself, for a server.
+    pub(crate) fn shared(&self) -> Arc<Mutex<AnyDrive>> {
+        Arc::clone(&self.drive)
+    }
+
     fn holding(&self, drive: AnyDrive) -> Self {
         Self {
             profile: Arc::clone(&self.profile),

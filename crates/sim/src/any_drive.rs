@@ -196,6 +196,30 @@ impl AnyDrive {
         });
     }
 
+    /// Submits one command, as a server does: at `now` on the drive's clock, or at the clock itself where that is later.
+    /// Returns when the host sees it complete.
+    ///
+    /// # Panics
+    /// If the range passes the end of the drive.
+    pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
+        match op {
+            Op::Read => self.host.0 += u64::from(length),
+            Op::Write => self.host.1 += u64::from(length),
+            Op::Trim => {}
+        }
+        each!(&mut self.kind, drive => drive.submit(now.max(drive.now()), op, offset, length))
+    }
+
+    /// Submits a flush, as [`Self::submit`] does. Returns when the host sees it done.
+    pub fn submit_flush(&mut self, now: u64) -> u64 {
+        each!(&mut self.kind, drive => drive.flush(now.max(drive.now())))
+    }
+
+    /// When all that was written by `at` is safe from a loss of power: what a write with FUA waits for.
+    pub fn durable_at(&mut self, at: u64) -> u64 {
+        each!(&mut self.kind, drive => drive.durable_at(at))
+    }
+
     /// Lets the drive rest.
     pub fn idle(&mut self, ns: u64) {
         each!(&mut self.kind, drive => drive.wait_until(drive.now().saturating_add(ns)));

@@ -22,6 +22,7 @@ pub mod mapping;
 pub mod mapping_cache;
 pub mod memory;
 pub mod nand;
+pub mod nbd;
 pub mod options;
 pub mod owner;
 mod packed;

@@ -51,6 +51,7 @@ COMMANDS: dict[str, Command] = {
     "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
     "sim list": Command("ssdlab.cli.sim:list_profiles", "the profiles of simulated drives"),
     "sim show": Command("ssdlab.cli.sim:show", "a profile, each figure with its source"),
+    "sim serve": Command("ssdlab.cli.sim_serve:serve", "a simulated drive in real time, over NBD"),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),

@@ -1,0 +1,200 @@
+//! A simulated drive served over NBD until a signal comes.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use metrics::Quantile;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use serde::Serialize;
+use sim::nbd::ServeError;
+use sim::nbd::backing::Backing;
+use sim::nbd::calibration::Calibration;
+use sim::nbd::clock::Cost;
+use sim::nbd::contents::Contents;
+use sim::nbd::export::Export;
+use sim::nbd::listener::{Address, Listener};
+use sim::nbd::server::{Server, Summary};
+
+use crate::signals::EndingSignals;
+use crate::simulated::SimulatedDrive;
+use crate::{errors, json};
+
+/// How often signals are looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Where and at what cost a drive is served.
+#[derive(Debug, Serialize)]
+struct Ready {
+    socket: Option<PathBuf>,
+    port: Option<u16>,
+    depth_1_iops: f64,
+    ceiling_iops: f64,
+    measured_cost_ns: u64,
+    cost_ns: u64,
+    cost_per_mib_ns: u64,
+}
+
+/// What was served.
+#[derive(Debug, Serialize)]
+struct Served {
+    ios: u64,
+    reads: u64,
+    writes: u64,
+    trims: u64,
+    flushes: u64,
+    read_bytes: u64,
+    written_bytes: u64,
+    refused: u64,
+    late: u64,
+    dropped: u64,
+    lateness_p50_ns: Option<u64>,
+    lateness_p99_ns: Option<u64>,
+    lateness_max_ns: Option<u64>,
+    peak_iops: f64,
+    elapsed_ns: u64,
+    connections: u64,
+    turned_away: u64,
+    violations: u64,
+    broken: u64,
+}
+
+impl Served {
+    fn new(summary: &Summary) -> Self {
+        let totals = summary.totals;
+        let lateness = &summary.lateness;
+        Self {
+            ios: totals.ios(),
+            reads: totals.reads,
+            writes: totals.writes,
+            trims: totals.trims,
+            flushes: totals.flushes,
+            read_bytes: totals.read_bytes,
+            written_bytes: totals.written_bytes,
+            refused: totals.refused,
+            late: totals.late,
+            dropped: totals.dropped,
+            lateness_p50_ns: lateness.quantile_ns(Quantile::P50),
+            lateness_p99_ns: lateness.quantile_ns(Quantile::P99),
+            lateness_max_ns: lateness.max_ns(),
+            peak_iops: summary.peak_iops,
+            elapsed_ns: summary.elapsed_ns,
+            connections: totals.connections,
+            turned_away: totals.turned_away,
+            violations: totals.violations,
+            broken: totals.broken,
+        }
+    }
+}
+
+/// Serve a drive until a signal comes, and return what was served.
+#[pyfunction]
+#[pyo3(signature = (
+    drive, *, name, capacity_bytes, logical_block_bytes, socket = None, port = None, data = None, contents_seed = None,
+    memory_bytes = 4 << 30, cost_ns = None, on_ready = None
+))]
+// One argument each, as in the stub; `py` is not one of them.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn serve<'py>(
+    py: Python<'py>,
+    drive: Option<&SimulatedDrive>,
+    name: &str,
+    capacity_bytes: u64,
+    logical_block_bytes: u32,
+    socket: Option<PathBuf>,
+    port: Option<u16>,
+    data: Option<PathBuf>,
+    contents_seed: Option<u64>,
+    memory_bytes: u64,
+    cost_ns: Option<u64>,
+    on_ready: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let address = match (socket, port) {
+        (Some(path), None) => Address::Unix(path),
+        (None, Some(port)) => Address::Loopback(port),
+        _ => return Err(PyValueError::new_err("give either socket or port")),
+    };
+    let contents = match (data, contents_seed) {
+        (None, None) => Ok(Contents::in_memory(memory_bytes)),
+        (None, Some(seed)) => Ok(Contents::Seeded { seed }),
+        (Some(path), None) => Contents::in_file(&path, capacity_bytes),
+        _ => return Err(PyValueError::new_err("give either data or contents_seed")),
+    };
+    let export = Export {
+        name: name.to_owned(),
+        description: format!("simulated drive {name}"),
+        size_bytes: capacity_bytes,
+        block_bytes: logical_block_bytes,
+    };
+    let backing = drive.map_or(Backing::Null, |drive| Backing::Simulated(drive.shared()));
+    let started = contents
+        .and_then(|contents| py.detach(|| start(address, export, contents, backing, cost_ns)));
+    let (server, calibration, cost) = started.map_err(|error| errors::serving(py, &error))?;
+    let ready = ready(server.address(), &calibration, cost);
+    let raised = until_signal(py, &ready, on_ready.as_ref());
+    let summary = py.detach(|| server.stop());
+    // A second Ctrl-C while replies drain says nothing new.
+    let _ = py.check_signals();
+    raised?;
+    let summary = summary.map_err(|error| errors::serving(py, &error))?;
+    json::to_python(py, &Served::new(&summary))
+}
+
+fn start(
+    address: Address,
+    export: Export,
+    contents: Contents,
+    backing: Backing,
+    cost_ns: Option<u64>,
+) -> Result<(Server, Calibration, Cost), ServeError> {
+    let listener = Listener::open(address)?;
+    let calibration = Calibration::measure(listener.address())?;
+    let cost = Cost {
+        command_ns: cost_ns.unwrap_or(calibration.cost.command_ns),
+        ..calibration.cost
+    };
+    let server = Server::start(listener, export, contents, backing, cost)?;
+    Ok((server, calibration, cost))
+}
+
+/// Waits detached for a signal, which is how a server ends; anything else that is raised comes back.
+fn until_signal(
+    py: Python<'_>,
+    ready: &Ready,
+    on_ready: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let signals = EndingSignals::catch(py)?;
+    let raised = wait(py, ready, on_ready);
+    signals.restore(py)?;
+    match raised {
+        Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(()),
+        other => other,
+    }
+}
+
+fn wait(py: Python<'_>, ready: &Ready, on_ready: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    if let Some(on_ready) = on_ready {
+        on_ready.call1((json::to_python(py, ready)?,))?;
+    }
+    loop {
+        py.check_signals()?;
+        py.detach(|| thread::sleep(TICK));
+    }
+}
+
+fn ready(address: &Address, calibration: &Calibration, cost: Cost) -> Ready {
+    let (socket, port) = match address {
+        Address::Unix(path) => (Some(path.clone()), None),
+        Address::Loopback(port) => (None, Some(*port)),
+    };
+    Ready {
+        socket,
+        port,
+        depth_1_iops: calibration.depth_1_iops,
+        ceiling_iops: calibration.ceiling_iops,
+        measured_cost_ns: calibration.cost.command_ns,
+        cost_ns: cost.command_ns,
+        cost_per_mib_ns: cost.mib_ns,
+    }
+}

@@ -1,0 +1,160 @@
+//! What serving costs on this host at this moment, and what it can do at most: a null drive, served to a client in the
+//! same process over the same kind of socket, by the code that serves everybody.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::ServeError;
+use super::backing::Backing;
+use super::client::{Ask, Client};
+use super::clock::{Clock, Cost};
+use super::contents::Contents;
+use super::export::Export;
+use super::listener::Address;
+use super::session::{self, Shared};
+use super::tally::Tally;
+
+const SMALL_BYTES: u32 = 4096;
+const LARGE_BYTES: u32 = 256 << 10;
+const DEPTH: u64 = 32;
+/// Long enough for thousands of round trips, short enough not to be waited for.
+const SPAN: Duration = Duration::from_millis(250);
+/// Round trips that are not counted: caches, and the host's clock rate.
+const WARM_UP: usize = 200;
+
+/// What was measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Calibration {
+    /// What a command costs.
+    pub cost: Cost,
+    /// Reads of 4 KiB a second at depth 1: one client, one connection.
+    pub depth_1_iops: f64,
+    /// The same at depth 32.
+    pub ceiling_iops: f64,
+}
+
+impl Calibration {
+    /// Measures; takes about a second.
+    ///
+    /// # Errors
+    /// Sockets or threads cannot be had.
+    pub fn measure(address: &Address) -> Result<Self, ServeError> {
+        measure(address).map_err(ServeError::Calibration)
+    }
+}
+
+fn measure(address: &Address) -> io::Result<Calibration> {
+    let (ours, theirs) = pair(address)?;
+    let shared = null_drive();
+    thread::scope(|scope| {
+        let served = thread::Builder::new()
+            .name("nbd-null".to_owned())
+            .spawn_scoped(scope, || session::serve(theirs, &shared))?;
+        let measured = Client::connect(ours).and_then(|mut client| of_client(&mut client));
+        // The client is gone, and its connection with it.
+        drop(served.join());
+        measured
+    })
+}
+
+fn of_client(client: &mut Client) -> io::Result<Calibration> {
+    for _ in 0..WARM_UP {
+        round_trip(client, SMALL_BYTES)?;
+    }
+    let small_ns = median_round_trip(client, SMALL_BYTES)?;
+    let large_ns = median_round_trip(client, LARGE_BYTES)?;
+    let beyond = u64::from(LARGE_BYTES - SMALL_BYTES);
+    Ok(Calibration {
+        cost: Cost {
+            command_ns: small_ns,
+            mib_ns: (large_ns.saturating_sub(small_ns) << 20) / beyond,
+        },
+        depth_1_iops: 1e9 / small_ns as f64,
+        ceiling_iops: rate_at_depth(client)?,
+    })
+}
+
+fn median_round_trip(client: &mut Client, length: u32) -> io::Result<u64> {
+    let began = Instant::now();
+    let mut taken = Vec::new();
+    while began.elapsed() < SPAN {
+        taken.push(round_trip(client, length)?);
+    }
+    let middle = taken.len() / 2;
+    Ok(*taken.select_nth_unstable(middle).1)
+}
+
+fn round_trip(client: &mut Client, length: u32) -> io::Result<u64> {
+    let began = Instant::now();
+    client.send(&Ask::read(0, 0, length).to_bytes())?;
+    take_read(client, length)?;
+    Ok(began.elapsed().as_nanos() as u64)
+}
+
+fn take_read(client: &mut Client, length: u32) -> io::Result<()> {
+    let (_, error) = client.reply()?;
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error as i32));
+    }
+    client.receive(length as usize).map(|_| ())
+}
+
+/// Reads a second with 32 in flight, each followed by the next as soon as it is there.
+fn rate_at_depth(client: &mut Client) -> io::Result<f64> {
+    let ask = Ask::read(0, 0, SMALL_BYTES).to_bytes();
+    for _ in 0..DEPTH {
+        client.send(&ask)?;
+    }
+    let began = Instant::now();
+    let mut done = 0_u64;
+    while began.elapsed() < SPAN {
+        take_read(client, SMALL_BYTES)?;
+        client.send(&ask)?;
+        done += 1;
+    }
+    let taken = began.elapsed();
+    for _ in 0..DEPTH {
+        take_read(client, SMALL_BYTES)?;
+    }
+    Ok(done as f64 / taken.as_secs_f64())
+}
+
+fn null_drive() -> Shared {
+    Shared {
+        export: Export {
+            name: String::new(),
+            description: String::new(),
+            size_bytes: u64::from(LARGE_BYTES),
+            block_bytes: SMALL_BYTES,
+        },
+        contents: Contents::Seeded { seed: 0 },
+        backing: Backing::Null,
+        clock: Clock::starting_at(0),
+        cost: Cost::default(),
+        tally: Tally::default(),
+        stopping: AtomicBool::new(false),
+    }
+}
+
+/// The two ends of a connection of the kind that clients will have.
+fn pair(address: &Address) -> io::Result<(OwnedFd, OwnedFd)> {
+    match address {
+        Address::Unix(_) => {
+            let (ours, theirs) = UnixStream::pair()?;
+            Ok((ours.into(), theirs.into()))
+        }
+        Address::Loopback(_) => {
+            let door = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            let ours = TcpStream::connect(door.local_addr()?)?;
+            let (theirs, _) = door.accept()?;
+            ours.set_nodelay(true)?;
+            theirs.set_nodelay(true)?;
+            Ok((ours.into(), theirs.into()))
+        }
+    }
+}

@@ -1,0 +1,238 @@
+"""`ssdlab sim serve`: a simulated drive in real time, over NBD."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
+
+from ssdlab.cli.output import print_fields, print_json, say, warn
+from ssdlab.errors import UsageError
+from ssdlab.units import (
+    NS_PER_S,
+    capacity_text,
+    count_text,
+    latency_text,
+    parse_bytes,
+    parse_duration,
+    span_text,
+)
+
+if TYPE_CHECKING:
+    from ssdlab import _core
+    from ssdlab.drives.identity import Identity
+    from ssdlab.drives.simulated import SimulatedText
+
+SCHEMA = "ssdlab.serve/1"
+TRUSTED_SHARE = 0.5
+"""Beyond half of what a null drive reaches, waiting for the server shows in a client's figures."""
+_COUNTED = ("host_bytes_read", "host_bytes_written", "nand_bytes_written", "moved_bytes", "erases")
+
+
+def serve(
+    profile: str,
+    /,
+    *,
+    socket: Path | None = None,
+    tcp: int | None = None,
+    data: Path | None = None,
+    contents: Literal["kept", "seeded"] = "kept",
+    memory: str = "4GiB",
+    early: str | None = None,
+    null: bool = False,
+    allow_unwritten: bool = False,
+    json: bool = False,
+) -> None:
+    """Serve a simulated drive over NBD, in real time, until Ctrl-C or SIGTERM.
+
+    Any program that speaks NBD can use it: fio, nbdcopy, qemu. A reply is held until the drive has completed
+    the command on the wall clock, less what serving itself was measured to cost.
+
+    Parameters
+    ----------
+    profile
+        A simulated drive: PROFILE[,scale=S][,spare=SHARE][,seed=N]; see `ssdlab sim list`.
+    socket
+        Where clients connect: a path where nothing is yet. Only its owner can; it is removed at the end.
+        By default PROFILE.sock in the present folder.
+    tcp
+        A port of 127.0.0.1 instead, which everybody on this host can reach; 0 for one that is free.
+    data
+        Keep the contents in this sparse file, which stays, rather than in memory.
+    contents
+        kept: what is written is read back. seeded: reads give data made up from the drive's seed and their
+        offset, and writes are forgotten, so that no room is taken.
+    memory
+        Most that contents in memory may take; a write beyond it fails.
+    early
+        Send replies so long before they are due, such as 60us, instead of what was measured: the latency that
+        a client shows with --null.
+    null
+        Complete every command at once, without a drive: what a client reaches then is the most that it can.
+    allow_unwritten
+        Leave the drive as it comes from the factory instead of writing it once from end to end.
+    json
+        Print what was served as JSON, schema ssdlab.serve/1.
+    """
+    from ssdlab import _core
+    from ssdlab.drives.base import SIMULATED_PREFIX
+    from ssdlab.drives.simulated import SimulatedText, identity_of
+
+    if socket is not None and tcp is not None:
+        raise UsageError("--socket and --tcp contradict each other", "give one of them")
+    if data is not None and contents == "seeded":
+        raise UsageError("--data keeps contents, and seeded ones are not kept", "leave out one of them")
+    text = SimulatedText.parse(
+        profile if profile.startswith(SIMULATED_PREFIX) else SIMULATED_PREFIX + profile
+    )
+    identity = identity_of(text)
+    memory_bytes = parse_bytes(memory, noun="memory")
+    cost_ns = None if early is None else parse_duration(early, noun="early")
+    native = None if null else _laid_out(text, allow_unwritten=allow_unwritten, quiet=json)
+    started = _Started(identity, text, native)
+    served = _core.serve(
+        native,
+        name=identity.name,
+        capacity_bytes=identity.capacity_bytes,
+        logical_block_bytes=identity.logical_block_bytes,
+        socket=(socket or Path(f"{identity.name}.sock")).absolute() if tcp is None else None,
+        port=tcp,
+        data=data,
+        contents_seed=text.seed if contents == "seeded" else None,
+        memory_bytes=memory_bytes,
+        cost_ns=cost_ns,
+        on_ready=started.ready,
+    )
+    record = started.record(served)
+    if json:
+        print_json(record)
+    else:
+        _print(record)
+    _warn(record)
+
+
+def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> _core.SimulatedDrive:
+    """Make the drive, written once from end to end unless it is to stay as it comes."""
+    from ssdlab.cli.live import TerminalWatcher, watcher
+    from ssdlab.drives.simulated import SimulatedDrive
+
+    looker = watcher(quiet=quiet)
+    looker.phase("laying the drive out", duration_ns=None, size_bytes=None)
+    try:
+        drive = SimulatedDrive(text, writing=True, allow_unwritten=allow_unwritten, on_tick=looker.tick)
+    finally:
+        if isinstance(looker, TerminalWatcher):
+            looker.close()
+    return drive.native
+
+
+class _Started:
+    """What was so when serving began, and what came of it."""
+
+    def __init__(self, identity: Identity, text: SimulatedText, native: _core.SimulatedDrive | None) -> None:
+        self._identity = identity
+        self._text = text
+        self._native = native
+        self._counters = native.counters() if native else {}
+        self._began_ns = native.now_ns if native else 0
+        self._ready: dict[str, Any] = {}
+
+    def ready(self, ready: dict[str, Any]) -> None:
+        """Tell where clients connect, and what serving costs here."""
+        self._ready = ready
+        what = f"{self._text}" if self._native else f"a null drive of the size of {self._text}"
+        ceiling, alone = count_text(ready["ceiling_iops"]), count_text(ready["depth_1_iops"])
+        say(f"serving {what}, {capacity_text(self._identity.capacity_bytes)}, at {_uri(ready)}")
+        say(f"a null drive reaches {alone} reads of 4 KiB a second here at depth 1, {ceiling} at depth 32")
+        if self._native:
+            say(f"replies are sent {latency_text(ready['cost_ns'])} before they are due; end it with Ctrl-C")
+
+    def record(self, served: dict[str, Any]) -> dict[str, Any]:
+        """Return all that there is to say at the end."""
+        ready = self._ready
+        record = {
+            "schema": SCHEMA,
+            "drive": {**asdict(self._identity), "scale": self._text.scale, "seed": self._text.seed},
+            "null": self._native is None,
+            "uri": _uri(ready),
+            "calibration": {
+                name: ready[name]
+                for name in ("depth_1_iops", "ceiling_iops", "measured_cost_ns", "cost_ns", "cost_per_mib_ns")
+            },
+            **served,
+            "late_pct": 100 * served["late"] / served["ios"] if served["ios"] else None,
+            "trusted": self._native is not None
+            and served["peak_iops"] <= TRUSTED_SHARE * ready["ceiling_iops"],
+        }
+        if self._native:
+            now = self._native.counters()
+            moved = {name: now[name] - self._counters[name] for name in _COUNTED}
+            host = moved["host_bytes_written"]
+            record["drive_time_ns"] = self._native.now_ns - self._began_ns
+            record["flash"] = {
+                **moved,
+                "write_amplification": moved["nand_bytes_written"] / host if host else None,
+            }
+        return record
+
+
+def _uri(ready: dict[str, Any]) -> str:
+    """Return the address as libnbd, fio and qemu take it."""
+    if ready["port"] is not None:
+        return f"nbd://127.0.0.1:{ready['port']}/"
+    return f"nbd+unix:///?socket={quote(ready['socket'])}"
+
+
+def _print(record: dict[str, Any]) -> None:
+    late = f"{record['late']}"
+    if record["late"]:
+        late += f" ({record['late_pct']:.3g} %)"
+    told: list[tuple[str, object]] = [
+        ("I/Os", f"{record['ios']} ({_counts(record)})"),
+        ("read", capacity_text(record["read_bytes"])),
+        ("written", capacity_text(record["written_bytes"])),
+        ("busiest second", f"{count_text(record['peak_iops'])} I/Os"),
+        ("requests refused", record["refused"] or None),
+        ("replies never sent", record["dropped"] or None),
+        ("connections", _connections(record)),
+        ("served for", span_text(record["elapsed_ns"] / NS_PER_S)),
+    ]
+    if not record["null"]:
+        told += [
+            ("drive time", span_text(record["drive_time_ns"] / NS_PER_S)),
+            ("late replies", late),
+            ("sent after their moment", _lateness(record)),
+        ]
+        amplification = record["flash"]["write_amplification"]
+        told.append(("write amplification", None if amplification is None else f"{amplification:.3g}"))
+    print_fields(told)
+
+
+def _counts(record: dict[str, Any]) -> str:
+    return ", ".join(f"{record[name]} {name}" for name in ("reads", "writes", "trims", "flushes"))
+
+
+def _connections(record: dict[str, Any]) -> str:
+    ends = {"violations": "broke the protocol", "broken": "cut off", "turned_away": "too many"}
+    odd = [f"{record[name]} {words}" for name, words in ends.items() if record[name]]
+    return ", ".join([str(record["connections"]), *odd])
+
+
+def _lateness(record: dict[str, Any]) -> str | None:
+    if record["lateness_max_ns"] is None:
+        return None
+    names = ("lateness_p50_ns", "lateness_p99_ns", "lateness_max_ns")
+    return " / ".join(latency_text(record[name]) for name in names) + " (p50 / p99 / max)"
+
+
+def _warn(record: dict[str, Any]) -> None:
+    """Say where a client's figures are those of the server rather than of the drive."""
+    if record["null"] or record["trusted"]:
+        return
+    warn(
+        f"{count_text(record['peak_iops'])} I/Os in the busiest second are more than half of the "
+        f"{count_text(record['calibration']['ceiling_iops'])} that a null drive reaches here",
+        "at such rates a client measures this host and not the drive; run the workload in virtual time: "
+        f"ssdlab measure {record['drive']['path']}",
+    )
