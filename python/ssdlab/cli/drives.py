@@ -52,7 +52,8 @@ def _list(*, as_json: bool) -> None:
 
 
 def _tell(drive: str, *, as_json: bool) -> None:
-    from ssdlab.drives import look
+    from ssdlab.cli.drive_details import print_details
+    from ssdlab.drives import look, tell
     from ssdlab.environment import read_environment
 
     found = look(drive)
@@ -60,13 +61,17 @@ def _tell(drive: str, *, as_json: bool) -> None:
         assert found.reading is not None  # what has no identity is refused
         raise Refused(found.reading.what, found.reading.advice, reason=found.reading.reason, target=drive)
     storage = read_environment(found.identity).storage
+    details, record = tell(found.identity)
     if as_json:
         facts = {} if storage is None else asdict(storage)
         facts.pop("identity", None)
-        print_json({"schema": "ssdlab.drive/1", **_record(found), **facts})
+        told = {"details": None if details is None else asdict(details)}
+        noted = {"record": None if record is None else record.model_dump(mode="json")}
+        print_json({"schema": "ssdlab.drive/1", **_record(found), **told, **noted, **facts})
         return
     print_line(found.identity.path, "bold")
     print_fields([*_identity_fields(found), *_storage_fields(storage)], indent=2)
+    print_details(details, record, found.identity.capacity_bytes)
     if storage is not None and storage.conditions is not None:
         _print_settings(storage.conditions)
     print_line()

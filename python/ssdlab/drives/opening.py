@@ -17,7 +17,10 @@ from ssdlab.drives.usage import OpenDevices, open_devices
 from ssdlab.errors import UsageError
 
 if TYPE_CHECKING:
+    from ssdlab.drives.admin.port import AdminPort
     from ssdlab.drives.base import Drive, OnTick
+    from ssdlab.drives.details import Details
+    from ssdlab.drives.drive_record import DriveRecord
     from ssdlab.drives.simulated import SimulatedText
 
 
@@ -161,6 +164,40 @@ def list_drives(files: HostFiles | None = None) -> tuple[Look, ...]:
     )
 
 
+def tell(
+    identity: Identity, files: HostFiles | None = None, port: AdminPort | None = None
+) -> tuple[Details | None, DriveRecord | None]:
+    """Ask a drive for all that it can tell, and look for what a person noted of it.
+
+    Parameters
+    ----------
+    identity
+        Who it is, as `look` found.
+    files, port
+        The host, and the way to the drive; others for tests.
+
+    Returns
+    -------
+    tuple
+        None for what is no block device, and for a drive without a record.
+
+    Raises
+    ------
+    UsageError
+        The drive's record is wrong.
+    """
+    from ssdlab.drives.admin.port import KernelPort
+    from ssdlab.drives.details import read_details
+    from ssdlab.drives.drive_record import find_record
+
+    files = files or HostFiles()
+    node = files.node_named(identity.name) if identity.kind in {"block", "partition"} else None
+    if node is None:
+        return None, None
+    details = read_details(identity, node, port or KernelPort(Path(identity.path)))
+    return details, find_record(identity.model, identity.serial)
+
+
 def _look_at_device(
     path: Path, node: Path, destroy: str | None, files: HostFiles, opened: OpenDevices | None = None
 ) -> Look:
@@ -175,8 +212,6 @@ def _look_at_device(
 
 def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
     """Return what a text says of a simulated drive; None if it names a real one."""
-    from ssdlab.drives.simulated import PREFIX, SimulatedText
-
     given = os.fspath(text)
     if not given.startswith(SIMULATED_PREFIX):
         return None

@@ -1,0 +1,150 @@
+"""What a drive says of itself and what a person noted of it, as lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.cli.output import print_fields, print_line
+from ssdlab.units import block_text, capacity_text
+
+if TYPE_CHECKING:
+    from ssdlab.drives.admin.ata import AtaDevice, AtaStatistics, Security
+    from ssdlab.drives.admin.nvme import Controller, Health, Namespace, PowerState
+    from ssdlab.drives.details import Details, NvmeDetails
+    from ssdlab.drives.drive_record import DriveRecord
+
+Fields = list[tuple[str, object]]
+
+
+def print_details(details: Details | None, record: DriveRecord | None, capacity_bytes: int) -> None:
+    """Print what is known; nothing where nothing is."""
+    if details is not None:
+        if details.nvme is not None:
+            _print_part("what the drive says", _nvme_fields(details.nvme))
+        if details.ata is not None and details.ata.device is not None:
+            _print_part("what the drive says", _ata_fields(details.ata.device, details.ata.statistics))
+        _print_part("not answered", list(details.unanswered))
+    if record is not None:
+        _print_part("from its record", _record_fields(record, capacity_bytes))
+
+
+def _print_part(title: str, fields: Fields) -> None:
+    if any(value not in (None, "", ()) for _, value in fields):
+        print_line()
+        print_line(title, "dim")
+        print_fields(fields, indent=2)
+
+
+def _nvme_fields(found: NvmeDetails) -> Fields:
+    fields: Fields = []
+    if (told := found.controller) is not None:
+        fields += _controller_fields(told)
+    if (space := found.namespace) is not None:
+        fields += _namespace_fields(space)
+    if len(found.active_namespaces) > 1:
+        fields += [("namespaces", ", ".join(map(str, found.active_namespaces)))]
+    if found.write_cache_enabled is not None:
+        fields += [("write cache", "on" if found.write_cache_enabled else "off")]
+    if found.power_state is not None:
+        fields += [("power state", found.power_state)]
+    if found.sanitize is not None:
+        fields += [("last sanitize", found.sanitize.state)]
+    if found.health is not None:
+        fields += _health_fields(found.health)
+    return fields
+
+
+def _controller_fields(told: Controller) -> Fields:
+    methods = [name for name in ("block", "crypto", "overwrite") if getattr(told.sanitize, name)]
+    formats = ["user data", *(["crypto"] if told.erase_crypto else [])] if told.format else []
+    reach = " (of all namespaces at once)" if told.erase_all and formats else ""
+    return [
+        ("vendor", f"{told.vendor_id:04x}h, OUI {told.ieee_oui}"),
+        ("NVMe version", told.version),
+        ("NVM in all", None if told.total_bytes is None else capacity_text(told.total_bytes)),
+        ("sanitize", ", ".join(methods) or "no"),
+        ("format", (", ".join(formats) or "no") + reach),
+        ("security", "yes" if told.security else "no"),
+        ("TRIM", "yes" if told.deallocate else "no"),
+        ("cache", "volatile" if told.write_cache else "none that is volatile"),
+        ("power states", "; ".join(_power_text(state) for state in told.power_states)),
+        ("warns at", None if told.warning_c is None else f"{told.warning_c} C"),
+    ]
+
+
+def _power_text(state: PowerState) -> str:
+    power = "?" if state.max_w is None else f"{state.max_w:g}"
+    return f"{state.index}: {power} W{'' if state.operational else ' idle'}"
+
+
+def _namespace_fields(space: Namespace) -> Fields:
+    shown = [
+        f"{block_text(form.data_bytes)}{f'+{form.metadata_bytes}' if form.metadata_bytes else ''}"
+        f"{' (in use)' if form.index == space.format else ''}"
+        for form in space.formats
+    ]
+    return [
+        ("LBA formats", ", ".join(shown)),
+        ("EUI-64", space.eui64),
+        ("NGUID", space.nguid),
+        ("trimmed reads", space.deallocated_reads or "not said"),
+    ]
+
+
+def _health_fields(health: Health) -> Fields:
+    return [
+        ("warnings", ", ".join(health.warnings)),
+        ("temperature", None if health.temperature_c is None else f"{health.temperature_c} C"),
+        ("wear", f"{health.used_pct} % of rated endurance used, {health.spare_pct} % spare left"),
+        ("host wrote", capacity_text(health.written_bytes)),
+        ("host read", capacity_text(health.read_bytes)),
+        ("power on", f"{health.power_on_hours} h, {health.power_cycles} cycles"),
+        ("unsafe shutdowns", health.unsafe_shutdowns),
+        ("media errors", health.media_errors),
+    ]
+
+
+def _ata_fields(device: AtaDevice, statistics: AtaStatistics | None) -> Fields:
+    fields: Fields = [
+        ("WWN", device.wwn),
+        ("form factor", device.form_factor),
+        ("link", f"{device.link or '?'} of {device.link_most}" if device.link_most else device.link),
+        ("security", _security_text(device.security)),
+        ("sanitize", "yes" if device.sanitize else "no"),
+        ("TRIM", "yes" if device.trim else "no"),
+        ("trimmed reads", device.trimmed_reads or "not said"),
+        ("write cache", ("on" if device.write_cache_enabled else "off") if device.write_cache else "none"),
+    ]
+    if statistics is not None:
+        temperature, used = statistics.temperature_c, statistics.used_pct
+        written = statistics.written_bytes
+        fields += [
+            ("temperature", None if temperature is None else f"{temperature} C"),
+            ("wear", None if used is None else f"{used} % of rated endurance used"),
+            ("host wrote", None if written is None else capacity_text(written)),
+            ("power on", None if statistics.power_on_hours is None else f"{statistics.power_on_hours} h"),
+        ]
+    return fields
+
+
+def _security_text(security: Security) -> str:
+    if not security.supported:
+        return "no"
+    states = ("enabled", "locked", "frozen", "attempts_exhausted")
+    held = [name.replace("_", " ") for name in states if getattr(security, name)]
+    return ", ".join(["supported", *held, *(["enhanced erase"] if security.enhanced else [])])
+
+
+def _record_fields(record: DriveRecord, capacity_bytes: int) -> Fields:
+    noted = record.model_dump(exclude_none=True, exclude={"model", "serial"})
+    fields: Fields = [(name.replace("_", " "), value) for name, value in noted.items()]
+    spare, endurance, energy = (
+        record.spare_share(capacity_bytes), record.endurance_bytes(capacity_bytes), record.hold_up_j()
+    )  # fmt: skip
+    if spare is not None:
+        fields.append(("spare", f"{spare:.1%}"))
+    if endurance is not None:
+        fields.append(("rated endurance", capacity_text(endurance)))
+    if energy is not None:
+        fields.append(("hold-up energy", f"{energy:g} J"))
+    return fields

@@ -1,0 +1,226 @@
+"""ATA IDENTIFY DEVICE and Device Statistics, and how they are asked for through SCSI.
+
+Sources: ACS-5 (T13 BSR INCITS 558) 7.13 IDENTIFY DEVICE, 9.5 Device Statistics log; SAT-5 12.2 ATA
+PASS-THROUGH (16). Words are 16 bits, little-endian; a page of statistics is 512 bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ssdlab.drives.admin.fields import Malformed, Page
+
+PAGE_BYTES = 512
+_PASS_THROUGH_16 = 0x85
+_PIO_IN, _NO_DATA = 4, 3
+_FROM_DRIVE_IN_BLOCKS = 0x0E
+_IDENTIFY_DEVICE, _SET_FEATURES, _READ_LOG_EXT = 0xEC, 0xEF, 0x2F
+_STATISTICS_LOG = 0x04
+
+
+def identify_cdb() -> bytes:
+    """Return the command that reads IDENTIFY DEVICE."""
+    return _cdb(_IDENTIFY_DEVICE, _PIO_IN, _FROM_DRIVE_IN_BLOCKS, count=1)
+
+
+def statistics_cdb(page: int) -> bytes:
+    """Return the command that reads a page of Device Statistics (log 04h)."""
+    extended = _cdb(_READ_LOG_EXT, _PIO_IN, _FROM_DRIVE_IN_BLOCKS, count=1, extend=True)
+    return extended[:8] + bytes([_STATISTICS_LOG, 0, page]) + extended[11:]
+
+
+def write_cache_cdb(*, enabled: bool) -> bytes:
+    """Return SET FEATURES subcommand 02h or 82h: volatile write cache on or off."""
+    return _cdb(_SET_FEATURES, _NO_DATA, 0x20, feature=0x02 if enabled else 0x82)
+
+
+def _cdb(
+    command: int, protocol: int, flags: int, *, count: int = 0, feature: int = 0, extend: bool = False
+) -> bytes:
+    return bytes(
+        [_PASS_THROUGH_16, protocol << 1 | extend, flags, 0, feature, 0, count, *(0,) * 6, 0x40, command, 0]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """Words 82, 85, 89, 90, 128: the ATA Security feature set.
+
+    `erase_minutes`, `enhanced_minutes`: what the drive expects to need; None where it does not say.
+    """
+
+    supported: bool
+    enabled: bool
+    locked: bool
+    frozen: bool
+    attempts_exhausted: bool
+    enhanced: bool
+    erase_minutes: int | None
+    enhanced_minutes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AtaDevice:
+    """IDENTIFY DEVICE.
+
+    Attributes
+    ----------
+    capacity_bytes
+        User-addressable size.
+    link, link_most
+        Negotiated and highest SATA speed.
+    write_cache, write_cache_enabled
+        Whether it has a volatile cache, and whether that is on.
+    trim, trimmed_reads
+        Whether it takes TRIM, and what a trimmed block reads as: `zeroes`, `the same each time`, or None for
+        "not said".
+    zoned
+        `host-aware` or `device-managed`; None for an ordinary drive.
+    """
+
+    serial: str | None
+    model: str | None
+    firmware: str | None
+    wwn: str | None
+    capacity_bytes: int
+    logical_block_bytes: int
+    physical_block_bytes: int
+    form_factor: str | None
+    solid_state: bool
+    link: str | None
+    link_most: str | None
+    smart: bool
+    write_cache: bool
+    write_cache_enabled: bool
+    trim: bool
+    trimmed_reads: str | None
+    sanitize: bool
+    security: Security
+    zoned: str | None
+
+
+_FORM_FACTORS = {
+    1: '5.25"',
+    2: '3.5"',
+    3: '2.5"',
+    4: '1.8"',
+    5: 'below 1.8"',
+    6: "mSATA",
+    7: "M.2",
+    8: "MicroSSD",
+}
+_GENERATIONS = {1: "1.5 Gb/s", 2: "3.0 Gb/s", 3: "6.0 Gb/s"}
+
+
+def device(content: bytes) -> AtaDevice:
+    """Decode IDENTIFY DEVICE.
+
+    Raises
+    ------
+    Malformed
+        It is too short or empty, or its checksum (word 255) is wrong.
+    """
+    page = Page(content, "IDENTIFY DEVICE", PAGE_BYTES)
+    if content[510] == 0xA5 and sum(content[:PAGE_BYTES]) % 256:
+        raise Malformed("IDENTIFY DEVICE has a wrong checksum")
+
+    def word(index: int) -> int:
+        return page.number(2 * index, 2)
+
+    def bit(index: int, number: int) -> bool:
+        return bool(word(index) >> number & 1)
+
+    logical, physical = _block_sizes(page)
+    blocks = page.number(200, 8) if bit(83, 10) else page.number(120, 4)
+    return AtaDevice(
+        serial=_text(content, 10, 19),
+        model=_text(content, 27, 46),
+        firmware=_text(content, 23, 26),
+        wwn=f"{word(108):04x}{word(109):04x}{word(110):04x}{word(111):04x}" if bit(87, 8) else None,
+        capacity_bytes=blocks * logical,
+        logical_block_bytes=logical,
+        physical_block_bytes=physical,
+        form_factor=_FORM_FACTORS.get(word(168) & 0xF),
+        solid_state=word(217) == 1,
+        link=_GENERATIONS.get(word(77) >> 1 & 7),
+        link_most=_GENERATIONS.get(max((g for g in (1, 2, 3) if bit(76, g)), default=0)),
+        smart=bit(82, 0),
+        write_cache=bit(82, 5),
+        write_cache_enabled=bit(85, 5),
+        trim=bit(169, 0),
+        trimmed_reads=_trimmed_reads(deterministic=bit(69, 14), zeroes=bit(69, 5)) if bit(169, 0) else None,
+        sanitize=bit(59, 12),
+        security=_security(word(82), word(85), word(89), word(90), word(128)),
+        zoned={1: "host-aware", 2: "device-managed"}.get(word(69) & 3),
+    )
+
+
+def _trimmed_reads(*, deterministic: bool, zeroes: bool) -> str | None:
+    return ("zeroes" if zeroes else "the same each time") if deterministic else None
+
+
+def _security(supported: int, enabled: int, erase: int, enhanced: int, state: int) -> Security:
+    return Security(
+        supported=bool(supported >> 1 & 1),
+        enabled=bool(enabled >> 1 & 1),
+        locked=bool(state >> 2 & 1),
+        frozen=bool(state >> 3 & 1),
+        attempts_exhausted=bool(state >> 4 & 1),
+        enhanced=bool(state >> 5 & 1),
+        erase_minutes=_minutes(erase),
+        enhanced_minutes=_minutes(enhanced),
+    )
+
+
+def _minutes(word: int) -> int | None:
+    """Return an erase time (words 89, 90): 2-minute units in 15 bits if bit 15 is set, else in 8 bits."""
+    return 2 * (word & 0x7FFF if word >> 15 else word & 0xFF) or None
+
+
+def _block_sizes(page: Page) -> tuple[int, int]:
+    """Return logical and physical block from words 106, 117 and 118."""
+    word = page.number(212, 2)
+    if word >> 14 != 1:
+        return 512, 512
+    logical = page.number(234, 4) * 2 if word >> 12 & 1 else 512
+    return logical, logical << (word & 0xF) if word >> 13 & 1 else logical
+
+
+def _text(content: bytes, first: int, last: int) -> str | None:
+    """Return an ATA string: two characters a word, the first in the high byte."""
+    words = content[2 * first : 2 * last + 2]
+    swapped = b"".join(words[at + 1 : at + 2] + words[at : at + 1] for at in range(0, len(words), 2))
+    return swapped.decode("ascii", "replace").strip("\0 ") or None
+
+
+@dataclass(frozen=True, slots=True)
+class AtaStatistics:
+    """What Device Statistics say; None is "not supported, or not valid now"."""
+
+    power_on_hours: int | None = None
+    power_cycles: int | None = None
+    written_bytes: int | None = None
+    read_bytes: int | None = None
+    temperature_c: int | None = None
+    used_pct: int | None = None
+
+
+def statistics(pages: dict[int, bytes], logical_block_bytes: int) -> AtaStatistics:
+    """Decode pages 1 (general), 5 (temperature) and 7 (solid state) of Device Statistics, as far as given."""
+
+    def value(page: int, at: int, length: int) -> int | None:
+        content = pages.get(page, b"")
+        # Bits 63 and 62 of each statistic: supported, valid (ACS-5 9.5.2). A page names itself in byte 2.
+        if len(content) < PAGE_BYTES or content[2] != page or content[at + 7] & 0xC0 != 0xC0:
+            return None
+        return int.from_bytes(content[at : at + length], "little", signed=page == 5)
+
+    written, read = value(1, 24, 6), value(1, 40, 6)
+    return AtaStatistics(
+        power_on_hours=value(1, 16, 4),
+        power_cycles=value(1, 8, 4),
+        written_bytes=None if written is None else written * logical_block_bytes,
+        read_bytes=None if read is None else read * logical_block_bytes,
+        temperature_c=value(5, 8, 1),
+        used_pct=value(7, 8, 1),
+    )

@@ -1,0 +1,231 @@
+"""The one seam to the kernel for commands to a drive: NVMe admin commands, SCSI commands, programs.
+
+Everything in and out is bytes and argument lists, so that a test stands in for any drive with recorded
+replies. Structures: `struct nvme_passthru_cmd` in linux/nvme_ioctl.h, `struct sg_io_hdr` in scsi/sg.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ssdlab.errors import DriveError, HostError
+
+_NVME_ADMIN = 0xC0484E41
+_NVME_COMMAND = struct.Struct("<BBHIIIQQIIIIIIIIII")
+_SG_IO = 0x2285
+_TO_HOST, _TO_DRIVE, _NO_DATA = -3, -2, -1
+_SENSE_BYTES = 64
+_ADMIN_LIMIT_S = 20.0
+
+_PACKAGES = {"hdparm": "hdparm", "blkdiscard": "util-linux"}
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeReply:
+    """Answer to an NVMe admin command: `status` 0 is success, else the status field; `result` is dword 0."""
+
+    status: int
+    result: int = 0
+    data: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class ScsiReply:
+    """Answer to a SCSI command: `status` 0 is good, 2 check condition, with sense data then."""
+
+    status: int
+    sense: bytes = b""
+    data: bytes = b""
+    transport: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReply:
+    """How a program ended. That says how it ended, and not what the drive did."""
+
+    arguments: tuple[str, ...]
+    status: int
+    output: str
+
+
+class AdminPort(Protocol):
+    """A way to one drive."""
+
+    def nvme(
+        self,
+        opcode: int,
+        *,
+        nsid: int = 0,
+        cdw: Sequence[int] = (),
+        read_bytes: int = 0,
+        limit_s: float = _ADMIN_LIMIT_S,
+    ) -> NvmeReply:
+        """Send an NVMe admin command; `cdw` are its dwords from 10 on."""
+
+    def scsi(
+        self, cdb: bytes, *, read_bytes: int = 0, data: bytes = b"", limit_s: float = _ADMIN_LIMIT_S
+    ) -> ScsiReply:
+        """Send a SCSI command that reads or writes data, or neither."""
+
+    def tool(self, *arguments: str, limit_s: float) -> ToolReply:
+        """Run a program to its end.
+
+        Raises
+        ------
+        HostError
+            It is not installed.
+        DriveError
+            It did not end in time (`reason` "hung"); it is left to itself, as a drive at work must be.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPort:
+    """The drive behind a device node."""
+
+    path: Path
+
+    def nvme(
+        self,
+        opcode: int,
+        *,
+        nsid: int = 0,
+        cdw: Sequence[int] = (),
+        read_bytes: int = 0,
+        limit_s: float = _ADMIN_LIMIT_S,
+    ) -> NvmeReply:
+        """See `AdminPort.nvme`."""
+        buffer = ctypes.create_string_buffer(max(read_bytes, 1))
+        address = ctypes.addressof(buffer) if read_bytes else 0
+        words = (*cdw, *(0,) * (6 - len(cdw)))
+        command = bytearray(
+            _NVME_COMMAND.pack(
+                opcode, 0, 0, nsid, 0, 0, 0, address, 0, read_bytes, *words, round(limit_s * 1000), 0
+            )
+        )
+        with _opened(self.path) as descriptor:
+            try:
+                status = fcntl.ioctl(descriptor, _NVME_ADMIN, command)
+            except OSError as error:
+                raise _failed(self.path, f"NVMe command {opcode:02x}h", error) from error
+        return NvmeReply(status, _NVME_COMMAND.unpack(command)[-1], buffer.raw[:read_bytes])
+
+    def scsi(
+        self, cdb: bytes, *, read_bytes: int = 0, data: bytes = b"", limit_s: float = _ADMIN_LIMIT_S
+    ) -> ScsiReply:
+        """See `AdminPort.scsi`."""
+        length = read_bytes or len(data)
+        buffer = ctypes.create_string_buffer(data, max(length, 1))
+        order = ctypes.create_string_buffer(cdb, len(cdb))
+        sense = ctypes.create_string_buffer(_SENSE_BYTES)
+        header = _SgHeader(
+            interface_id=ord("S"),
+            direction=_TO_HOST if read_bytes else _TO_DRIVE if data else _NO_DATA,
+            cmd_len=len(cdb),
+            mx_sb_len=_SENSE_BYTES,
+            dxfer_len=length,
+            dxferp=ctypes.addressof(buffer) if length else None,
+            cmdp=ctypes.addressof(order),
+            sbp=ctypes.addressof(sense),
+            timeout=round(limit_s * 1000),
+        )
+        with _opened(self.path) as descriptor:
+            try:
+                fcntl.ioctl(descriptor, _SG_IO, header)
+            except OSError as error:
+                raise _failed(self.path, f"SCSI command {cdb[0]:02x}h", error) from error
+        read = buffer.raw[: max(0, read_bytes - header.resid)]
+        return ScsiReply(header.status, sense.raw[: header.sb_len_wr], read, header.host_status)
+
+    def tool(self, *arguments: str, limit_s: float) -> ToolReply:
+        """See `AdminPort.tool`."""
+        name = arguments[0]
+        program = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+        if program is None:
+            package = _PACKAGES.get(name, name)
+            raise HostError(
+                f"{name} is not installed, and this cannot be done without it",
+                f"install it (apt install {package}), or choose another method",
+                reason="no-tool",
+                tool=name,
+                package=package,
+            )
+        process = subprocess.Popen(
+            [program, *arguments[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # a Ctrl-C stops the waiting, not a drive in the middle of an erase
+        )
+        try:
+            output, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            raise DriveError(
+                f"{name} did not end within {limit_s:.0f} s",
+                "the drive may still be at work: keep it powered, and look at it again later",
+                reason="hung",
+                tool=name,
+                pid=process.pid,
+            ) from None
+        return ToolReply(arguments, process.returncode, output.decode(errors="replace"))
+
+
+class _SgHeader(ctypes.Structure):
+    _fields_ = (
+        ("interface_id", ctypes.c_int),
+        ("direction", ctypes.c_int),
+        ("cmd_len", ctypes.c_ubyte),
+        ("mx_sb_len", ctypes.c_ubyte),
+        ("iovec_count", ctypes.c_ushort),
+        ("dxfer_len", ctypes.c_uint),
+        ("dxferp", ctypes.c_void_p),
+        ("cmdp", ctypes.c_void_p),
+        ("sbp", ctypes.c_void_p),
+        ("timeout", ctypes.c_uint),
+        ("flags", ctypes.c_uint),
+        ("pack_id", ctypes.c_int),
+        ("usr_ptr", ctypes.c_void_p),
+        ("status", ctypes.c_ubyte),
+        ("masked_status", ctypes.c_ubyte),
+        ("msg_status", ctypes.c_ubyte),
+        ("sb_len_wr", ctypes.c_ubyte),
+        ("host_status", ctypes.c_ushort),
+        ("driver_status", ctypes.c_ushort),
+        ("resid", ctypes.c_int),
+        ("duration", ctypes.c_uint),
+        ("info", ctypes.c_uint),
+    )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """Open the node without a claim: whoever sends destructive commands holds one already."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _failed(path, "opening it", error) from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _failed(path: Path, doing: str, error: OSError) -> DriveError:
+    denied = isinstance(error, PermissionError)
+    return DriveError(
+        f"{path}: {doing} failed: {error.strerror}",
+        "run as root" if denied else "look into the kernel's log (dmesg) for what became of the drive",
+        reason="permission" if denied else "fault",
+        errno=error.errno,
+        device=str(path),
+    )

@@ -1,0 +1,164 @@
+"""All that is known of a real drive: what sysfs says, what the drive itself answers, what a person noted.
+
+Each question is asked by itself. What is not answered, or answered with nonsense, is listed in `unanswered`
+with the reason; nothing is guessed in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from ssdlab.drives.admin import ata, nvme
+from ssdlab.drives.admin.fields import Malformed
+from ssdlab.drives.admin.port import AdminPort
+from ssdlab.drives.attributes import disk_of
+from ssdlab.drives.identity import Identity
+from ssdlab.drives.sysfs import number, text
+from ssdlab.errors import DriveError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeDetails:
+    """Answers of an NVMe drive; None is in `Details.unanswered`."""
+
+    controller: nvme.Controller | None = None
+    namespace: nvme.Namespace | None = None
+    active_namespaces: tuple[int, ...] = ()
+    health: nvme.Health | None = None
+    sanitize: nvme.SanitizeStatus | None = None
+    write_cache_enabled: bool | None = None
+    power_state: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AtaDetails:
+    """Answers of a SATA drive."""
+
+    device: ata.AtaDevice | None = None
+    statistics: ata.AtaStatistics | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What was found out by asking.
+
+    Attributes
+    ----------
+    zoned
+        Zone model (`host-managed`, `host-aware`, `device-managed`), or None for an ordinary drive.
+    unanswered
+        Questions without an answer, and why.
+    """
+
+    nvme: NvmeDetails | None = None
+    ata: AtaDetails | None = None
+    zoned: str | None = None
+    unanswered: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Asking:
+    port: AdminPort
+    unanswered: list[tuple[str, str]] = field(default_factory=list)
+
+    def ask(self, question: str, answer: Callable[[], T]) -> T | None:
+        try:
+            return answer()
+        except (Malformed, DriveError) as error:
+            self.unanswered.append((question, str(error).partition("\n")[0]))
+            return None
+
+    def page(self, opcode: int, nsid: int, cdw: tuple[int, ...], read_bytes: int) -> bytes:
+        reply = self.port.nvme(opcode, nsid=nsid, cdw=cdw, read_bytes=read_bytes)
+        if reply.status:
+            raise Malformed(f"the drive answered {nvme.status_text(reply.status)}")
+        return reply.data
+
+    def feature(self, identifier: int) -> int:
+        reply = self.port.nvme(nvme.GET_FEATURES, cdw=(identifier,))
+        if reply.status:
+            raise Malformed(f"the drive answered {nvme.status_text(reply.status)}")
+        return reply.result
+
+    def log(self, identifier: int) -> bytes:
+        words = nvme.LOG_BYTES // 4 - 1
+        return self.page(nvme.GET_LOG, nvme.ALL_NAMESPACES, (identifier | words << 16,), nvme.LOG_BYTES)
+
+
+def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
+    """Ask a block device all that it can tell of itself; nothing is changed.
+
+    Parameters
+    ----------
+    identity
+        Who it is.
+    node
+        Its folder in sysfs.
+    port
+        The way to it.
+    """
+    asking = _Asking(port)
+    disk = disk_of(node)
+    zoned = text(disk / "queue" / "zoned")
+    if identity.nsid is not None or number(disk / "nsid") is not None:
+        found = _ask_nvme(asking, identity.nsid or 1)
+        return Details(nvme=found, zoned=zoned_of(zoned, None), unanswered=tuple(asking.unanswered))
+    if identity.transport == "sata" or (disk / "device" / "vpd_pg89").exists():
+        told = _ask_ata(asking)
+        model = told.device.zoned if told.device is not None else None
+        return Details(ata=told, zoned=zoned_of(zoned, model), unanswered=tuple(asking.unanswered))
+    return Details(zoned=zoned_of(zoned, None))
+
+
+def zoned_of(kernel: str | None, drive: str | None) -> str | None:
+    """Return the zone model, of what the kernel says (`none` for ordinary) and what the drive does."""
+    return kernel if kernel not in {None, "none"} else drive
+
+
+def _ask_nvme(asking: _Asking, nsid: int) -> NvmeDetails:
+    def identify(cns: int, namespace: int = 0) -> bytes:
+        return asking.page(nvme.IDENTIFY, namespace, (cns,), nvme.PAGE_BYTES)
+
+    def cache_enabled() -> bool:
+        return bool(asking.feature(nvme.FEATURE_WRITE_CACHE) & 1)
+
+    def sanitize() -> nvme.SanitizeStatus:
+        return nvme.sanitize_status(asking.log(nvme.LOG_SANITIZE))
+
+    controller = asking.ask("controller", lambda: nvme.controller(identify(nvme.CNS_CONTROLLER)))
+    active = asking.ask("namespaces", lambda: nvme.active_namespaces(identify(nvme.CNS_ACTIVE_NAMESPACES)))
+    has_cache = controller is not None and controller.write_cache
+    sanitizes = controller is not None and controller.sanitize.any
+    return NvmeDetails(
+        controller=controller,
+        namespace=asking.ask("namespace", lambda: nvme.namespace(identify(nvme.CNS_NAMESPACE, nsid))),
+        active_namespaces=active or (),
+        health=asking.ask("health", lambda: nvme.health(asking.log(nvme.LOG_SMART))),
+        sanitize=asking.ask("sanitize log", sanitize) if sanitizes else None,
+        write_cache_enabled=asking.ask("write cache", cache_enabled) if has_cache else None,
+        power_state=asking.ask("power state", lambda: asking.feature(nvme.FEATURE_POWER) & 0x1F),
+    )
+
+
+def _ask_ata(asking: _Asking) -> AtaDetails:
+    def read(cdb: bytes) -> bytes:
+        reply = asking.port.scsi(cdb, read_bytes=ata.PAGE_BYTES)
+        if reply.status or reply.transport:
+            raise Malformed("the drive refused the command")
+        return reply.data
+
+    device = asking.ask("identify", lambda: ata.device(read(ata.identify_cdb())))
+    if device is None:
+        return AtaDetails()
+    pages = {}
+    for page in (1, 5, 7):
+        content = asking.ask(f"statistics page {page}", partial(read, ata.statistics_cdb(page)))
+        if content is not None:
+            pages[page] = content
+    return AtaDetails(device, ata.statistics(pages, device.logical_block_bytes) if pages else None)

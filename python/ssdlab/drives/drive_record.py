@@ -1,0 +1,127 @@
+"""The drive record: what only a person knows of a drive, in a TOML file.
+
+A record lies in the folder ``ssdlab/drives`` of the XDG configuration folder and belongs to the drives whose
+model, and whose serial number if it names one, it bears; the one with a serial number goes first. Example::
+
+    model = "SAMSUNG MZQL23T8HCLS-00A07"
+    raw_bytes = "4096GiB"
+    nand = "176-layer TLC"
+    dwpd = 1.0
+    warranty_years = 5
+    hold_up_capacitance_uf = 1880
+    hold_up_voltage_v = 35
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from datetime import date
+from pathlib import Path
+
+from pydantic import Field
+
+from ssdlab.errors import HostError, UsageError
+from ssdlab.model import Bytes, Frozen
+
+_DAYS_PER_YEAR = 365
+
+
+class DriveRecord(Frozen):
+    """What a person noted of a drive; None is "not known"."""
+
+    noun = "entry of a drive record"
+
+    model: str = Field(description="model name, letter by letter as `ssdlab drives` shows it")
+    serial: str | None = Field(default=None, description="serial number, if it is about one drive only")
+    raw_bytes: Bytes | None = Field(default=None, gt=0, description="bytes of NAND inside, spare included")
+    nand: str | None = Field(default=None, description="kind and maker of the NAND")
+    controller: str | None = Field(default=None, description="controller chip")
+    dram_bytes: Bytes | None = Field(default=None, ge=0, description="bytes of DRAM; 0 for none")
+    form_factor: str | None = Field(default=None, description="form factor")
+    rated_read_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random reads a second")
+    rated_write_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random writes a second")
+    rated_read_mb_s: float | None = Field(default=None, gt=0, description="rated sequential read, MB/s")
+    rated_write_mb_s: float | None = Field(default=None, gt=0, description="rated sequential write, MB/s")
+    rated_active_w: float | None = Field(default=None, gt=0, description="rated active power, W")
+    rated_idle_w: float | None = Field(default=None, gt=0, description="rated idle power, W")
+    dwpd: float | None = Field(default=None, gt=0, description="rated drive writes per day")
+    tbw: float | None = Field(default=None, gt=0, description="rated endurance, decimal terabytes written")
+    warranty_years: float | None = Field(default=None, gt=0, description="years of warranty")
+    hold_up_capacitance_uf: float | None = Field(default=None, gt=0, description="hold-up capacitance, uF")
+    hold_up_voltage_v: float | None = Field(default=None, gt=0, description="voltage of the capacitors, V")
+    price: str | None = Field(default=None, description="price, with its currency")
+    source: str | None = Field(default=None, description="where the sample comes from")
+    purchased: date | None = Field(default=None, description="date of purchase")
+
+    def hold_up_j(self) -> float | None:
+        """Return the energy of the hold-up capacitors in joules, 1/2 C V^2; an upper bound of what is usable.
+
+        >>> DriveRecord(model="x", hold_up_capacitance_uf=1880, hold_up_voltage_v=35).hold_up_j()
+        1.1515
+        """
+        if self.hold_up_capacitance_uf is None or self.hold_up_voltage_v is None:
+            return None
+        return round(0.5e-6 * self.hold_up_capacitance_uf * self.hold_up_voltage_v**2, 6)
+
+    def endurance_bytes(self, capacity_bytes: int) -> int | None:
+        """Return the rated endurance in bytes: TBW, else drive writes per day over the warranty."""
+        if self.tbw is not None:
+            return round(self.tbw * 1e12)
+        if self.dwpd is None or self.warranty_years is None:
+            return None
+        return round(self.dwpd * self.warranty_years * _DAYS_PER_YEAR * capacity_bytes)
+
+    def spare_share(self, usable_bytes: int) -> float | None:
+        """Return (raw - usable) / raw; None where the raw capacity is not known."""
+        return None if self.raw_bytes is None else (self.raw_bytes - usable_bytes) / self.raw_bytes
+
+
+def records_folder() -> Path:
+    """Return where the records of this user lie."""
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(home) / "ssdlab" / "drives"
+
+
+def find_record(model: str | None, serial: str | None, folder: Path | None = None) -> DriveRecord | None:
+    """Return the record of a drive, or None if nobody wrote one.
+
+    Raises
+    ------
+    UsageError
+        A record is no TOML, or says what it must not; the error names the file.
+    """
+    if model is None:
+        return None
+    folder = folder or records_folder()
+    try:
+        paths = sorted(folder.glob("*.toml"))
+    except OSError:
+        return None
+    matching = [record for record in map(read_record, paths) if record.model == model]
+    by_serial = next((record for record in matching if serial is not None and record.serial == serial), None)
+    return by_serial or next((record for record in matching if record.serial is None), None)
+
+
+def read_record(path: Path) -> DriveRecord:
+    """Read one record.
+
+    Raises
+    ------
+    UsageError, HostError
+        It is wrong, or cannot be read.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{path} is no TOML: {error}", "correct it, or move it away", path=str(path)
+        ) from None
+    except OSError as error:
+        raise HostError(
+            f"{path} cannot be read: {error.strerror}", "correct its permissions, or move it away"
+        ) from error
+    try:
+        return DriveRecord.model_validate(content)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error.what}", error.advice, path=str(path), **error.facts) from None
