@@ -14,7 +14,7 @@ from ssdlab import units
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
-from ssdlab.drives.simulated import PREFIX
+from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.errors import HostError, Interrupted
 
 SCHEMA = "ssdlab.demo/1"

@@ -42,7 +42,8 @@ def show(profile: str, /, *, json: bool = False) -> None:
         Print JSON, schema ssdlab.profile/1.
     """
     from ssdlab import _core
-    from ssdlab.drives.simulated import PREFIX, profile_text
+    from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+    from ssdlab.drives.simulated import profile_text
 
     known = _core.check_profile(profile_text(profile.removeprefix(PREFIX)))["profile"]
     if json:

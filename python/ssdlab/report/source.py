@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.results.outcome import AnyResult
     from ssdlab.results.schema import Manifest, Note
 
+
 @dataclass(frozen=True)
 class Run:
     """One finished run, read in full; `series` and `hist` hold only the attempts that count."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.sections import over_time, percentiles, point_tables, rates
+from ssdlab.report.sections import over_time, percentiles, point_tables, rates, steady
 from ssdlab.report.still import sweep_still
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import PeakResult
@@ -83,6 +83,7 @@ def section(runs: Sequence[Shown]) -> Section:
     ]
     figures = (
         _throughput(name, sweeps),
+        steady.figure(name, [(s.shown, s.result.steady) for s in sweeps if s.result.steady is not None]),
         _hockey_stick(name, sweeps),
         percentiles.nines(name, tails, reported),
         _bars(name, sweeps),
@@ -111,7 +112,7 @@ def finding(sweep: Sweep) -> str:
     if _host(chosen):
         reasons = "; ".join(chosen.attribution.reasons) if chosen.attribution else ""
         text += f" The host, not the drive, was the limit there: {reasons}."
-    return text
+    return text if sweep.result.steady is None else f"{text} {steady.steady_lead(sweep.result.steady)}"
 
 
 def _depth(point: Point) -> str:

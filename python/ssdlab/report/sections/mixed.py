@@ -1,0 +1,104 @@
+"""Mixed random I/O: throughput over the share of writes, at each depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.report import numbers
+from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
+from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.sections.steady import steady_lead
+from ssdlab.report.view import Buttons, Figure, Section
+from ssdlab.results.outcome import MixedResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.outcome import MixPoint
+
+Mixed = tuple["Shown", MixedResult]
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of mixed random I/O, all its runs in the same chart."""
+    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, MixedResult)]
+    return Section(
+        id="mixed-random",
+        title=runs[0].run.manifest.method.title,
+        lead=tuple(finding(*one) for one in kept),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=(_lines(kept),),
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def finding(shown: Shown, result: MixedResult) -> str:
+    """Return the headline mix of each depth, and the state it was taken in, as a sentence."""
+    told = [
+        f"{of_unit(point.mb_s, 'MB/s')} at QD {point.depth}"
+        for point in result.points
+        if point.read_pct == result.headline_read_pct
+    ]
+    share = f"{result.headline_read_pct}/{100 - result.headline_read_pct}"
+    return f"{shown.label}: {share} mix, {', '.join(told)}. {steady_lead(result.steady)}"
+
+
+def _lines(kept: Sequence[Mixed]) -> Figure:
+    depths = sorted({point.depth for _, result in kept for point in result.points})
+    views = tuple(_view(kept, depth) for depth in depths)
+    return Figure(
+        id="mixed-random-throughput",
+        title="Throughput over the mix",
+        lead="Reads and writes together; higher is better. Read-heavy left, write-heavy right.",
+        described=" ".join(finding(*one) for one in kept),
+        chart=XyChart(views),
+        tables=(_table(kept),),
+        measured=(
+            "Each mix by as many threads as the depth, each with one synchronous 4 KiB I/O in flight.",
+            f"No latency is given: {kept[0][1].latency_withheld}.",
+        ),
+        buttons=(Buttons("view", "Depth", tuple(view.label for view in views)),),
+        wide=True,
+    )
+
+
+def _view(kept: Sequence[Mixed], depth: int) -> XyView:
+    ticks = tuple((float(write), f"{100 - write}/{write}") for write in range(0, 101, 10))
+    lines = tuple(
+        Line(
+            shown.index,
+            "",
+            False,
+            tuple(_dot(point, result) for point in result.points if point.depth == depth),
+        )
+        for shown, result in kept
+    )
+    return XyView(
+        f"QD {depth}", Axis("reads/writes, %", "count", ticks=ticks), Axis("MB/s (decimal)", "mb_s"), lines
+    )
+
+
+def _dot(point: MixPoint, result: MixedResult) -> Dot:
+    chosen = (point.read_pct == result.headline_read_pct) or None
+    return Dot(float(100 - point.read_pct), point.mb_s, chosen=chosen)
+
+
+def _table(kept: Sequence[Mixed]) -> Table:
+    head = ("Run", "Depth", "Reads, %", "MB/s", "Read MB/s", "Write MB/s", "IOPS", "W", "MB/s/W")
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            numbers.count(point.depth),
+            numbers.count(point.read_pct),
+            numbers.throughput(point.mb_s),
+            numbers.throughput(point.read_mb_s),
+            numbers.throughput(point.write_mb_s),
+            numbers.iops(point.iops),
+            numbers.plain(point.mean_w),
+            numbers.plain(point.mb_s_per_w),
+        )
+        for shown, result in kept
+        for point in result.points
+    )
+    return Table("Throughput of each mix", head, rows)

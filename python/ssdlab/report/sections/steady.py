@@ -1,0 +1,90 @@
+"""The proof of steady state: the rounds before the measurement, in a sentence and as a chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
+from ssdlab.report import numbers
+from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
+from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.view import Figure
+from ssdlab.units import significant, span_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.schema import SteadyProof
+
+Proven = tuple["Shown", "SteadyProof"]
+
+
+def steady_lead(steady: SteadyProof | None) -> str:
+    """Return a sentence on the state that a measurement was taken in."""
+    if steady is None:
+        return "Not brought into steady state before."
+    verdict = "Steady state reached" if steady.reached else "Steady state NOT reached"
+    after = f"after {span_text(steady.seconds)} and {significant(steady.capacities)} capacities of writes"
+    if steady.range_share is None or steady.rise_share is None:
+        return f"{verdict} {after}: fewer than {WINDOW} rounds."
+    return (
+        f"{verdict} {after}: range {significant(steady.range_share * 100)} % (at most {MAX_RANGE:.0%}), "
+        f"rise {significant(steady.rise_share * 100)} % (at most {MAX_RISE:.0%}) of the mean."
+    )
+
+
+def figure(section: str, kept: Sequence[Proven]) -> Figure | None:
+    """Return the chart of the rounds, with the window that was judged; None where there is none."""
+    found = [(shown, steady) for shown, steady in kept if steady.rounds_mb_s]
+    if not found:
+        return None
+    return Figure(
+        id=f"{section}-steady",
+        title="Writing to steady state",
+        lead=f"Mean of each round; ringed: the last {WINDOW}, which SNIA's rule judges. Dotted: their mean.",
+        described=" ".join(f"{shown.label}: {steady_lead(steady)}" for shown, steady in found),
+        chart=XyChart((_view(found),)),
+        tables=(_table(found),),
+        measured=(
+            "SNIA PTS 2.0.2, section 2.1.24: five rounds in a row whose range is at most 20 % of their mean",
+            "and whose fitted line rises or falls by at most 10 % of it over the window.",
+        ),
+        wide=True,
+    )
+
+
+def _view(found: Sequence[Proven]) -> XyView:
+    lines, rules = [], []
+    for shown, steady in found:
+        first = len(steady.rounds_mb_s) if steady.first is None else steady.first
+        dots = tuple(
+            Dot((number + 1) * steady.round_s, speed, chosen=(number >= first) or None)
+            for number, speed in enumerate(steady.rounds_mb_s)
+        )
+        lines.append(Line(shown.index, "", True, dots))
+        if steady.mean_mb_s is not None:
+            mean = f"mean {of_unit(steady.mean_mb_s, 'MB/s')}" if len(found) == 1 else ""
+            rules.append(Rule(shown.index, steady.mean_mb_s, mean))
+    return XyView(
+        "MB/s", Axis("time written", "s"), Axis("MB/s (decimal)", "mb_s"), tuple(lines), tuple(rules)
+    )
+
+
+def _table(found: Sequence[Proven]) -> Table:
+    head = ("Run", "Reached", "Rounds", "Round", "Mean MB/s", "Range", "Rise", "Written, capacities", "Time")
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            numbers.words("yes" if steady.reached else "no"),
+            numbers.count(len(steady.rounds_mb_s)),
+            numbers.seconds(steady.round_s),
+            numbers.throughput(steady.mean_mb_s),
+            numbers.share(steady.range_share),
+            numbers.share(steady.rise_share),
+            numbers.plain(steady.capacities),
+            numbers.seconds(steady.seconds),
+        )
+        for shown, steady in found
+    )
+    return Table("The window judged last", head, rows)
