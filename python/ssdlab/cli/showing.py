@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import units
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
+from ssdlab.results.outcome import FillResult, MixedResult, RateLimitResult
 from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
 from ssdlab.results.store import actual_status, run_words, short_id
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "ssdlab.show/1"
 _TAILS = ("mean", "p99", "p99.99")
+_ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
 
 
 def as_json(run: RunFolder) -> dict[str, Any]:
@@ -57,6 +59,12 @@ def print_result(run: RunFolder) -> None:
         _print_points(run.result.block_sizes)
     elif isinstance(run.result, JobResult):
         _print_points(run.result.points)
+    elif isinstance(run.result, MixedResult):
+        _print_mixed(run.result)
+    elif isinstance(run.result, FillResult):
+        _print_fill(run.result)
+    elif isinstance(run.result, RateLimitResult):
+        _print_rates(run.result)
     elif isinstance(run.result, MeasureResult):
         from ssdlab.cli.figures import print_measurement
 
@@ -70,7 +78,7 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
     return [
         ("run", f"{manifest.run_id} (short: {short_id(manifest.run_id)}), {status}"),
         ("drive", f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"),
-        ("engine", "threads of one synchronous I/O" if manifest.engine == "sync" else "io_uring"),
+        ("engine", _ENGINES.get(manifest.engine, manifest.engine)),
         ("begun", manifest.created),
         ("quick", "yes: see what it costs below" if manifest.quick else None),
     ]
@@ -97,6 +105,48 @@ def _print_peak(result: PeakResult) -> None:
         "bold",
     )
     _print_points(result.points, mark=result.chosen)
+
+
+def _print_mixed(result: MixedResult) -> None:
+    print_line()
+    rows = []
+    for point in result.points:
+        name = f"{point.read_pct} % reads, depth {point.depth}"
+        marked = point.read_pct == result.headline_read_pct
+        speeds = (units.throughput_text(each) for each in (point.mb_s, point.read_mb_s, point.write_mb_s))
+        watts = "-" if point.mean_w is None else f"{point.mean_w:.3g} W"
+        rows.append((f"{name} {paint('<', 'accent')}" if marked else name, *speeds, watts))
+    print_table(rows, ("", "throughput", "reads", "writes", "power"), right=(1, 2, 3, 4))
+
+
+def _print_fill(result: FillResult) -> None:
+    print_line()
+    speeds = [units.throughput_text(each) for each in (result.mean_mb_s, result.last_mb_s)]
+    print_line(f"{speeds[0]} over the whole drive, {speeds[1]} over its last 16 GB", "bold")
+    if result.cache_bytes is None:
+        print_line("no end of a cache was found")
+        return
+    before, after = (units.throughput_text(each or 0.0) for each in (result.before_mb_s, result.after_mb_s))
+    print_line(
+        f"a cache ends after {units.capacity_text(result.cache_bytes)}: {before} before, {after} after"
+    )
+
+
+def _print_rates(result: RateLimitResult) -> None:
+    print_line()
+    bound = f"{result.percentile} under {units.latency_text(result.bound_ns)}"
+    held = "no rate" if result.highest_held is None else f"{units.count_text(result.highest_held)} IOPS"
+    print_line(f"{held} with {bound}", "bold")
+    print_line()
+    rows = [
+        (
+            units.count_text(each.rate),
+            *(_latency(each.response_ns.get(key)) for key in ("mean", "p99", "p99.9")),
+            "held" if each.held else each.why,
+        )
+        for each in result.tries
+    ]
+    print_table(rows, ("offered IOPS", "mean", "p99", "p99.9", ""), right=(0, 1, 2, 3))
 
 
 def _print_points(points: Iterable[Point], mark: int | None = None) -> None:
