@@ -71,9 +71,9 @@ impl Memory {
             drafts.truncate(region.first_write());
         }
         Self {
-            reads_only,
             drafts,
             both,
+            reads_only,
             trims,
             region,
         }

@@ -76,9 +76,9 @@ impl StateError {
         }
     }
 
-    fn corrupt(why: impl ToString) -> Self {
+    fn corrupt(why: &str) -> Self {
         Self::Corrupt {
-            why: why.to_string(),
+            why: why.to_owned(),
         }
     }
 }
@@ -139,7 +139,8 @@ pub fn read(file: &[u8], identity: &Identity, drive: &AnyDrive) -> Result<AnyDri
             asked: parts,
         });
     }
-    let (state, rest) = postcard::take_from_bytes(state).map_err(StateError::corrupt)?;
+    let (state, rest) = postcard::take_from_bytes(state)
+        .map_err(|error| StateError::corrupt(&error.to_string()))?;
     if !rest.is_empty() {
         return Err(StateError::corrupt("there is more in it than a drive has"));
     }
@@ -206,7 +207,8 @@ fn verified(file: &[u8]) -> Result<(Header, &[u8]), StateError> {
     let (header, state) = content[PREFIX_BYTES..]
         .split_at_checked(length)
         .ok_or_else(|| StateError::corrupt("it ends within its header"))?;
-    let header = serde_json::from_slice(header).map_err(StateError::corrupt)?;
+    let header =
+        serde_json::from_slice(header).map_err(|error| StateError::corrupt(&error.to_string()))?;
     Ok((header, state))
 }
 
