@@ -134,5 +134,5 @@ def test_the_profiles_told_are_those_there_are() -> None:
     from ssdlab.drives.simulated import profiles
 
     text = (DOCS / "simulated.md").read_text(encoding="utf-8").split("\n## Profiles\n")[1].split("\n## ")[0]
-    told = re.findall(r"`([\w-]+)`", text.split(". Each figure")[0])
+    told = re.findall(r"`([\w.-]+)`", text.split(". Each figure")[0])
     assert sorted(told) == list(profiles())

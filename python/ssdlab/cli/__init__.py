@@ -52,6 +52,7 @@ COMMANDS: dict[str, Command] = {
     "sim list": Command("ssdlab.cli.sim:list_profiles", "the profiles of simulated drives"),
     "sim show": Command("ssdlab.cli.sim:show", "a profile, each figure with its source"),
     "sim serve": Command("ssdlab.cli.sim_serve:serve", "a simulated drive in real time, over NBD"),
+    "sim check": Command("ssdlab.cli.sim_check:check", "a profile's ratings against what its drive does"),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),

@@ -1,0 +1,119 @@
+"""`ssdlab sim check`: a profile's ratings against what its simulated drive does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cli.output import print_json, print_line, print_table, say
+
+if TYPE_CHECKING:
+    from ssdlab.analysis.ratings import Judged, Rating
+    from ssdlab.rating_check import Checked
+
+
+def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, json: bool = False) -> int:
+    """Measure each rating of a profile on its simulated drive, in the drive state that the rating speaks of.
+
+    Throughput, latency and power are met within 10 %; ratings of random writes are floors. A rating that the
+    profile was fitted to shows that the fit was done, one that was held out that the model is right. The exit
+    status is 1 if a rating is missed and nothing says why.
+
+    Parameters
+    ----------
+    profile
+        Name of a profile, or the path of one.
+    ratings
+        File with the ratings, instead of those that ssdlab brings along.
+    quick
+        A smaller drive and shorter measurements: a few seconds, for a first look.
+    json
+        Print JSON, schema ssdlab.sim-check/1.
+    """
+    from ssdlab.rating_check import FULL, QUICK, ratings_of
+    from ssdlab.rating_check import check as check_ratings
+
+    effort = QUICK if quick else FULL
+    checked = check_ratings(profile, ratings_of(profile, ratings), effort, on_rating=None if json else _say)
+    if json:
+        print_json(_as_dict(checked, effort.seconds))
+    else:
+        _print(checked)
+    return 0 if checked.passed else 1
+
+
+def _say(rating: Rating) -> None:
+    from ssdlab.analysis.ratings import METRICS
+
+    say(f"measuring {METRICS[rating.metric].title}, {rating.state}")
+
+
+def _print(checked: Checked) -> None:
+    print_line(checked.profile, "bold")
+    print_line(
+        f"simulated at 1/{checked.scale} of its size" if checked.scale > 1 else "simulated at its size"
+    )
+    print_line()
+    headings = ("rating", "state", "rated", "model", "ratio", "", "use", "verdict")
+    print_table([_row(judged) for judged in checked.ratings], headings, right=(2, 3, 4))
+    for judged in checked.ratings:
+        if judged.reason:
+            print_line()
+            print_line(f"{_title(judged)}: {judged.reason}")
+    print_line()
+    failed = sum(judged.failed for judged in checked.ratings)
+    if failed:
+        print_line(f"{failed} of {len(checked.ratings)} ratings missed", "bad")
+    else:
+        print_line("passed", "good")
+
+
+def _title(judged: Judged) -> str:
+    from ssdlab.analysis.ratings import METRICS
+
+    return METRICS[judged.rating.metric].title
+
+
+def _row(judged: Judged) -> tuple[str, ...]:
+    from ssdlab.analysis.ratings import METRICS
+
+    rating = judged.rating
+    return (
+        _title(judged),
+        rating.state,
+        _number(rating.value),
+        "-" if judged.model is None else _number(judged.model),
+        "-" if judged.ratio is None else f"{judged.ratio:.2f}",
+        METRICS[rating.metric].unit,
+        "fitted to" if rating.fitted_to else "held out",
+        judged.verdict,
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _as_dict(checked: Checked, seconds: float) -> dict[str, Any]:
+    from ssdlab.analysis.ratings import METRICS, TOLERANCE
+
+    return {
+        "schema": "ssdlab.sim-check/1",
+        "profile": checked.profile,
+        "scale": checked.scale,
+        "seconds": seconds,
+        "tolerance": TOLERANCE,
+        "passed": checked.passed,
+        "ratings": [
+            {
+                **judged.rating.model_dump(),
+                "unit": METRICS[judged.rating.metric].unit,
+                "floor": judged.rating.is_floor,
+                "depth": judged.rating.in_flight,
+                "model": judged.model,
+                "ratio": judged.ratio,
+                "verdict": judged.verdict,
+            }
+            for judged in checked.ratings
+        ],
+    }

@@ -1,0 +1,113 @@
+"""The profiles that ssdlab brings along: each says what it stands for, and where its figures come from."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from ssdlab import _core
+from ssdlab.analysis.ratings import Ratings
+from ssdlab.drives.simulated import profiles
+from ssdlab.rating_check import shipped_ratings
+
+PROFILES = profiles()
+RATINGS = shipped_ratings()
+GENERIC = {
+    "dramless-client",
+    "nvme-qlc-client",
+    "nvme-tlc-client",
+    "nvme-tlc-enterprise",
+    "sata-tlc-enterprise",
+    "tiny-test",
+    "xpoint",
+}
+SOURCES = {"data-sheet", "measurement", "physics", "recalled", "fitted"}
+CAPACITY = re.compile(r"-(\d+(?:\.\d+)?)(gb|tb)$")
+
+
+def figures(table: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every figure of a profile with its place in it."""
+    for name, value in table.items():
+        place = f"{path}.{name}" if path else name
+        if isinstance(value, dict) and "value" in value:
+            yield place, value
+        elif isinstance(value, dict):
+            yield from figures(value, place)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for number, each in enumerate(value):
+                yield from figures(each, f"{place}[{number}]")
+
+
+def vendor_bytes(gigabytes: Fraction) -> int:
+    """Bytes of a capacity as vendors count it (IDEMA LBA1-03, for 512-byte sectors, from 50 GB on)."""
+    sectors = 97_696_368 + 1_953_504 * (gigabytes - 50)
+    assert sectors.denominator == 1
+    return 512 * int(sectors)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_it_is_a_profile_of_its_own_name(name: str) -> None:
+    made = _core.check_profile(PROFILES[name])
+    assert made["profile"]["name"] == name
+    assert made["capacity_bytes"] < made["raw_bytes"]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_each_figure_has_a_source(name: str) -> None:
+    found = list(figures(tomllib.loads(PROFILES[name])))
+    assert len(found) > 15
+    for place, figure in found:
+        assert figure["source"] in SOURCES, place
+
+
+@pytest.mark.parametrize("name", sorted(set(PROFILES) - GENERIC))
+def test_the_capacity_in_its_name_is_its_own(name: str) -> None:
+    match = CAPACITY.search(name)
+    assert match, "the name of a real drive ends with its capacity"
+    gigabytes = Fraction(match[1]) * (1000 if match[2] == "tb" else 1)
+    assert tomllib.loads(PROFILES[name])["capacity_bytes"]["value"] == vendor_bytes(gigabytes)
+
+
+def test_a_name_or_alias_means_one_profile() -> None:
+    names = [name for name in PROFILES]
+    for text in PROFILES.values():
+        names += tomllib.loads(text).get("aliases", [])
+    assert [name for name, times in Counter(names).items() if times > 1] == []
+
+
+def test_every_real_drive_has_an_alias_and_ratings_and_no_other_has() -> None:
+    drives = set(PROFILES) - GENERIC
+    assert {name for name in PROFILES if tomllib.loads(PROFILES[name]).get("aliases")} == drives
+    assert set(RATINGS) == drives
+    for name, text in RATINGS.items():
+        assert Ratings.parse(text).profile == name
+
+
+def test_no_profile_states_a_result() -> None:
+    words = ("iops", "latency", "sequential", "random", "rated")
+    for name, text in PROFILES.items():
+        for place, _ in figures(tomllib.loads(text)):
+            assert not any(word in place for word in words), f"{name}: {place}"
+
+
+def test_what_a_rating_fixed_is_said_to_be_fitted() -> None:
+    for name, text in RATINGS.items():
+        fitted = {
+            place for place, figure in figures(tomllib.loads(PROFILES[name])) if figure["source"] == "fitted"
+        }
+        if any(rating.fitted_to for rating in Ratings.parse(text).rating):
+            assert fitted, name
+
+
+def test_the_older_memblaze_has_more_spare_than_its_successor() -> None:
+    spare = {}
+    for name in ("memblaze-pblaze5-c900-4tb", "memblaze-pblaze5-c916-6.4tb"):
+        made = _core.check_profile(PROFILES[name])
+        spare[name] = 1 - made["capacity_bytes"] / made["raw_bytes"]
+    assert spare["memblaze-pblaze5-c900-4tb"] > spare["memblaze-pblaze5-c916-6.4tb"] > 0.2
