@@ -8,7 +8,7 @@ across steps.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -347,6 +347,28 @@ def _check_drive(manifest: Manifest, drive: Drive) -> None:
                 fact=name,
                 begun=then,
                 found=found,
+            )
+    if manifest.drive.kind == "file":
+        _check_file(manifest, now_there.identity)
+
+
+def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:
+    """Refuse a file that lies where the run's file lay, with the same size."""
+    facts = ["inode", "birth_ns"]
+    # Device numbers are given out anew at each boot.
+    if manifest.sessions and manifest.sessions[-1].boot_id == boot_id():
+        facts.append("file_device")
+    begun = manifest.drive.identity
+    for fact in facts:
+        then, now_there = begun.get(fact), found.get(fact)
+        if then is not None and now_there is not None and then != now_there:
+            raise Refused(
+                f"{manifest.drive.text} is not the file that run {manifest.run_id} began on: "
+                "another was put in its place",
+                "put the run's own file back, or start a new run",
+                fact=fact,
+                begun=then,
+                found=now_there,
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -18,7 +20,7 @@ from ssdlab.errors import DriveError, HostError, Interrupted, Refused
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.store import run_folders
+from ssdlab.results.store import run_folders, write_manifest
 from ssdlab.session import Order, resume, start
 from ssdlab.stopping import StopFlag
 
@@ -175,6 +177,30 @@ def test_the_file_of_an_interrupted_run_is_not_made_anew(scratch: Path) -> None:
     with pytest.raises(Refused, match="gone"):
         resume(only_run(scratch / "library"))
     assert not (scratch / "s.img").exists()
+
+
+def test_another_file_in_the_place_of_the_runs_own_is_refused(scratch: Path) -> None:
+    file = scratch / "s.img"
+    order = Order(PEAK, PEAK.params.build({"seconds": "5s", "depths": "1"}), str(file), size_bytes=4 << 20)
+    threading.Timer(0.6, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    with pytest.raises(Interrupted):
+        start(order, scratch / "library")
+    own = file.rename(scratch / "own.img")
+    shutil.copyfile(own, file)
+    with pytest.raises(Refused, match="another was put in its place") as raised:
+        resume(only_run(scratch / "library"))
+    assert raised.value.facts["fact"] in ("inode", "birth_ns")
+    # The same name and inode, made at another time.
+    file.unlink()
+    own.rename(file)
+    manifest = RunFolder(only_run(scratch / "library")).manifest
+    drive = manifest.drive
+    later = {**drive.identity, "birth_ns": cast("int", drive.identity["birth_ns"]) + 1}
+    changed = manifest.model_copy(update={"drive": drive.model_copy(update={"identity": later})})
+    write_manifest(only_run(scratch / "library"), changed)
+    with pytest.raises(Refused) as raised:
+        resume(only_run(scratch / "library"))
+    assert raised.value.facts["fact"] == "birth_ns"
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from ssdlab.drives.guard import Intent, Refusal
 from ssdlab.drives.identity import Identity, block_identity
 from ssdlab.drives.layout import lay_out
 from ssdlab.drives.mark import mark_of, ownership, read_mark, write_mark
-from ssdlab.drives.statx import allocate
+from ssdlab.drives.statx import allocate, file_details
 from ssdlab.drives.sysfs import HostFiles, device_number
 from ssdlab.errors import HostError, LabError, Refused, UsageError
 
@@ -126,7 +126,7 @@ class FileDrive(RealDrive):
         if not self._complete and (self._ours or (intent.writing and intent.destroy is not None)):
             self._lay_out(on_tick)
         target = _core.Target(self._path, write=intent.writing)
-        super().__init__(_identity(self._path, self._beneath(), target, self._files), target)
+        super().__init__(self._identify(target), target)
         try:
             self._check_same()
         except Refused:
@@ -184,6 +184,25 @@ class FileDrive(RealDrive):
             gap=gap.kind,
         )
 
+    def _identify(self, target: _core.Target) -> Identity:
+        node = self._beneath()
+        beneath = None if node is None else block_identity(self._files, node)
+        status = os.fstat(self._descriptor)
+        return Identity(
+            path=str(self._path),
+            name=self._path.name,
+            kind="file",
+            consent_id=self._path.name,
+            capacity_bytes=target.size_bytes,
+            logical_block_bytes=target.logical_block_bytes,
+            backing=None if beneath is None else beneath.path,
+            rotational=None if beneath is None else beneath.rotational,
+            numa_node=None if beneath is None else beneath.numa_node,
+            inode=status.st_ino,
+            file_device=device_number(status.st_dev),
+            birth_ns=file_details(self._descriptor).birth_ns,
+        )
+
     def _check_same(self) -> None:
         """Refuse if the path no longer leads to the file that was judged."""
         held = os.fstat(self._descriptor)
@@ -230,21 +249,6 @@ def _open_existing(path: Path, *, writing: bool) -> int:
         return os.open(path, (os.O_RDWR if writing else os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise _host_error(path, error) from error
-
-
-def _identity(path: Path, node: Path | None, target: _core.Target, files: HostFiles) -> Identity:
-    beneath = block_identity(files, node) if node is not None else None
-    return Identity(
-        path=str(path),
-        name=path.name,
-        kind="file",
-        consent_id=path.name,
-        capacity_bytes=target.size_bytes,
-        logical_block_bytes=target.logical_block_bytes,
-        backing=None if beneath is None else beneath.path,
-        rotational=None if beneath is None else beneath.rotational,
-        numa_node=None if beneath is None else beneath.numa_node,
-    )
 
 
 def _check_size(path: Path, size_bytes: int) -> None:

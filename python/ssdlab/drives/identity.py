@@ -61,6 +61,9 @@ class Identity:
         File or device behind a loop device.
     links
         Names under `/dev/disk/by-id`.
+    inode, file_device, birth_ns
+        Of a file: its number, the device (`major:minor`) whose number that is, and when it was made. Another
+        file under the same name differs in one of them.
     """
 
     path: str
@@ -83,6 +86,9 @@ class Identity:
     diskseq: int | None = None
     backing: str | None = None
     links: tuple[str, ...] = ()
+    inode: int | None = None
+    file_device: str | None = None
+    birth_ns: int | None = None
 
 
 def block_identity(files: HostFiles, node: Path) -> Identity:
