@@ -148,6 +148,19 @@ def fio() -> str:
 
 
 @pytest.fixture
+def need_tool() -> Callable[[str], str]:
+    """Finds a program, or skips: ``need_tool("lvs")``."""
+
+    def find(name: str) -> str:
+        path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+        if path is None:
+            pytest.skip(f"{name} is not installed")
+        return path
+
+    return find
+
+
+@pytest.fixture
 def chromium() -> str:
     return shutil.which("chromium") or shutil.which("chromium-browser") or tool("google-chrome", "chromium")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -98,17 +97,6 @@ def loop(scratch: Path) -> Iterator[Callable[..., Path]]:
     yield attach
     for device in made:
         subprocess.run(["losetup", "--detach", str(device)], check=False)
-
-
-@pytest.fixture
-def need_tool() -> Callable[[str], str]:
-    def find(name: str) -> str:
-        path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
-        if path is None:
-            pytest.skip(f"{name} is not installed")
-        return path
-
-    return find
 
 
 def _paths(attributes: dict[str, str | bytes]) -> dict[str, str | bytes]:
