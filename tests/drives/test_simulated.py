@@ -182,5 +182,5 @@ def test_each_profile_is_called_as_its_file_and_gives_sources(name: str) -> None
 
     made = _core.check_profile(profiles()[name])
     assert made["profile"]["name"] == name
-    assert made["superblocks"] >= 2000
+    assert made["superblocks"] >= 2000 or made["profile"].get("xpoint"), "what is never collected needs none"
     assert PREFIX + name == str(SimulatedText(name))

@@ -51,6 +51,8 @@ def show(profile: str, /, *, json: bool = False) -> None:
         return
     print_line(known["name"], "bold")
     print_line(known["about"])
+    if known.get("aliases"):
+        print_line("also called " + ", ".join(known["aliases"]))
     for title, figures in _tables(known):
         print_line()
         print_line(title, "dim")
@@ -60,9 +62,17 @@ def show(profile: str, /, *, json: bool = False) -> None:
 def _tables(profile: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the tables of a profile with their figures, those outside any table first."""
     yield "drive", {name: value for name, value in profile.items() if _is_figure(value)}
-    for name, value in profile.items():
-        if isinstance(value, dict) and not _is_figure(value):
-            yield name, {each: figure for each, figure in value.items() if _is_figure(figure)}
+    yield from _nested(profile)
+
+
+def _nested(table: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, value in table.items():
+        if _is_figure(value):
+            continue
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict):
+                yield place + name, {each: figure for each, figure in inner.items() if _is_figure(figure)}
+                yield from _nested(inner, f"{place}{name}.")
 
 
 def _is_figure(value: object) -> bool:

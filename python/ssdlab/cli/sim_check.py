@@ -62,6 +62,9 @@ def _print(checked: Checked) -> None:
             print_line(f"{_title(judged)}: {judged.reason}")
     print_line()
     failed = sum(judged.failed for judged in checked.ratings)
+    unmeasured = sum(judged.model is None for judged in checked.ratings)
+    if unmeasured:
+        print_line(f"{unmeasured} ratings not measured: the drive does not tell", "warn")
     if failed:
         print_line(f"{failed} of {len(checked.ratings)} ratings missed", "bad")
     else:
