@@ -302,6 +302,18 @@ def test_connections_see_one_drive_and_answers_keep_their_marks(serve: Callable[
     assert record["late_pct"] == 100 * record["late"] / record["ios"]
 
 
+def test_figures_of_a_host_that_is_late_are_not_trusted(serve: Callable[..., Server]) -> None:
+    # Not a nanosecond early, no reply can be sent at its moment: all are late.
+    server = serve("--early", "0s")
+    with NbdClient(server.socket) as client:
+        for page in range(20):
+            client.read(page * 4 * KIB, 4 * KIB)
+    record = server.end()
+    assert record["late"] >= 19
+    assert not record["trusted"]
+    assert "after the drive's own moment" in server.said[-1]
+
+
 def test_a_file_keeps_contents_for_the_next_server(
     serve: Callable[..., Server], command: str, tmp_path: Path
 ) -> None:

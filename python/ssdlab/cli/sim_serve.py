@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 SCHEMA = "ssdlab.serve/1"
 TRUSTED_SHARE = 0.5
 """Beyond half of what a null drive reaches, waiting for the server shows in a client's figures."""
+TRUSTED_LATE_PCT = 1.0
+"""With more replies late than this, a client's 99th percentile is that of the host."""
 _COUNTED = ("host_bytes_read", "host_bytes_written", "nand_bytes_written", "moved_bytes", "erases")
 
 
@@ -163,7 +165,8 @@ class _Started:
             **served,
             "late_pct": 100 * served["late"] / served["ios"] if served["ios"] else None,
             "trusted": self._native is not None
-            and served["peak_iops"] <= TRUSTED_SHARE * ready["ceiling_iops"],
+            and served["peak_iops"] <= TRUSTED_SHARE * ready["ceiling_iops"]
+            and served["late"] * 100 <= TRUSTED_LATE_PCT * served["ios"],
         }
         if self._native:
             now = self._native.counters()
@@ -230,9 +233,16 @@ def _warn(record: dict[str, Any]) -> None:
     """Say where a client's figures are those of the server rather than of the drive."""
     if record["null"] or record["trusted"]:
         return
+    ceiling = record["calibration"]["ceiling_iops"]
+    if record["peak_iops"] > TRUSTED_SHARE * ceiling:
+        what = (
+            f"{count_text(record['peak_iops'])} I/Os in the busiest second are more than half of the "
+            f"{count_text(ceiling)} that a null drive reaches here"
+        )
+    else:
+        what = f"{record['late_pct']:.3g} % of the replies were sent after the drive's own moment"
     warn(
-        f"{count_text(record['peak_iops'])} I/Os in the busiest second are more than half of the "
-        f"{count_text(record['calibration']['ceiling_iops'])} that a null drive reaches here",
-        "at such rates a client measures this host and not the drive; run the workload in virtual time: "
+        what,
+        "a client measured this host, in part, and not the drive; run the workload in virtual time: "
         f"ssdlab measure {record['drive']['path']}",
     )
