@@ -346,8 +346,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         ] {
             let physical = self.ftl.physical(unit as u32);
             if partial && physical != NONE {
+                let found = self
+                    .map_cache
+                    .look_up(unit as u32, ready, &mut self.machine);
                 let place = self.machine.place(physical);
-                there = there.max(self.machine.read(place, 1, ready));
+                there = there.max(self.machine.read(place, 1, found));
             }
         }
         there
