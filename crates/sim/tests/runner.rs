@@ -1,8 +1,9 @@
 //! The runner gives what the engine for real drives gives, and the same bits every time.
 
-mod common;
+mod drives;
 
-use common::{mixed, run_on, run_until, run_with, small, workload};
+use drives::workloads::{mixed, run_on, run_until, run_with, small, workload};
+use drives::{SMALL, filled};
 use metrics::{Histogram, Measurement};
 use serde_json::{Value, json};
 use sim::drive::Drive;
@@ -318,9 +319,9 @@ fn a_flush_costs_programs_without_power_loss_protection_only() {
     let mut text = workload(json!({"ops": {"mix": {"read_pct": 0}}, "flush_every": 1}));
     text["streams"][0]["stop"]["ios"] = json!(500);
     let mut protected = small();
-    let mut spec = common::spec();
+    let mut spec = SMALL.spec();
     spec.power_loss_protection = false;
-    let mut bare = common::filled(&spec);
+    let mut bare = filled(&spec);
     let quick = run_on(&mut protected, &text).measurement.elapsed_ns;
     let slow = run_on(&mut bare, &text).measurement.elapsed_ns;
     assert!(slow > 500 * spec.timing.program_ns, "{slow}");

@@ -99,7 +99,7 @@ impl<R: VictimRule> Tried<R> {
 
 fn check(what: &str, spare: f64, rule: impl VictimRule, theory: impl Fn(f64) -> f64) {
     let mut tried = Tried::steady(spare, rule);
-    let got = tried.amplification(|tried| tried.uniform(2.0));
+    let got = tried.amplification(|tried| tried.uniform(1.0));
     let rho = tried.utilisation();
     assert_within(
         &format!("spare {spare}, {what}, rho {rho:.5}"),

@@ -59,9 +59,10 @@ impl Seen {
         self.ios.iter().map(|io| io.1 - io.0).sum::<u64>() as f64 / self.ios.len() as f64
     }
 
-    /// Mean number of I/Os in flight, from the times that each was.
-    pub fn mean_in_flight(&self) -> f64 {
-        self.mean_ns() * self.ios.len() as f64 / self.elapsed_ns() as f64
+    /// Mean latency of those that `steady_iops` counts.
+    pub fn mean_of_second_half_ns(&self) -> f64 {
+        let half = &self.ios[self.ios.len() / 2..];
+        half.iter().map(|io| io.1 - io.0).sum::<u64>() as f64 / half.len() as f64
     }
 
     /// Latencies in ns that the given shares of the I/Os do not exceed.

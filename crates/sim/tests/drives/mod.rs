@@ -1,8 +1,11 @@
 //! Small drives for tests, and loops of I/Os on them.
 #![allow(dead_code, reason = "each test file takes what it needs")]
+// The figures of a test that fails.
+#![allow(clippy::print_stdout)]
 
 pub mod loops;
 pub mod theory;
+pub mod workloads;
 
 use sim::drive::{Drive, DriveSpec};
 use sim::ftl::Ftl;
@@ -10,6 +13,7 @@ use sim::gc::Greedy;
 use sim::host::HostSpec;
 use sim::nand::{Geometry, Timing};
 use sim::options::DriveOptions;
+use sim::power::PowerSpec;
 
 use loops::{random, sequential};
 
@@ -93,6 +97,20 @@ impl Flash {
     }
 }
 
+/// What the parts of such drives draw, in windows of a millisecond and without a limit.
+pub const POWER: PowerSpec = PowerSpec {
+    window_ns: MS,
+    idle_mw: 1_500,
+    read_mw: 120,
+    program_mw: 200,
+    erase_mw: 100,
+    unit_transfer_pj: 600_000,
+    command_pj: 1_500_000,
+    link_byte_pj: 120,
+    cap_mw: None,
+    thermal: None,
+};
+
 /// An erased drive of the reviewed kind, but for what `change` does to it.
 pub fn reviewed(change: impl FnOnce(&mut DriveSpec)) -> Drive<Ftl<Greedy>> {
     let mut spec = REVIEWED.spec();
@@ -133,6 +151,14 @@ pub fn lone_read_ns(spec: &DriveSpec) -> u64 {
 pub fn lone_write_ns(spec: &DriveSpec) -> u64 {
     let host = &spec.host;
     host.command_ns + host.write_core_ns + host.unit_link_ns_x1024 / 1024
+}
+
+/// What it takes to bring one unit into flash at once: its word line is filled up, crosses the bus page by page and is programmed.
+pub fn lone_program_ns(spec: &DriveSpec) -> u64 {
+    let (timing, geometry) = (&spec.timing, &spec.geometry);
+    let page_units = u64::from(geometry.units_per_read());
+    let page_ns = timing.command_ns + page_units * timing.unit_transfer_ns;
+    u64::from(geometry.bits_per_cell) * page_ns + timing.program_ns
 }
 
 /// Prints a figure beside what it should be, and fails beyond `share` of it.

@@ -1,72 +1,18 @@
-//! A small drive, and workloads for it.
-#![allow(dead_code, reason = "each test file takes what it needs")]
+//! Workloads for the small drive, and runs of them.
 
 use metrics::Row;
 use serde_json::{Value, json};
-use sim::drive::{Drive, DriveSpec};
+use sim::drive::Drive;
 use sim::ftl::Ftl;
 use sim::gc::Greedy;
-use sim::host::HostSpec;
-use sim::nand::{Geometry, Timing};
-use sim::options::DriveOptions;
 use sim::owner::{Owner, Progress, Unattended};
 use sim::runner::{Options, Outcome, run};
-use workload::Op;
 
-/// A TLC drive of 2 channels and 8 dies with 1.2 GiB of flash.
-pub fn spec() -> DriveSpec {
-    let geometry = Geometry {
-        channels: 2,
-        dies_per_channel: 4,
-        planes: 2,
-        page_bytes: 16384,
-        pages_per_block: 6,
-        bits_per_cell: 3,
-        superblocks: 800,
-    };
-    DriveSpec {
-        geometry,
-        timing: Timing {
-            read_ns: [60_000; 4],
-            program_ns: 1_700_000,
-            erase_ns: 5_000_000,
-            unit_transfer_ns: 5_427,
-            command_ns: 300,
-            suspend_ns: Some(20_000),
-            deferral_limit_ns: 20_000_000,
-        },
-        host: HostSpec {
-            queue_limit: None,
-            command_ns: 6_000,
-            unit_link_ns_x1024: 1_170 * 1024,
-            half_duplex: false,
-            cores: 2,
-            read_core_ns: 3_000,
-            write_core_ns: 4_000,
-        },
-        user_bytes: geometry.raw_bytes() / 100 * 87 / 131_072 * 131_072,
-        buffer_bytes: 4 << 20,
-        reserve: 4,
-        power_loss_protection: true,
-        logical_block_bytes: 512,
-        erase_every: 16,
-        options: DriveOptions::default(),
-    }
-}
+use super::{SMALL, filled};
 
-/// The drive with every unit written once.
-pub fn filled(spec: &DriveSpec) -> Drive<Ftl<Greedy>> {
-    let mut drive = Drive::new(spec, Greedy);
-    let mut now = 0;
-    for i in 0..spec.user_bytes / 131_072 {
-        now = drive.submit(now, Op::Write, i * 131_072, 131_072);
-    }
-    drive.wait_until(drive.idle_at());
-    drive
-}
-
+/// The small drive, with every unit written once.
 pub fn small() -> Drive<Ftl<Greedy>> {
-    filled(&spec())
+    filled(&SMALL.spec())
 }
 
 /// 4 KiB random reads at depth 1, a thousand of them; `change` replaces fields of the stream.

@@ -1,0 +1,11 @@
+//! What not every drive has or does: each switch against what it must change, and by how much.
+
+// The figures of a test that fails.
+#![allow(clippy::print_stdout)]
+
+#[path = "../drives/mod.rs"]
+mod drives;
+mod durability;
+mod map_in_flash;
+mod placement;
+mod upkeep;

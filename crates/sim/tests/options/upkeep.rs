@@ -1,0 +1,117 @@
+//! What a drive does for itself: wear levelling, collection when idle; and blocks that are not alike.
+
+use sim::drive::Drive;
+use sim::ftl::Ftl;
+use sim::gc::Greedy;
+use sim::options::WearRule;
+use sim::spread::SpreadSpec;
+use sim::translation::Translation;
+use workload::Op;
+
+use crate::drives::loops::{random, sequential};
+use crate::drives::{
+    MIB, REVIEWED, SECOND, UNIT, assert_within, filled, lone_read_ns, reviewed, tortured,
+};
+
+#[test]
+fn wear_levelling_bounds_the_spread_of_erases() {
+    let run = |wear| {
+        let mut spec = REVIEWED.spec();
+        spec.options.wear = wear;
+        let mut drive = filled(&spec);
+        // Only a tenth of the data changes; the rest rests for ever.
+        random(&mut drive, spec.user_bytes / 10, 0, 32, 2_500_000);
+        let (least, most) = drive.ftl().wear();
+        (most - least, drive.ftl_counts())
+    };
+    let (plain, _) = run(WearRule::default());
+    let coldest_first = true;
+    let (dynamic, counts) = run(WearRule {
+        coldest_first,
+        move_resting_after: None,
+    });
+    assert_eq!(counts.levelled_units, 0);
+    let threshold = 8;
+    let (both, counts) = run(WearRule {
+        coldest_first,
+        move_resting_after: Some(threshold),
+    });
+    println!(
+        "erases apart: {plain}, dynamic {dynamic}, with resting data moved {both}, {} units for it",
+        counts.levelled_units
+    );
+    // What rests keeps its superblocks from being erased, however those in use are chosen.
+    assert!(plain > 15 && dynamic > 15);
+    // All that rests is due at about the same time, and one superblock of it is moved for each that is erased: meanwhile those in
+    // use are erased so many times more.
+    let spec = REVIEWED.spec();
+    let superblock_bytes = u64::from(spec.geometry.units_per_superblock()) * UNIT;
+    let resting = (spec.user_bytes / 10 * 9).div_ceil(superblock_bytes) as u32;
+    let meanwhile = resting.div_ceil(spec.geometry.superblocks - resting);
+    assert!(both <= threshold + meanwhile + 1 && counts.levelled_units > 0);
+    assert!(counts.levelled_units < counts.moved_units);
+}
+
+#[test]
+fn collection_when_idle_gives_fresh_superblocks() {
+    let run = |idle_free_superblocks| {
+        let mut spec = REVIEWED.spec();
+        spec.options.idle_after_ns = Some(SECOND);
+        spec.options.idle_free_superblocks = idle_free_superblocks;
+        let mut drive = tortured(&spec);
+        // The time without a command counts from the last one.
+        let start = drive.now();
+        drive.submit(start, Op::Read, 0, 4096);
+        drive.wait_until(start + SECOND);
+        assert_eq!(
+            drive.ftl_counts().erases,
+            0,
+            "it has not been idle for longer"
+        );
+        drive.wait_until(drive.now() + 60 * SECOND);
+        let won = drive.ftl_counts().erases;
+        (
+            random(&mut drive, spec.user_bytes, 0, 32, 20_000).iops(),
+            won,
+        )
+    };
+    let ((without, none), (with, won)) = (run(0), run(60));
+    println!("burst after idle: {without:.0} IOPS, with {won} superblocks won when idle {with:.0}");
+    // A superblock whose collection had begun is finished in any case.
+    assert!(none <= 1 && won >= 50 && with > 2.0 * without);
+}
+
+#[test]
+fn spread_and_retries_give_reads_a_tail_and_leave_their_mean() {
+    let run = |spread| {
+        let mut drive: Drive<Ftl<Greedy>> = reviewed(|spec| spec.options.spread = spread);
+        sequential(&mut drive, 0, 1024 * MIB);
+        drive.wait_until(drive.idle_at());
+        random(&mut drive, 1024 * MIB, 100, 1, 100_000)
+    };
+    let spread = SpreadSpec {
+        seed: 1,
+        block_sigma_milli: 60,
+        die_sigma_milli: 20,
+        retry_ppm: 1_000,
+        retry_ppm_per_kilo_erase: 0,
+        retries_at_most: 5,
+        retry_pct: 100,
+        retry_step_pct: 50,
+    };
+    let (plain, seen) = (run(None), run(Some(spread)));
+    let alone_ns = lone_read_ns(&REVIEWED.spec());
+    assert_eq!(plain.quantiles_ns([0.0, 1.0]), [alone_ns; 2]);
+    assert_within(
+        "mean with spread, ns",
+        seen.mean_ns(),
+        plain.mean_ns(),
+        0.01,
+    );
+    let [middle, ninety_nine, last] = seen.quantiles_ns([0.5, 0.99, 0.9999]);
+    assert!(ninety_nine > middle + 5_000);
+    assert!(
+        last > middle + REVIEWED.spec().timing.read_ns[0] * 4 / 5,
+        "a second attempt"
+    );
+}

@@ -1,0 +1,100 @@
+//! Power under a limit, and heat.
+
+use sim::power::{Power, PowerSpec};
+use sim::thermal::{ThermalSpec, ThrottlePoint};
+
+use crate::drives::loops::{random, sequential};
+use crate::drives::{MIB, MS, POWER, REVIEWED, SECOND, reviewed};
+
+/// The highest mean power of any stretch of `windows` windows, wherever it begins, in mW.
+fn highest_mw(power: &Power, until: u64, windows: u64) -> f64 {
+    let starts = (0..until / POWER.window_ns).map(|window| window * POWER.window_ns + MS / 3);
+    let stretch = windows * POWER.window_ns;
+    starts
+        .map(|start| power.mean_mw(start, start + stretch))
+        .fold(power.highest_mw(), f64::max)
+}
+
+#[test]
+fn a_power_cap_is_never_exceeded_and_costs_writes_more_than_reads() {
+    let run = |cap_mw| {
+        let mut drive = reviewed(|spec| {
+            spec.options.power = Some(PowerSpec { cap_mw, ..POWER });
+        });
+        let bytes = 256 * MIB;
+        let write = sequential(&mut drive, 0, bytes);
+        let mixed = random(&mut drive, bytes, 70, 32, 50_000).iops();
+        let read = random(&mut drive, bytes, 100, 4, 20_000).iops();
+        let (power, end) = (drive.power().unwrap(), drive.now());
+        assert_eq!(power.energy().total_pj(), power.trace_pj());
+        let most = highest_mw(power, end, 1).max(highest_mw(power, end, 10));
+        println!(
+            "{cap_mw:?} mW: write {write:.0} MB/s, mixed {mixed:.0}, read {read:.0} IOPS, at most {most:.1} mW"
+        );
+        (write, mixed, read, most)
+    };
+    let (free_write, free_mixed, free_read, free_most) = run(None);
+    let mut before = (free_write, free_mixed);
+    for cap_mw in [4_500, 3_500, 2_500] {
+        let (write, mixed, read, most) = run(Some(cap_mw));
+        assert!(free_most > cap_mw as f64, "the limit is one");
+        assert!(most <= cap_mw as f64 + 1e-6, "{most} mW");
+        assert!(write < before.0 && mixed < before.1);
+        assert!(read / free_read > write / free_write);
+        before = (write, mixed);
+    }
+}
+
+#[test]
+fn a_power_state_that_is_entered_later_holds_once_what_was_planned_has_ended() {
+    let mut drive = reviewed(|spec| spec.options.power = Some(POWER));
+    let cap_mw = 3_500;
+    let before = sequential(&mut drive, 0, 256 * MIB);
+    let planned = drive.idle_at();
+    drive.limit_power(Some(cap_mw));
+    let after = sequential(&mut drive, 256 * MIB, 256 * MIB);
+    let power = drive.power().unwrap();
+    let trace = power.trace().filter(|&(start, ..)| start >= planned);
+    let most = trace.map(|(_, _, mw)| mw).fold(0.0, f64::max);
+    println!("{before:.0} MB/s, limited {after:.0}, at most {most:.1} mW");
+    assert!(most <= cap_mw as f64 && power.highest_mw() > cap_mw as f64);
+    assert!(after < 0.8 * before);
+    drive.limit_power(None);
+    let freed = sequential(&mut drive, 512 * MIB, 256 * MIB);
+    assert!(freed > 0.9 * before, "{freed}");
+}
+
+#[test]
+fn a_hot_drive_throttles_and_recovers() {
+    let point = ThrottlePoint {
+        above_mc: 70_000,
+        until_mc: 66_000,
+        cap_mw: 2_300,
+    };
+    let mut drive = reviewed(|spec| {
+        spec.options.power = Some(PowerSpec {
+            thermal: Some(ThermalSpec {
+                ambient_mc: 30_000,
+                resistance_mk_per_w: 14_000,
+                time_constant_ns: 4 * SECOND,
+                throttle: [Some(point), None, None],
+            }),
+            ..POWER
+        });
+    });
+    let bytes = REVIEWED.spec().user_bytes;
+    let (mut hottest, mut speeds) = (0, Vec::new());
+    for piece in 0..200 {
+        let start = piece * 64 * MIB % (bytes / 2 / MIB * MIB);
+        speeds.push(sequential(&mut drive, start, 64 * MIB));
+        hottest = hottest.max(drive.power().unwrap().temperature_mc().unwrap());
+    }
+    let most = speeds[1];
+    let least = speeds.iter().copied().fold(f64::MAX, f64::min);
+    println!("{most:.0} MB/s cold, {least:.0} hot, {hottest} mC at most");
+    assert!(drive.power().unwrap().throttle_events() > 0);
+    assert!(least < 0.5 * most && (69_500..71_000).contains(&hottest));
+    drive.wait_until(drive.now() + 60 * SECOND);
+    assert!(drive.power().unwrap().temperature_mc().unwrap() < 52_000);
+    assert!(sequential(&mut drive, 0, 64 * MIB) > 0.9 * most);
+}

@@ -1,0 +1,155 @@
+//! The way into the steady state, what it costs, and the ways out of it.
+
+use sim::drive::Drive;
+use sim::ftl::Ftl;
+use sim::gc::Greedy;
+use sim::options::TrimRule;
+use sim::translation::Translation;
+use workload::Op;
+
+use crate::TORTURED;
+use crate::drives::loops::{random, sequential};
+use crate::drives::{Flash, MIB, MS, REVIEWED, UNIT, assert_within, filled, theory, tortured};
+
+#[test]
+fn random_writes_fall_off_a_cliff_and_then_stay_down() {
+    let spec = REVIEWED.spec();
+    let units = spec.user_bytes / UNIT;
+    let seen = random(&mut filled(&spec), spec.user_bytes, 0, 32, 4 * units);
+    let tenths = seen.by_tenth();
+    let fresh = tenths[1];
+    let tail = &tenths[tenths.len() * 3 / 4..tenths.len() - 1];
+    let steady = tail.iter().sum::<u64>() as f64 / tail.len() as f64;
+    println!("fresh {fresh}, steady {steady:.0} I/Os in 100 ms");
+    assert!(fresh as f64 > 3.0 * steady);
+    let (least, most) = (tail.iter().min().unwrap(), tail.iter().max().unwrap());
+    assert!(
+        *least as f64 > 0.7 * steady && (*most as f64) < 1.3 * steady,
+        "{least} {most}"
+    );
+}
+
+#[test]
+fn sequential_and_random_writes_in_turn_make_a_saw_tooth() {
+    let bytes = REVIEWED.spec().user_bytes;
+    let mut drive = TORTURED.clone();
+    let mut last_rough = f64::INFINITY;
+    for _ in 0..2 {
+        let rough = random(&mut drive, bytes, 0, 32, bytes / UNIT / 2).iops() * UNIT as f64 / 1e6;
+        // The first pass clears up what the random writes have left.
+        sequential(&mut drive, 0, bytes);
+        drive.reset_counts();
+        let smooth = sequential(&mut drive, 0, bytes);
+        println!("{rough:.0} MB/s at random, {smooth:.0} in order");
+        assert!(smooth > 3.0 * rough);
+        assert_eq!(drive.ftl_counts().write_amplification(), Some(1.0));
+        // Each tooth is like the one before, but for the first: that began with no smooth stretch behind it.
+        assert!(last_rough.is_infinite() || rough > last_rough);
+        last_rough = rough;
+    }
+}
+
+/// IOPS, write amplification and effective spare in the steady state of writes to the first `span_pct` of the flash, on a drive
+/// whose user can address `user_pct` of it.
+fn steady(user_pct: u64, span_pct: u64) -> (f64, f64, f64) {
+    let spec = Flash {
+        user_pct,
+        ..REVIEWED
+    }
+    .spec();
+    let span = spec.geometry.raw_bytes() / 100 * span_pct / MIB * MIB;
+    let mut drive = Drive::new(&spec, Greedy);
+    sequential(&mut drive, 0, span);
+    random(&mut drive, span, 0, 32, 3 * span / UNIT);
+    drive.reset_counts();
+    let seen = random(&mut drive, span, 0, 32, span / UNIT);
+    let cost = drive.ftl_counts().write_amplification().unwrap();
+    (seen.steady_iops(), cost, drive.ftl().effective_spare())
+}
+
+#[test]
+fn spare_moves_the_steady_state_as_theory_says() {
+    let (narrow, narrow_cost, narrow_spare) = steady(93, 93);
+    let (wide, wide_cost, wide_spare) = steady(75, 75);
+    let (limited, limited_cost, _) = steady(93, 75);
+    println!("IOPS {narrow:.0}, {wide:.0}; by limiting LBAs {limited:.0}");
+    let units = REVIEWED.spec().geometry.units_per_superblock();
+    for (cost, spare) in [(narrow_cost, narrow_spare), (wide_cost, wide_spare)] {
+        let expected = theory::greedy(1.0 - spare, units);
+        assert_within(
+            &format!("cost at a spare of {spare:.3}"),
+            cost,
+            expected,
+            0.03,
+        );
+    }
+    // A host that leaves LBAs alone gets what a maker gives with more flash.
+    assert_within("cost by limiting LBAs", limited_cost, wide_cost, 0.01);
+    assert_within("IOPS by limiting LBAs", limited, wide, 0.02);
+    let won = narrow_cost / wide_cost;
+    assert_within("IOPS won by spare", wide / narrow, won, 0.05);
+}
+
+/// Write amplification after a trim of all of a drive in its steady state.
+fn cost_after_trim(drive: &mut Drive<Ftl<Greedy>>) -> f64 {
+    let bytes = drive.user_bytes();
+    let mut done = drive.now();
+    for piece in 0..bytes.div_ceil(64 * MIB) {
+        let start = piece * 64 * MIB;
+        let length = (bytes - start).min(64 * MIB);
+        done = drive.submit(done, Op::Trim, start, length as u32);
+    }
+    drive.wait_until(done);
+    drive.reset_counts();
+    random(drive, bytes, 0, 32, bytes / UNIT / 2);
+    drive.ftl_counts().write_amplification().unwrap()
+}
+
+#[test]
+fn trim_restores_a_tortured_drive_unless_it_is_ignored() {
+    let mut deaf = REVIEWED.spec();
+    deaf.options.trim = TrimRule::Ignored;
+    let honoured = cost_after_trim(&mut TORTURED.clone());
+    let ignored = cost_after_trim(&mut tortured(&deaf));
+    println!("write amplification after trim {honoured:.3}, ignored {ignored:.3}");
+    assert!(honoured < 1.01 && ignored > 3.0);
+}
+
+#[test]
+fn a_purge_makes_the_drive_as_new() {
+    let spec = REVIEWED.spec();
+    let fresh = sequential(&mut Drive::new(&spec, Greedy), 0, 512 * MIB);
+    let mut drive = TORTURED.clone();
+    let start = drive.now();
+    let done = drive.purge(start);
+    let erases = u64::from(spec.geometry.superblocks / spec.erase_every);
+    assert!(
+        done - start >= erases * spec.timing.erase_ns,
+        "a die erases its blocks one after another"
+    );
+    drive.wait_until(done);
+    drive.reset_counts();
+    let again = sequential(&mut drive, 0, 512 * MIB);
+    assert_within("MB/s after a purge", again, fresh, 0.02);
+    assert_eq!(drive.ftl_counts().write_amplification(), Some(1.0));
+}
+
+#[test]
+fn collection_sets_the_last_percentiles() {
+    let spec = REVIEWED.spec();
+    let mut fresh = filled(&spec);
+    let mix = |drive: &mut _| {
+        let seen = random(drive, spec.user_bytes, 70, 16, 200_000);
+        seen.quantiles_ns([0.5, 0.99, 0.9999])
+    };
+    let before = mix(&mut fresh);
+    assert_eq!(
+        fresh.ftl_counts().moved_units,
+        0,
+        "nothing is collected yet"
+    );
+    let steady = mix(&mut TORTURED.clone());
+    println!("median, 99 %, 99.99 % in ns: {before:?}, beside collection {steady:?}");
+    assert!(steady[2] > 5 * before[2] && steady[0] < 2 * before[0]);
+    assert!(steady[2] > 2 * MS, "a stall of collection, not of a read");
+}
