@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from ssdlab.analysis.ratings import FAILED, METRICS, Judged, Rating, Ratings, judge, metric_names
+from ssdlab.analysis.ratings import (
+    FAILED,
+    METRICS,
+    Judged,
+    Rating,
+    Ratings,
+    Verdict,
+    judge,
+    metric_names,
+)
 from ssdlab.cli import main
 from ssdlab.drives.simulated import profiles
 from ssdlab.errors import UsageError
@@ -58,8 +69,15 @@ def test_what_the_drive_does_not_tell_is_not_judged() -> None:
     assert (judged.verdict, judged.ratio, judged.failed) == ("unmeasured", None, False)
 
 
-def test_every_metric_is_described() -> None:
+def test_every_metric_and_verdict_is_described() -> None:
     assert tuple(METRICS) == metric_names()
+    text = (Path(__file__).parents[2] / "docs" / "sim-check.md").read_text(encoding="utf-8")
+    listed = text.split("`metric` is one of")[1].split(";")[0]
+    assert re.findall(r"`(\w+)`", listed) == list(metric_names())
+    verdicts = text.split("## Verdicts")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` .* (yes|no) \|$", verdicts, re.MULTILINE) == [
+        (verdict, "yes" if verdict in FAILED else "no") for verdict in get_args(Verdict)
+    ]
 
 
 def told(**changed: object) -> str:

@@ -13,8 +13,9 @@ import pytest
 
 from ssdlab import _core
 from ssdlab.analysis.ratings import Ratings
-from ssdlab.drives.simulated import profiles
-from ssdlab.rating_check import shipped_ratings
+from ssdlab.drives.simulated import SimulatedDrive, SimulatedText, profiles
+from ssdlab.rating_check import scale_for, shipped_ratings
+from ssdlab.workload import Mix, Span, Stop, Stream, Workload
 
 PROFILES = profiles()
 RATINGS = shipped_ratings()
@@ -111,3 +112,17 @@ def test_the_older_memblaze_has_more_spare_than_its_successor() -> None:
         made = _core.check_profile(PROFILES[name])
         spare[name] = 1 - made["capacity_bytes"] / made["raw_bytes"]
     assert spare["memblaze-pblaze5-c900-4tb"] > spare["memblaze-pblaze5-c916-6.4tb"] > 0.2
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_it_works(name: str) -> None:
+    text = SimulatedText(name, scale=scale_for(name, 2 << 30))
+    drive = SimulatedDrive(text, writing=True, allow_unwritten=True)
+    stream = Stream(
+        ops=Mix(read_pct=50), span=Span(start=0, length=16 << 20), workers=8, stop=Stop(bytes=64 << 20)
+    )
+    summary = drive.run(Workload.of(stream)).summary()
+    assert summary["read"]["ios"] + summary["write"]["ios"] == 16384
+    assert summary["read"]["failed"] == summary["write"]["failed"] == 0
+    # The drive's own parts take their time, and no more than a drive's would.
+    assert 1e3 < summary["write"]["service_ns"]["mean"] < 1e7
