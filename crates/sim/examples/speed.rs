@@ -1,10 +1,12 @@
-//! I/Os a second of CPU: the map alone, and the whole drive in a closed loop. Arguments: GiB of flash, depth.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! What simulating an I/O costs, of a drive in steady state and of the bare map under it.
+//!
+//! `speed GIB SPARE_MILLE SHRINK DEPTH` prints a JSON object per figure. Flash of `GIB` GiB in 21 superblocks a GiB, whose blocks are
+//! `SHRINK` times smaller than those of a real drive (and their number as many times larger, so that a small drive has as many as
+//! a large one); `SPARE_MILLE` thousandths of it are spare. `speed ... WHAT IOS` does only
+//! so many I/Os of one kind (`map`, `fill`, `writes`, `reads`) after preparing the drive, for who counts instructions.
 
 use rustix::time::{ClockId, clock_gettime};
-use serde_json::json;
+use serde_json::{Value, json};
 use sim::draw::mix;
 use sim::drive::{Drive, DriveSpec};
 use sim::ftl::{Flash, Ftl};
@@ -13,10 +15,12 @@ use sim::host::HostSpec;
 use sim::nand::{Geometry, Timing};
 use sim::options::DriveOptions;
 use sim::owner::Unattended;
-use sim::runner::{Options, run};
-use workload::{Op, Workload};
+use sim::runner::{Options, Outcome, run};
+use workload::Workload;
 
+/// Flash that costs nothing.
 struct NoFlash;
+
 impl Flash for NoFlash {
     fn program_host(&mut self, _: u32) {}
     fn read_for_move(&mut self, _: u32) {}
@@ -24,79 +28,117 @@ impl Flash for NoFlash {
     fn erase(&mut self, _: u32) {}
 }
 
-fn spec(gib: u32) -> DriveSpec {
-    let geometry = Geometry {
-        channels: 8,
-        dies_per_channel: 4,
-        planes: 2,
-        page_bytes: 16384,
-        pages_per_block: 48,
-        bits_per_cell: 3,
-        superblocks: gib * 21,
-    };
-    DriveSpec {
-        geometry,
-        timing: Timing {
-            read_ns: [60_000; 4],
-            program_ns: 1_700_000,
-            erase_ns: 5_000_000,
-            unit_transfer_ns: 5_427,
-            command_ns: 300,
-            suspend_ns: Some(20_000),
-            deferral_limit_ns: 20_000_000,
-        },
-        host: HostSpec {
-            queue_limit: None,
-            command_ns: 6_000,
-            unit_link_ns_x1024: 1_170 * 1024,
-            half_duplex: false,
-            cores: 4,
-            read_core_ns: 1_000,
-            write_core_ns: 1_000,
-        },
-        user_bytes: geometry.raw_bytes() / 1000 * 875 / 4096 * 4096,
-        buffer_bytes: 16 << 20,
-        reserve: 4,
-        power_loss_protection: true,
-        logical_block_bytes: 512,
-        erase_every: 16,
-        options: DriveOptions::default(),
+/// What is simulated.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    gib: u32,
+    spare_mille: u32,
+    shrink: u32,
+    depth: u32,
+}
+
+impl Asked {
+    fn spec(self) -> DriveSpec {
+        let geometry = Geometry {
+            channels: 8,
+            dies_per_channel: 4,
+            planes: 2,
+            page_bytes: 16384,
+            pages_per_block: 48 / self.shrink,
+            bits_per_cell: 3,
+            superblocks: self.gib * 21 * self.shrink,
+        };
+        let kept = u64::from(1000 - self.spare_mille);
+        DriveSpec {
+            geometry,
+            timing: Timing {
+                read_ns: [60_000; 4],
+                program_ns: 1_700_000,
+                erase_ns: 5_000_000,
+                unit_transfer_ns: 5_427,
+                command_ns: 300,
+                suspend_ns: Some(20_000),
+                deferral_limit_ns: 20_000_000,
+            },
+            host: HostSpec {
+                queue_limit: None,
+                command_ns: 6_000,
+                unit_link_ns_x1024: 1_170 * 1024,
+                half_duplex: false,
+                cores: 4,
+                read_core_ns: 1_000,
+                write_core_ns: 1_000,
+            },
+            user_bytes: geometry.raw_bytes() / 1000 * kept / 131_072 * 131_072,
+            buffer_bytes: 16 << 20,
+            reserve: 4,
+            power_loss_protection: true,
+            logical_block_bytes: 512,
+            erase_every: 16 * self.shrink,
+            options: DriveOptions::default(),
+        }
+    }
+
+    /// I/Os over the whole drive in a closed loop, one worker for each in flight.
+    fn workload(self, read_pct: u8, block_bytes: u32, pattern: &Value, ios: u64) -> Workload {
+        let length = self.spec().user_bytes;
+        let text = json!({
+            "seed": 1, "interval_ns": 1_000_000_000, "ramp_ns": 0,
+            "streams": [{
+                "name": "main", "ops": {"mix": {"read_pct": read_pct}},
+                "block": [{"bytes": block_bytes, "weight": 1}], "pattern": pattern,
+                "span": {"start": 0, "length": length}, "workers": self.depth, "depth": 1,
+                "engine": "sync", "batch": null, "polled": false, "arrival": {"closed": {"think_ns": 0}},
+                "compressible_pct": 0, "direct": true, "dsync": false, "flush_every": null, "cpus": [],
+                "stop": {"time_ns": null, "bytes": null, "ios": ios, "span_once": false}, "log_ios": false
+            }]
+        });
+        serde_json::from_value(text).expect("a workload")
+    }
+
+    fn random(self, read_pct: u8, ios: u64) -> Workload {
+        self.workload(read_pct, 4096, &json!("uniform"), ios)
+    }
+
+    fn sequential(self, ios: u64) -> Workload {
+        let mut one = self;
+        one.depth = 1;
+        one.workload(0, 131_072, &json!({"sequential": {"cursors": null}}), ios)
     }
 }
 
-fn unit(n: u64, units: u64) -> u64 {
-    ((u128::from(mix(3, n)) * u128::from(units)) >> 64) as u64
+fn go(drive: &mut Drive<Ftl<Greedy>>, workload: &Workload) -> Outcome {
+    run(drive, workload, &mut Unattended, Options::default()).expect("a run")
 }
 
-/// A write, with those to come asked for in time.
-fn random_write(ftl: &mut Ftl<Greedy>, n: u64, units: u64) {
-    ftl.map().expect_logical(unit(n + 32, units) as u32);
-    ftl.map().expect_overwrite(unit(n + 16, units) as u32);
-    ftl.write(unit(n, units) as u32, &mut NoFlash);
-}
-
-fn closed_loop(
-    drive: &mut Drive<Ftl<Greedy>>,
+/// A bare mapping loop: the map, its counts and the choice of victims, fed with addresses that are asked for ahead; no time passes.
+struct MapLoop {
+    ftl: Ftl<Greedy>,
     units: u64,
-    op: Op,
-    depth: u64,
-    ios: u64,
-    first: u64,
-) {
-    let start = drive.idle_at() + 1;
-    let mut workers: BinaryHeap<_> = (0..depth).map(|w| Reverse((start, w))).collect();
-    for n in first..first + ios {
-        let mut top = workers.peek_mut().unwrap();
-        let Reverse((now, worker)) = *top;
-        drive.ftl().map().expect_logical(unit(n + 32, units) as u32);
-        if op == Op::Write {
-            drive
-                .ftl()
-                .map()
-                .expect_overwrite(unit(n + 16, units) as u32);
+    n: u64,
+}
+
+impl MapLoop {
+    fn filled(spec: &DriveSpec) -> Self {
+        let units = spec.user_bytes / 4096;
+        let mut ftl = Ftl::of_drive(spec, Greedy);
+        for unit in 0..units {
+            ftl.write(unit as u32, &mut NoFlash);
         }
-        let done = drive.submit(now, op, unit(n, units) * 4096, 4096);
-        *top = Reverse((done, worker));
+        Self { ftl, units, n: 0 }
+    }
+
+    fn unit(&self, n: u64) -> u32 {
+        ((u128::from(mix(3, n)) * u128::from(self.units)) >> 64) as u32
+    }
+
+    fn overwrite(&mut self, ios: u64) {
+        for n in self.n..self.n + ios {
+            self.ftl.map().expect_logical(self.unit(n + 32));
+            self.ftl.map().expect_overwrite(self.unit(n + 16));
+            self.ftl.write(self.unit(n), &mut NoFlash);
+        }
+        self.n += ios;
     }
 }
 
@@ -106,85 +148,94 @@ fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-#[expect(clippy::print_stdout, reason = "a bench prints")]
-fn timed(what: &str, ios: u64, run: impl FnOnce()) {
-    let start = cpu_seconds();
-    run();
-    let seconds = cpu_seconds() - start;
-    println!(
-        "{what}: {:.2} M/s ({:.0} ns)",
-        ios as f64 / seconds / 1e6,
-        seconds * 1e9 / ios as f64
-    );
+/// Most memory that this process has had, in bytes.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a process has a status");
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1));
+    kib.and_then(|kib| kib.parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1024)
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints")]
-fn main() {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|a| a.parse::<u32>().expect("a number"));
-    let gib = arguments.next().unwrap_or(64);
-    let depth = u64::from(arguments.next().unwrap_or(32));
-    let spec = spec(gib);
+fn tell(what: &str, ios: u64, facts: &Value, work: impl FnOnce() -> f64) {
+    let start = cpu_seconds();
+    let amplification = work();
+    let seconds = cpu_seconds() - start;
+    let line = json!({
+        "what": what, "ios": ios, "cpu_s": seconds, "ios_per_cpu_s": ios as f64 / seconds,
+        "write_amplification": amplification, "drive": facts,
+    });
+    println!("{line}");
+}
+
+const OVERWRITES: u64 = 3;
+
+fn rates(asked: Asked) {
+    let spec = asked.spec();
     let units = spec.user_bytes / 4096;
-    let g = spec.geometry;
-    let mut ftl = Ftl::new(
-        units as u32,
-        g.superblocks,
-        g.units_per_superblock(),
-        4,
-        Greedy,
-    );
-    timed("map: sequential fill", units, || {
-        (0..units).for_each(|u| {
-            ftl.write(u as u32, &mut NoFlash);
+    let raw_units = spec.geometry.raw_bytes() / 4096;
+    let facts = json!({"user_units": units, "raw_units": raw_units});
+    {
+        let mut map = MapLoop::filled(&spec);
+        map.overwrite(OVERWRITES * units);
+        map.ftl.reset_counts();
+        tell("map writes", units, &facts, || {
+            map.overwrite(units);
+            map.ftl.counts().write_amplification().unwrap_or(0.0)
         });
-    });
-    timed("map: random, first overwrites", 3 * units, || {
-        (0..3 * units).for_each(|n| random_write(&mut ftl, n, units));
-    });
-    ftl.reset_counts();
-    timed("map: random, steady", units, || {
-        (3 * units..4 * units).for_each(|n| random_write(&mut ftl, n, units));
-    });
-    println!(
-        "write amplification {:.3}",
-        ftl.counts().write_amplification().unwrap()
-    );
-    drop(ftl);
+    }
     let mut drive = Drive::new(&spec, Greedy);
-    timed("drive: sequential fill, 128 KiB", units / 32, || {
-        let mut now = 0;
-        for i in 0..units / 32 {
-            now = drive.submit(now, Op::Write, i * 131_072, 131_072);
-        }
+    tell("sequential fill", units / 32, &facts, || {
+        go(&mut drive, &asked.sequential(units / 32));
+        1.0
     });
-    closed_loop(&mut drive, units, Op::Write, depth, 3 * units, 0);
-    timed("drive: random writes, steady", units, || {
-        closed_loop(&mut drive, units, Op::Write, depth, units, 3 * units);
-    });
-    timed("drive: random reads", units, || {
-        closed_loop(&mut drive, units, Op::Read, depth, units, 0);
-    });
+    go(&mut drive, &asked.random(0, OVERWRITES * units));
     for (what, read_pct) in [("writes", 0), ("reads", 100), ("70/30", 70)] {
-        let workload = workload(units, read_pct, depth);
-        timed(&format!("runner: random {what}"), units, || {
-            run(&mut drive, &workload, &mut Unattended, Options::default()).expect("a run");
+        drive.reset_counts();
+        tell(what, units, &facts, || {
+            go(&mut drive, &asked.random(read_pct, units));
+            drive.ftl_counts().write_amplification().unwrap_or(0.0)
         });
     }
 }
 
-/// Random 4 KiB I/Os over the whole drive, one worker for each I/O in flight.
-fn workload(units: u64, read_pct: u8, workers: u64) -> Workload {
-    let text = json!({
-        "seed": 1, "interval_ns": 1_000_000_000, "ramp_ns": 0,
-        "streams": [{
-            "name": "main", "ops": {"mix": {"read_pct": read_pct}}, "block": [{"bytes": 4096, "weight": 1}],
-            "pattern": "uniform", "span": {"start": 0, "length": units * 4096}, "workers": workers, "depth": 1,
-            "engine": "sync", "batch": null, "polled": false, "arrival": {"closed": {"think_ns": 0}},
-            "compressible_pct": 0, "direct": true, "dsync": false, "flush_every": null, "cpus": [],
-            "stop": {"time_ns": null, "bytes": null, "ios": units, "span_once": false}, "log_ios": false
-        }]
-    });
-    serde_json::from_value(text).expect("a workload")
+/// So many I/Os of one kind on a drive that has been overwritten.
+fn only(asked: Asked, what: &str, ios: u64) {
+    let spec = asked.spec();
+    let units = spec.user_bytes / 4096;
+    if what == "map" {
+        let mut map = MapLoop::filled(&spec);
+        map.overwrite(OVERWRITES * units + ios);
+        return;
+    }
+    let mut drive = Drive::new(&spec, Greedy);
+    go(&mut drive, &asked.sequential(units / 32));
+    let workload = match what {
+        "fill" => asked.sequential(ios),
+        "reads" => asked.random(100, ios),
+        _ => asked.random(0, OVERWRITES * units + ios),
+    };
+    go(&mut drive, &workload);
+}
+
+#[expect(clippy::print_stdout, reason = "a bench prints")]
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, default: u32| {
+        arguments
+            .get(i)
+            .map_or(default, |text| text.parse().expect("a number"))
+    };
+    let asked = Asked {
+        gib: number(0, 64),
+        spare_mille: number(1, 125),
+        shrink: number(2, 1),
+        depth: number(3, 32),
+    };
+    match arguments.get(4) {
+        Some(what) => only(asked, what, number(5, 1).into()),
+        None => rates(asked),
+    }
+    println!("{}", json!({"what": "peak", "bytes": peak_bytes()}));
 }

@@ -4,16 +4,28 @@
 //! early. A single next-free time would make the second wait for the first. The timeline keeps the reserved stretches
 //! and gives each request the first gap that fits; touching stretches are merged, so a busy resource holds few.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
-/// Reserved stretches of time in ns, in order, none touching another.
+/// A reserved stretch of time, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Stretch {
+    start: u64,
+    end: u64,
+}
+
+/// Reserved stretches of time in order, none touching another.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Timeline {
-    reserved: VecDeque<(u64, u64)>,
+    /// From `head` on; what lies before is over.
+    reserved: Vec<Stretch>,
+    head: usize,
     busy_ns: u64,
 }
+
+/// Stretches that are over before they are taken out of memory.
+const FORGOTTEN_TOGETHER: usize = 64;
+/// Stretches that are looked at one by one, from the last on, before the search halves what is left.
+const NEAR_THE_END: usize = 12;
 
 impl Timeline {
     /// Reserves `duration` ns in the first gap at or after `ready`. Returns when it ends.
@@ -21,57 +33,94 @@ impl Timeline {
     /// `now` is the submission clock: nothing will be asked for before it, so what has ended by then is forgotten.
     #[inline]
     pub fn reserve(&mut self, now: u64, ready: u64, duration: u64) -> u64 {
-        while self.reserved.front().is_some_and(|&(_, end)| end <= now) {
-            self.reserved.pop_front();
+        while self.reserved.get(self.head).is_some_and(|s| s.end <= now) {
+            self.head += 1;
         }
         self.busy_ns += duration;
-        if duration == 0 {
-            return ready;
-        }
-        // The common case: at or after everything reserved.
-        match self.reserved.back_mut() {
-            None => {
-                self.reserved.push_back((ready, ready + duration));
-                return ready + duration;
+        if self.head < self.reserved.len()
+            && let Some(last) = self.reserved.last_mut()
+            && ready <= last.end
+        {
+            // The common case: right behind everything reserved.
+            if ready >= last.start {
+                last.end += duration;
+                return if duration == 0 { ready } else { last.end };
             }
-            Some((start, end)) if ready >= *start => {
-                if ready > *end {
-                    self.reserved.push_back((ready, ready + duration));
-                    return ready + duration;
-                }
-                *end += duration;
-                return *end;
-            }
-            Some(_) => {}
+            return self.reserve_in_gap(ready, duration);
         }
-        self.reserve_in_gap(ready, duration)
+        if duration > 0 {
+            self.append(ready, ready + duration);
+        }
+        ready + duration
+    }
+
+    #[inline]
+    fn append(&mut self, start: u64, end: u64) {
+        if self.head == self.reserved.len() {
+            self.reserved.clear();
+            self.head = 0;
+        } else if self.head >= FORGOTTEN_TOGETHER {
+            self.reserved.drain(..self.head);
+            self.head = 0;
+        }
+        self.reserved.push(Stretch { start, end });
+    }
+
+    /// The first stretch that ends at `ready` or later.
+    #[inline]
+    fn first_ending_from(&self, ready: u64) -> usize {
+        let live = &self.reserved[self.head..];
+        let mut at = live.len();
+        let looked_at = live.iter().rev().take(NEAR_THE_END);
+        for stretch in looked_at {
+            if stretch.end < ready {
+                return self.head + at;
+            }
+            at -= 1;
+        }
+        self.head + live[..at].partition_point(|stretch| stretch.end < ready)
     }
 
     fn reserve_in_gap(&mut self, ready: u64, duration: u64) -> u64 {
-        let mut at = self.reserved.partition_point(|&(_, end)| end < ready);
+        if duration == 0 {
+            return ready;
+        }
+        let mut at = self.first_ending_from(ready);
         let mut start = ready;
-        while let Some(&(taken_from, taken_to)) = self.reserved.get(at) {
-            if start + duration <= taken_from {
+        while let Some(taken) = self.reserved.get(at) {
+            if start + duration <= taken.start {
                 break;
             }
-            start = start.max(taken_to);
+            start = start.max(taken.end);
             at += 1;
         }
         self.insert(at, start, start + duration);
         start + duration
     }
 
+    #[inline]
     fn insert(&mut self, at: usize, start: u64, end: u64) {
-        let joins_before = at > 0 && self.reserved[at - 1].1 == start;
-        let joins_after = at < self.reserved.len() && self.reserved[at].0 == end;
+        let joins_before = at > self.head && self.reserved[at - 1].end == start;
+        let joins_after = at < self.reserved.len() && self.reserved[at].start == end;
         match (joins_before, joins_after) {
             (true, true) => {
-                self.reserved[at - 1].1 = self.reserved[at].1;
+                self.reserved[at - 1].end = self.reserved[at].end;
                 self.reserved.remove(at);
             }
-            (true, false) => self.reserved[at - 1].1 = end,
-            (false, true) => self.reserved[at].0 = start,
-            (false, false) => self.reserved.insert(at, (start, end)),
+            (true, false) => self.reserved[at - 1].end = end,
+            (false, true) => self.reserved[at].start = start,
+            (false, false) => self.insert_between(at, Stretch { start, end }),
+        }
+    }
+
+    #[inline]
+    fn insert_between(&mut self, at: usize, stretch: Stretch) {
+        if at == self.head && at > 0 {
+            // The place of one that is over.
+            self.head -= 1;
+            self.reserved[at - 1] = stretch;
+        } else {
+            self.reserved.insert(at, stretch);
         }
     }
 
