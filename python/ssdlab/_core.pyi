@@ -12,7 +12,7 @@ out), ``DriveError`` (the drive or its file failed), ``Interrupted``. Their ``fa
 attribute ``measurement`` with what was measured until then.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
@@ -387,6 +387,22 @@ class SimulatedDrive:
 
     def restore(self, state: SimulatedState) -> None:
         """Go back to a state of this drive, or of one that it was forked from."""
+
+    def digest(self) -> str:
+        """Return a short text that stands for the state it is in; costs about a millisecond."""
+
+    def save_state(self, path: str | PathLike[str], identity: Mapping[str, str]) -> None:
+        """Write the state into a new file, durably; `HostError` if that fails.
+
+        `identity` says which drive it is: only one with the same can load it.
+        """
+
+    def load_state(self, path: str | PathLike[str], identity: Mapping[str, str]) -> None:
+        """Take up a state that was saved, after all of it was checked.
+
+        `Refused`, with the drive as it was: the file is torn, corrupt, of another format or of another drive;
+        `reason` says which, and `setting` what differs.
+        """
 
     def fork(self) -> SimulatedDrive:
         """Another drive in the same state, which lives on by itself."""

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 
 def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
     """Return the manifest that a run begins with."""
+    from ssdlab.drives.simulated import SimulatedText
+
     started = now()
     info = drive_info(order.drive, drive)
     text = (
         info.id
         if info.kind == "file"
+        else str(SimulatedText.parse(order.drive).anchored())
+        if info.kind == "sim"
         else str(Path(order.drive).absolute())
         if "/" in order.drive
         else order.drive

@@ -12,6 +12,7 @@ use pyo3::types::PyDict;
 use sim::error::SimError;
 use sim::nbd::ServeError;
 use sim::profile::ProfileError;
+use sim::snapshot::StateError;
 use workload::SpecError;
 
 /// The name an operating system error goes by, as Python's `errno` has it.
@@ -248,6 +249,55 @@ pub(crate) fn foreign_state(py: Python<'_>, drive: &str) -> PyErr {
         facts: PyDict::new(py),
     }
     .into_error()
+}
+
+/// A state that cannot be taken up, or kept.
+pub(crate) fn state(py: Python<'_>, error: &StateError, path: &Path) -> PyErr {
+    let facts = PyDict::new(py);
+    let filled = facts
+        .set_item("path", path.as_os_str())
+        .and_then(|()| state_facts(&facts, error));
+    let (class, what) = match error {
+        StateError::Io(_) => (
+            "HostError",
+            format!("the state {} cannot be kept: {error}", path.display()),
+        ),
+        _ => (
+            "Refused",
+            format!("{} cannot be taken up: {error}", path.display()),
+        ),
+    };
+    let raised = Raised {
+        class,
+        what,
+        advice: error.advice().to_owned(),
+        facts,
+    };
+    filled.map_or_else(|error| error, |()| raised.into_error())
+}
+
+fn state_facts(facts: &Bound<'_, PyDict>, error: &StateError) -> PyResult<()> {
+    let reason = match error {
+        StateError::Io(error) => return facts.set_item("errno", error.raw_os_error()),
+        StateError::Format { found, known } => {
+            facts.set_item("found", found)?;
+            facts.set_item("known", known)?;
+            "state-format"
+        }
+        StateError::Differs {
+            setting,
+            found,
+            asked,
+        } => {
+            facts.set_item("setting", setting)?;
+            facts.set_item("found", found)?;
+            facts.set_item("asked", asked)?;
+            "state-differs"
+        }
+        StateError::NotAState => "no-state",
+        _ => "state-corrupt",
+    };
+    facts.set_item("reason", reason)
 }
 
 /// A simulation that panicked, which is a fault of this program.

@@ -19,6 +19,7 @@ mod schema;
 mod serve;
 mod signals;
 mod simulated;
+mod simulated_state;
 mod summary;
 mod target;
 mod workloads;

@@ -1,5 +1,6 @@
 //! Simulated drives: made from a profile, run like real ones, copied as real ones cannot be.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -11,10 +12,11 @@ use sim::any_drive::{AnyDrive, Counters};
 use sim::owner::{Owner, Progress};
 use sim::profile::{Profile, Size};
 use sim::runner::Options;
+use sim::snapshot;
 
 use crate::measurement::Measurement;
 use crate::run::{Nudge, Watch, conclude, log_header};
-use crate::{errors, json, workloads};
+use crate::{errors, json, simulated_state, workloads};
 
 /// A simulated drive.
 #[pyclass(frozen, module = "ssdlab._core")]
@@ -294,6 +296,35 @@ impl SimulatedDrive {
         }
         let drive = &mut *drive;
         py.detach(|| drive.clone_from(&state.drive));
+        Ok(())
+    }
+
+    /// A short text that stands for the state it is in.
+    fn digest(&self, py: Python<'_>) -> PyResult<String> {
+        let drive = self.idle_drive(py)?;
+        let drive = &*drive;
+        Ok(py.detach(|| snapshot::digest(drive)))
+    }
+
+    /// Write the state into a new file, durably.
+    fn save_state(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        identity: BTreeMap<String, String>,
+    ) -> PyResult<()> {
+        simulated_state::save(py, &*self.idle_drive(py)?, &path, &identity)
+    }
+
+    /// Take up a state that was saved.
+    fn load_state(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        identity: BTreeMap<String, String>,
+    ) -> PyResult<()> {
+        let mut drive = self.idle_drive(py)?;
+        *drive = simulated_state::load(py, &drive, &path, &identity)?;
         Ok(())
     }
 

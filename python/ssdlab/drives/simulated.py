@@ -1,24 +1,20 @@
 """A simulated drive: made of a profile, in its own time, with the same verbs as a real one.
 
-Its text is ``sim:PROFILE[,scale=S][,spare=SHARE][,seed=N]``. PROFILE is the name of a profile that ssdlab
-brings along (see `profiles`), or the path of one. ``scale`` makes the drive so many times smaller with
-everything that decides its steady state kept; ``spare`` is the share of its flash that the user cannot
-address; ``seed`` decides what chance decides in the drive.
+`simulated_text` says what its text means.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.identity import Identity
-from ssdlab.errors import DriveError, LabError, Refused, UsageError, unknown
+from ssdlab.drives.simulated_state import KeepableState, StateFile
+from ssdlab.drives.simulated_text import PREFIX, SimulatedText, profile_text, profiles
+from ssdlab.errors import DriveError, LabError, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import TracebackType
 
     from ssdlab import _core
@@ -29,74 +25,13 @@ if TYPE_CHECKING:
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Workload
 
+__all__ = ["ENGINE", "PREFIX", "SimulatedDrive", "SimulatedText", "identity_of", "profile_text", "profiles"]
+
 ENGINE = "sim"
 """What a measurement on a simulated drive says of its engine."""
 
-_OPTIONS = ("scale", "spare", "seed")
 _UNIT_BYTES = 4096
 _FILL_SEED = 1
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedText:
-    """What the text of a simulated drive says.
-
-    Attributes
-    ----------
-    profile
-        Name of a profile, or the path of one.
-    scale
-        So many times smaller than the drive it stands for.
-    spare
-        Share of the flash that the user cannot address; None for the profile's own.
-    seed
-        Seed of what chance decides in the drive.
-    """
-
-    profile: str
-    scale: int = 1
-    spare: float | None = None
-    seed: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``sim:PROFILE[,scale=S][,spare=SHARE][,seed=N]``.
-
-        >>> SimulatedText.parse("sim:tiny-test,spare=25%,seed=7")
-        SimulatedText(profile='tiny-test', scale=1, spare=0.25, seed=7)
-
-        Raises
-        ------
-        UsageError
-            It says something else.
-        """
-        profile, *words = text.removeprefix(PREFIX).split(",")
-        if not profile:
-            raise UsageError(
-                f"{text} names no profile", "see `ssdlab sim list`, and write sim:NAME", target=text
-            )
-        given: dict[str, str] = {}
-        for word in words:
-            name, equals, value = word.partition("=")
-            if not equals or name not in _OPTIONS:
-                raise unknown("option of a simulated drive", name, _OPTIONS)
-            if name in given:
-                raise UsageError(f"{text} says {name} twice", "say it once", target=text)
-            given[name] = value
-        spare = given.get("spare")
-        return cls(
-            profile,
-            scale=_whole("scale", given.get("scale", "1")),
-            spare=None if spare is None else _share(spare),
-            seed=_whole("seed", given.get("seed", "1")),
-        )
-
-    def __str__(self) -> str:
-        own = SimulatedText(self.profile)
-        changed = {
-            name: getattr(self, name) for name in _OPTIONS if getattr(self, name) != getattr(own, name)
-        }
-        return ",".join([PREFIX + self.profile, *(f"{name}={value}" for name, value in changed.items())])
 
 
 class SimulatedDrive:
@@ -130,10 +65,25 @@ class SimulatedDrive:
         self._native = _make(text)
         self._identity = identity_of(text)
         self._allow_unwritten = allow_unwritten
-        self._writing = True
-        if not allow_unwritten:
+        self._state = KeepableState(self._native, text.identity())
+        self._file = None if text.state is None else StateFile(text.state, text.identity())
+        self._kept = ""
+        try:
+            self._begin(writing, on_tick)
+        except BaseException:
+            if self._file is not None:
+                self._file.release()
+            raise
+
+    def _begin(self, writing: bool, on_tick: OnTick | None) -> None:
+        """Take up what is kept, or lay the drive out."""
+        if self._file is not None and self._file.exists:
+            self._file.take_up(self._native)
+            self._kept = self._native.digest()
+        elif not self._allow_unwritten:
             from ssdlab.measuring import fill_workload
 
+            self._writing = True
             self.run(fill_workload(self.capacity_bytes, _FILL_SEED), on_tick=on_tick)
         self._writing = writing
 
@@ -146,6 +96,11 @@ class SimulatedDrive:
     def native(self) -> _core.SimulatedDrive:
         """The drive itself: its clock, counters, snapshots and forks."""
         return self._native
+
+    @property
+    def state(self) -> KeepableState:
+        """Its state, which can be kept, taken up again and compared."""
+        return self._state
 
     @property
     def capacity_bytes(self) -> int:
@@ -217,6 +172,14 @@ class SimulatedDrive:
             on_progress(PurgeProgress("simulated", elapsed_s, 1.0, "erased"))
         return PurgeRecord("simulated", False, (), None, None, elapsed_s)
 
+    def health(self) -> dict[str, Any]:
+        """Return what the drive has counted since it was made.
+
+        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes write_amplification erases
+        effective_spare`` and ``clock_s``, its own time; write amplification is None before the first write.
+        """
+        return {**self._native.counters(), "clock_s": self._native.now_ns / 1e9}
+
     def idle(self, seconds: float) -> None:
         """Let the drive rest, which takes no time of ours."""
         self._native.idle(round(seconds * 1e9))
@@ -234,7 +197,21 @@ class SimulatedDrive:
         return self._native.written(start, length)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Let go of it; if a file keeps its state, put it there first.
+
+        Raises
+        ------
+        HostError
+            The state could not be written; the file is as it was.
+        """
+        if self._file is None:
+            return
+        try:
+            if self._native.digest() != self._kept:
+                self._file.put_back(self._native)
+                self._kept = self._native.digest()
+        finally:
+            self._file.release()
 
     def __enter__(self) -> Self:
         return self
@@ -304,68 +281,10 @@ def identity_of(text: SimulatedText) -> Identity:
         path=str(text),
         name=name,
         kind="sim",
-        consent_id=str(text),
+        consent_id=text.drive,
         capacity_bytes=made["capacity_bytes"],
         logical_block_bytes=made["logical_block_bytes"],
         physical_block_bytes=_UNIT_BYTES,
         model=f"simulated {name}{scaled}",
         rotational=False,
     )
-
-
-def profiles() -> dict[str, str]:
-    """Return the profiles that ssdlab brings along: name to TOML, in the order of names."""
-    folder = resources.files("ssdlab") / "profiles"
-    found = {
-        entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml")
-    }
-    return dict(sorted(found.items()))
-
-
-def profile_text(name: str) -> str:
-    """Return the TOML of a profile: one of ours by name or alias, or a file.
-
-    Raises
-    ------
-    UsageError
-        There is none of that name, or it cannot be read.
-    """
-    if "/" in name or name.endswith(".toml"):
-        try:
-            return Path(name).expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"{name} cannot be read as a profile: {error}", "name a TOML file, or see `ssdlab sim list`"
-            ) from error
-    known = profiles()
-    if name not in known:
-        by_alias = _aliases(known)
-        if name not in by_alias:
-            raise unknown("profile", name, known, elsewhere="see `ssdlab sim list`")
-        name = by_alias[name]
-    return known[name]
-
-
-def _aliases(known: dict[str, str]) -> dict[str, str]:
-    import tomllib
-
-    return {
-        str(alias): name for name, text in known.items() for alias in tomllib.loads(text).get("aliases", ())
-    }
-
-
-def _whole(name: str, value: str) -> int:
-    if not value.isascii() or not value.isdecimal():
-        raise UsageError(f"{name}={value} is no whole number", f"write it so: {name}=16")
-    return int(value)
-
-
-def _share(value: str) -> float:
-    from ssdlab.units import parse_percent
-
-    try:
-        return float(parse_percent(value)) if value.endswith("%") else float(value)
-    except ValueError as error:
-        raise UsageError(f"spare={value} is no share", "write it so: spare=25% or spare=0.25") from error
