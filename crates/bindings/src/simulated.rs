@@ -307,6 +307,8 @@ impl SimulatedDrive {
     }
 
     /// Write the state into a new file, durably.
+    // Python gives what it gives by value.
+    #[allow(clippy::needless_pass_by_value)]
     fn save_state(
         &self,
         py: Python<'_>,
@@ -317,6 +319,8 @@ impl SimulatedDrive {
     }
 
     /// Take up a state that was saved.
+    // Python gives what it gives by value.
+    #[allow(clippy::needless_pass_by_value)]
     fn load_state(
         &self,
         py: Python<'_>,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.identity import Identity
 from ssdlab.drives.simulated_state import KeepableState, StateFile
-from ssdlab.drives.simulated_text import PREFIX, SimulatedText, profile_text, profiles
+from ssdlab.drives.simulated_text import SimulatedText, profile_text, profiles
 from ssdlab.errors import DriveError, LabError, Refused
 
 if TYPE_CHECKING:
