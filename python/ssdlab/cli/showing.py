@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import units
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
-from ssdlab.results.outcome import FillResult, MixedResult, RateLimitResult
+from ssdlab.results.outcome import ConsistencyResult, FillResult, MixedResult, RateLimitResult
 from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
 from ssdlab.results.store import actual_status, run_words, short_id
 
@@ -61,6 +61,8 @@ def print_result(run: RunFolder) -> None:
         _print_points(run.result.points)
     elif isinstance(run.result, MixedResult):
         _print_mixed(run.result)
+    elif isinstance(run.result, ConsistencyResult):
+        _print_consistency(run.result)
     elif isinstance(run.result, FillResult):
         _print_fill(run.result)
     elif isinstance(run.result, RateLimitResult):
@@ -117,6 +119,20 @@ def _print_mixed(result: MixedResult) -> None:
         watts = "-" if point.mean_w is None else f"{point.mean_w:.3g} W"
         rows.append((f"{name} {paint('<', 'accent')}" if marked else name, *speeds, watts))
     print_table(rows, ("", "throughput", "reads", "writes", "power"), right=(1, 2, 3, 4))
+
+
+def _print_consistency(result: ConsistencyResult) -> None:
+    print_line()
+    rows = [
+        (
+            f"{entry.name}, {part.name}",
+            units.span_text(part.from_s),
+            *(units.count_text(each) for each in (part.floor, part.p1, part.mean, part.deviation)),
+        )
+        for entry in result.entries
+        for part in entry.stretches
+    ]
+    print_table(rows, ("IOPS", "from", "floor", "1 %", "mean", "deviation"), right=(1, 2, 3, 4, 5))
 
 
 def _print_fill(result: FillResult) -> None:

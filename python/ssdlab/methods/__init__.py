@@ -18,6 +18,7 @@ REGISTRY = {
     "steady-sequential-write": "ssdlab.methods.steady_sequential_write",
     "mixed-random": "ssdlab.methods.mixed_random",
     "whole-drive-fill": "ssdlab.methods.whole_drive_fill",
+    "consistency": "ssdlab.methods.consistency",
     "rate-limit": "ssdlab.methods.rate_limit",
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""

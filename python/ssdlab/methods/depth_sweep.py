@@ -12,14 +12,13 @@ from ssdlab.methods.method import Params, RunData, Seconds, param, rising
 from ssdlab.methods.points import point_of
 from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.results.schema import PeakResult, Scalar
-from ssdlab.workload import MAX_WORKERS
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
     from ssdlab.results.schema import Point
 
-Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 DEPTHS = tuple(2**power for power in range(10))
+Depth = Annotated[int, Field(ge=1, le=DEPTHS[-1])]
 
 
 class DepthSweepParams(Params):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from pydantic import Field, JsonValue, model_validator
 
-from ssdlab.errors import UsageError, unknown
+from ssdlab.errors import LabError, UsageError, unknown
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.points import point_of
 from ssdlab.model import Bytes, Frozen
@@ -159,7 +159,12 @@ def read_job(text: str, name: str) -> JobParams:
         if not isinstance(table, dict) or "do" not in table:
             raise UsageError(f"step {number} of {name} does not say what to do", 'add a line: do = "run"')
         options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
-        steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))
+        try:
+            steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))
+        except LabError as error:
+            error.what = f"step {number} of {name}: {error.what}"
+            error.facts["step"] = number
+            raise
     return JobParams(steps=tuple(steps))
 
 

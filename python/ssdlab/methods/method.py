@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, JsonValue
 
@@ -53,6 +53,8 @@ def param(
 
 class Params(Frozen):
     """Base of every method's parameters."""
+
+    noun: ClassVar[str] = "parameter"
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:

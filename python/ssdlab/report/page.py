@@ -14,7 +14,7 @@ from markupsafe import Markup
 from ssdlab.errors import HostError, UsageError
 from ssdlab.report.charts import plain
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import fill, job, measure, mixed, qd1, rate_limit, sweep
+from ssdlab.report.sections import consistency, fill, job, measure, mixed, qd1, rate_limit, sweep
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 
@@ -29,6 +29,7 @@ _SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
     "qd1": qd1.section,
     "peak": sweep.section,
     "mixed": mixed.section,
+    "consistency": consistency.section,
     "fill": fill.section,
     "rate-limit": rate_limit.section,
     "measure": measure.measured,

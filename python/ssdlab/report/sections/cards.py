@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.report.numbers import of_unit
 from ssdlab.report.sections import rates
 from ssdlab.report.sections.measure import sides
-from ssdlab.results.outcome import FillResult, MixedResult, RateLimitResult
+from ssdlab.results.outcome import ConsistencyResult, FillResult, MixedResult, RateLimitResult
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
 from ssdlab.units import latency_text
 
@@ -61,7 +61,7 @@ def _headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
                     yield label, Headline(shown.index, rates.told(point), _latency(point.response_ns))
                 else:
                     yield label, Headline(shown.index, "not measured", (point.missing,))
-        case MixedResult() | FillResult() | RateLimitResult() as result:
+        case MixedResult() | ConsistencyResult() | FillResult() | RateLimitResult() as result:
             for scalar in result.scalars:
                 label = f"{shown.run.manifest.method.title}, {scalar.label}"
                 yield label, Headline(shown.index, of_unit(scalar.value, scalar.unit), ())
