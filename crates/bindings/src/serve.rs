@@ -94,8 +94,8 @@ impl Served {
     drive, *, name, capacity_bytes, logical_block_bytes, socket = None, port = None, data = None, contents_seed = None,
     memory_bytes = 4 << 30, cost_ns = None, on_ready = None
 ))]
-// One argument each, as in the stub; `py` is not one of them.
-#[allow(clippy::too_many_arguments)]
+// One argument each, as in the stub; `py` is not one of them, and Python hands objects over by value.
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
 pub(crate) fn serve<'py>(
     py: Python<'py>,
     drive: Option<&SimulatedDrive>,
