@@ -93,7 +93,14 @@ def fio_over(fio: str, uri: str, *options: str) -> dict[str, Any]:
 def test_fio_finds_what_it_wrote(serve: Callable[..., Server], fio: str) -> None:
     server = serve()
     job = fio_over(
-        fio, server.uri, "--rw=randwrite", "--bs=4k", "--iodepth=8", "--size=8m", "--verify=crc32c"
+        fio,
+        server.uri,
+        "--rw=randwrite",
+        "--bs=4k",
+        "--iodepth=8",
+        "--size=8m",
+        "--verify=crc32c",
+        "--verify_state_save=0",
     )
     record = server.end()
     assert job["write"]["total_ios"] == 2048 == record["writes"]
