@@ -35,10 +35,12 @@ MARKER_OF_FIXTURE = {
 
 
 def pytest_configure() -> None:
-    # A shell without job control starts what it puts in the background with SIGINT ignored, and children
-    # inherit that: a test of Ctrl-C would wait for ever. A handler, unlike that, does not survive exec.
+    # A shell without job control starts what it puts in the background with SIGINT ignored, nohup with SIGHUP
+    # ignored, and children inherit that: a test of such a signal would wait for ever.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
