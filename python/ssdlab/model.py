@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
@@ -13,6 +14,7 @@ from ssdlab.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from pydantic import ModelWrapValidatorHandler
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
 
@@ -53,7 +55,7 @@ class Frozen(BaseModel):
 def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
     """Return the first fault that `error` found in a `model`, as one line what and one line what to do."""
     fault = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"])
+    place = _place(fault["loc"])
     noun = model.noun or model.__name__.lower()
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     if fault["type"] == "extra_forbidden":
@@ -65,18 +67,44 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
         return unknown(place, fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
     return UsageError(
-        f"{place or noun} is {_shown(fault['input'])}, {_fault_text(fault)}",
+        f"{place or noun} is {_shown(fault['input'], field)}, {_fault_text(fault, field)}",
         f"{place or noun}{meaning}",
         field=place,
         given=str(fault["input"]),
     )
 
 
-def _shown(value: object) -> str:
-    return f"'{value}'" if isinstance(value, str) else str(value)
+def marks(annotation: object, metadata: Iterable[object]) -> Iterator[Metavar]:
+    """Return what stands for the values of a field, from its annotation and metadata."""
+    yield from (mark for mark in metadata if isinstance(mark, Metavar))
+    for part in get_args(annotation):
+        yield from marks(part, getattr(part, "__metadata__", ()))
 
 
-def _fault_text(fault: ErrorDetails) -> str:
+def _place(location: tuple[int | str, ...]) -> str:
+    """Return where in a model something is, in words: ``item 2 of depths``, ``stop.ios``."""
+    place = ""
+    for part in location:
+        if isinstance(part, int):
+            place = f"item {part + 1} of {place}"
+        else:
+            place = f"{part} of {place}" if place.startswith("item ") else f"{place}.{part}".lstrip(".")
+    return place
+
+
+def _shown(value: object, field: FieldInfo | None) -> str:
+    """Return a value as a user writes it: with the unit that its field has."""
+    if isinstance(value, str):
+        return f"'{value}'"
+    words = {mark.word for mark in marks(field.annotation, field.metadata)} if field is not None else set()
+    if isinstance(value, int) and "TIME" in words:
+        return units.duration_text(value)
+    if isinstance(value, int) and "SIZE" in words:
+        return units.block_text(value)
+    return str(value)
+
+
+def _fault_text(fault: ErrorDetails, field: FieldInfo | None) -> str:
     """Return what is wrong with a value, as the end of a sentence."""
     context = fault.get("ctx", {})
     if fault["type"].startswith("int_"):
@@ -89,6 +117,6 @@ def _fault_text(fault: ErrorDetails) -> str:
     }
     if fault["type"] in bounds:
         name, words = bounds[fault["type"]]
-        return words.format(context[name])
+        return words.format(_shown(context[name], field))
     message = fault["msg"]
     return f"which does not do: {message[0].lower()}{message[1:]}"

@@ -70,7 +70,9 @@ def parse_pattern(value: object) -> object:
         return value
     name, _, rest = value.partition(":")
     if name == "zipf" and (match := re.fullmatch(r"\d{1,2}(\.\d{1,3})?", rest)):
-        return Zipf(theta_milli=int(Fraction(match[0]) * 1000))
+        if theta_milli := int(Fraction(match[0]) * 1000):
+            return Zipf(theta_milli=theta_milli)
+        raise UsageError("zipf with an exponent of 0 is uniform", "use uniform, or zipf:1.1", given=value)
     if name == "hot" and (match := re.fullmatch(r"(\d{1,2})/(\d{1,2})", rest)):
         access, span = int(match[1]), int(match[2])
         if access and span:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.errors import DriveError, Interrupted, Refused
+from ssdlab.gathering import CONDITION
 from ssdlab.hostload import host_load
 from ssdlab.journal import now, step_hash
 from ssdlab.lab import derived_seed
@@ -379,7 +380,7 @@ def _conditions(drive: Drive, request: Request) -> StepResult:
         return StepResult(seconds=0.0, facts={"found": None, "departures": []})
     departures = [
         Departure(
-            code=f"condition-{name}",
+            code=f"{CONDITION}{name}",
             what=f"{name.replace('_', ' ')} is {actual}; the method asks for {wanted}",
             why="ssdlab reads the setting and does not change it; set it yourself and run again",
         ).model_dump()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.errors import DriveError, HostError, Interrupted, LabError, Refused
+from ssdlab.gathering import departures_of, warnings_of
 from ssdlab.journal import Journal, RunLock, boot_id, now
 from ssdlab.lab import Lab
 from ssdlab.methods import find_method
@@ -24,7 +25,7 @@ from ssdlab.provenance import drive_info, first_manifest
 from ssdlab.results.durable import library_errors
 from ssdlab.results.live import LiveFile
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
+from ssdlab.results.schema import Departure, Failure, Manifest, Session
 from ssdlab.results.store import make_run_folder, run_words, write_manifest
 from ssdlab.runner import Rewind, Runner
 from ssdlab.stopping import StopFlag
@@ -264,7 +265,7 @@ class _Work:
             rows=partial(rows_of_logs, self._folder),
         )
         result = self._method.conclude(data, self._params).model_dump(mode="json")
-        departures = [*_departures(steps), *self._unknown_state(steps)]
+        departures = [*departures_of(steps), *self._unknown_state(steps)]
         self._put("finished", steps, result=result, departures=tuple(departures))
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
@@ -301,7 +302,7 @@ class _Work:
     def _put(self, status: Status, steps: Sequence[Step], **changes: object) -> None:
         sessions = list(self._manifest.sessions)
         sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
-        update = {"status": status, "sessions": tuple(sessions), "warnings": _warnings(steps), **changes}
+        update = {"status": status, "sessions": tuple(sessions), "warnings": warnings_of(steps), **changes}
         self._manifest = self._manifest.model_copy(update=update)
         write_manifest(self._folder, self._manifest)
 
@@ -381,19 +382,3 @@ def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench)
         )
     bench.finish(folder, manifest, lock)
     return folder
-
-
-def _warnings(steps: Sequence[Step]) -> tuple[Warned, ...]:
-    """Gather the steps' warnings; what several steps say alike is said once, of the whole run."""
-    found: dict[tuple[str, str], list[Warned]] = {}
-    for step in steps:
-        for warned in step.result.warnings:
-            found.setdefault((warned.code, warned.what), []).append(warned)
-    return tuple(
-        each[0] if len(each) == 1 else each[0].model_copy(update={"ordinal": None}) for each in found.values()
-    )
-
-
-def _departures(steps: Sequence[Step]) -> list[Departure]:
-    listed = [cast("list[Any]", step.result.facts.get("departures") or []) for step in steps]
-    return [Departure.model_validate(departure) for group in listed for departure in group]

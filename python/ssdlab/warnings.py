@@ -72,27 +72,32 @@ CATALOGUE: dict[str, Entry] = {
         "read the figures as those of the lower depth; use more threads, or larger blocks",
     ),
     "device-depth": Entry(
-        "the block device had {reached} I/Os in flight on average, not the {asked} asked for",
-        "the host's own time per I/O, a file system, a small queue or a throttle kept them from the device",
-        "read the figures as those of the lower depth; a less busy host or the bare device comes closer",
+        "the block device had {reached} I/Os in flight on average; {due} had left the threads",
+        "a file system, the scheduler, a small queue or a throttle held them between threads and device",
+        "read the figures as those of the lower depth; the bare device without a scheduler comes closer",
     ),
     "late": Entry(
-        "{late} of {done} I/Os were submitted over 1 ms after they were due",
+        "{late} of {count} submitted over 1 ms after they were due",
         "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
         "judge by response time; more --threads or --depth makes submission independent of completions",
     ),
     "dropped": Entry(
-        "{dropped} I/Os that were due were never issued",
+        "{count} never issued although due",
         "the backlog of the open loop was full: the drive or the host is slower than the rate",
         "lower --rate, or raise --backlog; their response time counts as at least what they waited",
     ),
     "failed": Entry(
-        "{failed} I/Os failed ({errors})",
+        "{count} failed ({errors})",
         "the drive, its link or the kernel returned errors; failed I/Os are in no latency figure",
         "look at the kernel log and at the drive's health before trusting any figure",
     ),
+    "nothing-measured": Entry(
+        "no I/O was counted: there is nothing to judge the drive by",
+        "none completed in the time that counts: a pause or an arrival longer than the run, or only failures",
+        "measure for longer with --seconds, or ask for I/Os closer together",
+    ),
     "few-samples": Entry(
-        "only {samples} {direction} I/Os were done, so the higher percentiles are left out",
+        "only {count} done, so the higher percentiles are left out",
         "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
         "measure for longer with --seconds",
     ),
@@ -219,7 +224,7 @@ def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surround
     busy, cores = around.cpu_busy_share, around.cores
     if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
         yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
-    done = sum(part["ios"] for part in _directions(summary).values())
+    done = _done(summary)
     waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns")
     tails = [part["response_ns"]["p99"] for part in _directions(summary).values()]
     p99_ns = max((tail for tail in tails if tail is not None), default=None)
@@ -243,16 +248,32 @@ def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: Surround
     parts = _directions(summary).values()
     late, done = sum(part["late"] for part in parts), sum(part["ios"] for part in parts)
     if done and late / done >= LATE_SHARE:
-        yield Warning.of("late", late=late, done=done)
+        yield Warning.of("late", {"count": _were(done)}, late=late, done=done)
     if dropped := sum(part["dropped"] for part in parts):
-        yield Warning.of("dropped", dropped=dropped)
+        yield Warning.of("dropped", {"count": _were(dropped)}, dropped=dropped)
     asked, reached = _asked_depth(workload), summary["in_flight"]
     if asked is None:
         return
     if reached < DEPTH_REACHED * asked:
         yield _depth("depth-not-reached", reached, asked)
-    elif around.device_in_flight is not None and around.device_in_flight < DEPTH_REACHED * asked:
-        yield _depth("device-depth", around.device_in_flight, asked)
+    elif around.device_in_flight is not None:
+        due = reached - _in_host(summary)
+        if around.device_in_flight < DEPTH_REACHED * due:
+            words = {"reached": significant(around.device_in_flight), "due": significant(due)}
+            yield Warning.of("device-depth", words, reached=around.device_in_flight, due=due, asked=asked)
+
+
+def _in_host(summary: Mapping[str, Any]) -> float:
+    """Return how many of the I/Os in flight were in the host on average.
+
+    By Little's law: their time on a CPU and in wait for one, times their rate.
+    """
+    done, elapsed_s = _done(summary), summary["elapsed_s"]
+    if not done or not elapsed_s:
+        return 0.0
+    per_io_ns = (summary.get("cpu") or {}).get("per_io_ns") or 0.0
+    waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns") or 0
+    return float(summary["iops"] * (per_io_ns + waited_ns / done) / 1e9)
 
 
 def _least_iops(requested: float, summary: Mapping[str, Any], workload: Workload) -> float:
@@ -270,12 +291,15 @@ def _depth(code: str, reached: float, asked: int) -> Warning:
 def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     if not summary.get("complete", True):
         yield Warning.of("incomplete")
+    if not _done(summary):
+        yield Warning.of("nothing-measured")
     for direction, part in _directions(summary).items():
         if part["failed"]:
-            words = {"errors": _errors_text(part["errors"])}
+            words = {"count": _ios(part["failed"]), "errors": _errors_text(part["errors"])}
             yield Warning.of("failed", words, failed=part["failed"], errors=dict(part["errors"]))
-        if part["requested"] and part["ios"] < P99_SAMPLES:
-            yield Warning.of("few-samples", samples=part["ios"], direction=direction)
+        if part["requested"] and 0 < part["ios"] < P99_SAMPLES:
+            words = {"count": _were(part["ios"], f"{direction} ")}
+            yield Warning.of("few-samples", words, samples=part["ios"], direction=direction)
 
 
 def _judge_target(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
@@ -311,6 +335,18 @@ def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surrou
 
 
 _RULES: tuple[Rule, ...] = (_judge_counts, _judge_pace, _judge_host, _judge_device, _judge_target)
+
+
+def _done(summary: Mapping[str, Any]) -> int:
+    return sum(part["ios"] for part in _directions(summary).values())
+
+
+def _ios(count: int, direction: str = "") -> str:
+    return f"{count} {direction}{'I/O' if count == 1 else 'I/Os'}"
+
+
+def _were(count: int, direction: str = "") -> str:
+    return f"{_ios(count, direction)} {'was' if count == 1 else 'were'}"
 
 
 def _directions(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

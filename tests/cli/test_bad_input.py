@@ -40,6 +40,9 @@ BAD = [
     ("run peak-random foreign.bin", "there is no method 'peak-random'", "Did you mean peak-random-read?"),
     ("run qd1 foreign.bin --set secnds=1", "there is no parameter 'secnds'", "Did you mean"),
     ("show nothing-like-this", "there is no run 'nothing-like-this'", "--library"),
+    ("run peak-random-read foreign.bin --set depths=1,0", "item 2 of depths is '0', below 1", "in flight"),
+    ("plan peak-random-read foreign.bin --set depths=1,2,1024", "item 3 of depths is", "I/Os in flight"),
+    ("library rebuild --library nowhere", "there is no library at", "--library"),
     # units
     (f"{MEASURE} --bs 4kk", "unit of block size 'kk' is not known", "Did you mean k?"),
     ("measure foreign.bin --seconds 5sec", "unit of time 'sec' is not known", "Did you mean s?"),
@@ -83,7 +86,9 @@ BAD = [
     ("measure foreign.bin --threads", "--threads needs a value", "ssdlab measure --help"),
     (f"{MEASURE} --seconds 2", "--seconds is given more than once", "once"),
     (f"{MEASURE} --threads 0", "threads is '0', below 1", "threads that issue I/O"),
-    (f"{MEASURE} --bs 4GiB", "above 1073741824", "512 bytes"),
+    (f"{MEASURE} --bs 4GiB", "above 1 GiB", "512 bytes"),
+    (f"{MEASURE} --interval 1us", "interval is 1us, below 1ms", "length of an interval row"),
+    (f"{MEASURE} --pattern zipf:0", "an exponent of 0 is uniform", "zipf:1.1"),
     ("drives missing.bin", "does not exist", "--size"),
 ]
 

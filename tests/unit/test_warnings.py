@@ -37,6 +37,7 @@ def summary(**changes: Any) -> dict[str, Any]:
         "iops": 100_000.0,
         "elapsed_s": 1.0,
         "in_flight": 8.0,
+        "cpu": {"per_io_ns": 0.0},
         "read": part(),
         "write": None,
         "trim": None,
@@ -71,7 +72,7 @@ def test_a_clean_measurement_has_none() -> None:
         (Surroundings(build_profile="debug"), "debug-build"),
         (Surroundings(is_file=True), "file-system"),
         (Surroundings(allow_unwritten=True), "unwritten-allowed"),
-        (Surroundings(device_in_flight=6.0), "device-depth"),
+        (Surroundings(device_in_flight=7.5), "device-depth"),
         (Surroundings(conditions=settings(scheduler="bfq")), "scheduler"),
         (Surroundings(conditions=settings(rotational=True)), "rotational"),
         (Surroundings(conditions=settings(link="8.0 GT/s x4 of 16.0 GT/s x4")), "link"),
@@ -139,6 +140,43 @@ def test_what_was_measured(measured: dict[str, Any], found: list[str]) -> None:
 def test_the_rate_asked_for(iops: float, arrival: object, found: list[str]) -> None:
     # An open loop asks for no depth: that few I/Os were in flight says nothing.
     assert codes(summary(iops=iops, in_flight=0.1), arrival=arrival) == found
+
+
+@pytest.mark.parametrize(
+    ("at_device", "per_io_ns", "waited_ns", "found"),
+    [
+        # 100,000 a second, each 20 us in the host: two of eight are there on average, six at the device.
+        (5.8, 20_000, 0, []),
+        (5.6, 20_000, 0, ["device-depth"]),
+        (5.8, 10_000, 10_000, []),
+        (5.6, 10_000, 10_000, ["device-depth"]),
+    ],
+)
+def test_the_hosts_own_time_does_not_lack_at_the_device(
+    at_device: float, per_io_ns: float, waited_ns: int, found: list[str]
+) -> None:
+    tail = {"p50": 80_000, "p99": 1_000_000}
+    measured = summary(
+        cpu={"per_io_ns": per_io_ns},
+        workers={"run_queue_wait_ns": waited_ns * 100_000},
+        read=part(response_ns=tail),
+    )
+    assert codes(measured, Surroundings(device_in_flight=at_device)) == found
+
+
+def test_that_nothing_was_measured_is_told() -> None:
+    nothing = part(requested=0, ios=0, response_ns={"p50": None, "p99": None})
+    assert codes(summary(iops=0.0, in_flight=0.0, read=nothing), arrival=Closed(think_ns=1)) == [
+        "nothing-measured"
+    ]
+    failed = part(ios=0, requested=5, failed=5, errors={"5": 5})
+    assert codes(summary(iops=0.0, read=failed)) == ["nothing-measured", "failed"]
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 I/O was never"), (2, "2 I/Os were never")])
+def test_one_io_is_one(count: int, said: str) -> None:
+    (warned,) = judge(summary(read=part(dropped=count)), Workload.of(Stream(workers=8)), Surroundings())
+    assert warned.what.startswith(said)
 
 
 def test_pauses_ask_for_no_depth() -> None:

@@ -128,7 +128,7 @@ def test_models_are_frozen() -> None:
         ({"block": "1000"}, "not a multiple of 512", "4k is 4096"),
         ({"block": "4k,4k"}, "name one size twice", "once"),
         ({"block": "4k:x"}, "weight 'x'", "4k:70,128k:30"),
-        ({"block": "2GiB"}, "above 1073741824", "multiple of 512"),
+        ({"block": "2GiB"}, "above 1 GiB", "multiple of 512"),
         ({"span": "30%..20%"}, "is empty", "0..25%"),
         ({"span": "1GiB..50%"}, "mixes bytes and percent", "both"),
         ({"pattern": "zipf"}, "pattern 'zipf' is not known", "zipf:1.1"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cyclopts import Parameter
 
-from ssdlab.model import Metavar
+from ssdlab.model import marks
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -78,16 +78,10 @@ def _help(field: FieldInfo) -> str:
 
 
 def _metavar(field: FieldInfo) -> str:
-    for mark in _marks(field.annotation, field.metadata):
+    for mark in marks(field.annotation, field.metadata):
         return mark.word
     inner = {part for part in (field.annotation, *get_args(field.annotation)) if isinstance(part, type)}
     return "N" if int in inner else "FILE" if Path in inner else "NAME"
-
-
-def _marks(annotation: object, metadata: Iterable[object]) -> Iterator[Metavar]:
-    yield from (mark for mark in metadata if isinstance(mark, Metavar))
-    for part in get_args(annotation):
-        yield from _marks(part, getattr(part, "__metadata__", ()))
 
 
 def _text(metavar: str) -> Any:  # noqa: ANN401 - a class

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, warn
+from ssdlab.errors import UsageError
 
 SCHEMA = "ssdlab.library/1"
 
@@ -23,6 +24,12 @@ def rebuild(*, library: Path | None = None, json: bool = False) -> None:
     from ssdlab.results import catalogue
 
     folder = library_of(library)
+    if not folder.is_dir():
+        raise UsageError(
+            f"there is no library at {folder}",
+            "name the folder of runs with --library; a first run makes it",
+            path=str(folder),
+        )
     done = catalogue.rebuild(folder)
     if json:
         print_json(

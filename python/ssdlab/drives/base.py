@@ -5,6 +5,7 @@ No method knows which kind it has. What a drive cannot do raises; it never prete
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -130,7 +131,7 @@ class Drive(Protocol):
     ) -> None: ...
 
 
-class RealDrive:
+class RealDrive(ABC):
     """What block devices and files have in common: one held native target, and a check before each run."""
 
     def __init__(self, identity: Identity, target: _core.Target) -> None:
@@ -234,9 +235,9 @@ class RealDrive:
             )
         self._check_same()
 
-    def _before_reading(self, start: int, length: int) -> None:
+    def _before_reading(self, start: int, length: int) -> None:  # noqa: B027 - most drives refuse nothing
         """Refuse a read of what was never written; nothing to refuse where that cannot be known."""
 
+    @abstractmethod
     def _check_same(self) -> None:
         """Refuse if the path no longer leads to what was opened and judged."""
-        raise NotImplementedError

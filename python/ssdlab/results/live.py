@@ -68,7 +68,7 @@ class LiveFile:
 def read_live(folder: Path) -> dict[str, Any] | None:
     """Return the last state that a run wrote; None before the first."""
     try:
-        stored: dict[str, Any] = json.loads((folder / LIVE).read_text(encoding="utf-8"))
+        stored = json.loads((folder / LIVE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return stored
+    return stored if isinstance(stored, dict) else None

@@ -1,0 +1,36 @@
+"""What the steps of a run say together: its warnings and its departures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.results.schema import Departure, Warned
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+
+CONDITION = "condition-"
+"""What the code of a departure begins with that is a setting other than the method asks for."""
+
+
+def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
+    """Gather the steps' warnings; what several steps say alike is said once, of the whole run.
+
+    A setting that is a departure is not warned of as well: that would be one fact told twice.
+    """
+    told = {departure.code.removeprefix(CONDITION) for departure in departures_of(steps)}
+    found: dict[tuple[str, str], list[Warned]] = {}
+    for step in steps:
+        for warned in step.result.warnings:
+            if warned.code not in told:
+                found.setdefault((warned.code, warned.what), []).append(warned)
+    return tuple(
+        each[0] if len(each) == 1 else each[0].model_copy(update={"ordinal": None}) for each in found.values()
+    )
+
+
+def departures_of(steps: Sequence[Step]) -> list[Departure]:
+    """Return the departures that the steps recorded, in their order."""
+    listed = [cast("list[Any]", step.result.facts.get("departures") or []) for step in steps]
+    return [Departure.model_validate(departure) for group in listed for departure in group]
