@@ -326,12 +326,22 @@ class SimulatedDrive:
     """A simulated drive, made empty from a profile. `UsageError` names the field of a profile that cannot be.
 
     `scale` makes it so many times smaller with all that decides its steady state kept; `spare` is the share
-    of its flash that cannot be addressed (None: the profile's own); `seed` decides what chance decides.
+    of its medium that cannot be addressed; `power_w` or `power_state` limits what it draws; `honours_trim` and
+    `write_cache` are switches (None is always the profile's own). `seed` decides what chance decides.
     Anything asked while it is being run raises `UsageError`.
     """
 
     def __new__(
-        cls, profile_toml: str, *, scale: int = 1, spare: float | None = None, seed: int = 1
+        cls,
+        profile_toml: str,
+        *,
+        scale: int = 1,
+        spare: float | None = None,
+        power_w: float | None = None,
+        power_state: int | None = None,
+        honours_trim: bool | None = None,
+        write_cache: bool | None = None,
+        seed: int = 1,
     ) -> SimulatedDrive: ...
     @property
     def name(self) -> str: ...
@@ -344,8 +354,23 @@ class SimulatedDrive:
     @property
     def logical_block_bytes(self) -> int: ...
     @property
+    def unscaled(self) -> list[str]:
+        """Figures of its profile that did not get smaller with it: absolute amounts and times need scale 1."""
+
+    @property
     def now_ns(self) -> int:
         """The drive's own clock."""
+
+    def power(self, start_ns: int, end_ns: int) -> dict[str, Any] | None:
+        """Return ``mean_w energy_j source`` between two times of its clock; None without a power model."""
+
+    def power_state(self) -> dict[str, Any] | None:
+        """Return what is known of power now; None without a power model.
+
+        ``power_cap_w`` (the limit in force), ``highest_w`` (of any window so far), ``temperature_c``,
+        ``throttle_events``, ``energy_j`` (by class, since it was made, without what it always draws:
+        ``reads programs erases transfers commands link``), ``source``.
+        """
 
     def run(
         self,
@@ -378,8 +403,10 @@ class SimulatedDrive:
     def counters(self) -> dict[str, Any]:
         """Count what the host moved and the flash did since the drive was made.
 
-        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes write_amplification erases
-        effective_spare``; write amplification is None before the first write.
+        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes cached_bytes folded_bytes map_bytes
+        write_amplification erases effective_spare``; write amplification is None before the first write.
+        `cached_bytes` are the host's that were written with one bit a cell, `folded_bytes` those moved on from
+        there, `map_bytes` those of a map that does not fit in memory.
         """
 
     def snapshot(self) -> SimulatedState:
@@ -407,38 +434,21 @@ class SimulatedDrive:
     def fork(self) -> SimulatedDrive:
         """Another drive in the same state, which lives on by itself."""
 
-def check_profile(profile_toml: str, *, scale: int = 1, spare: float | None = None) -> dict[str, Any]:
-    """Raise `UsageError` unless the text is a profile that can have the size; makes no drive.
+def check_profile(
+    profile_toml: str,
+    *,
+    scale: int = 1,
+    spare: float | None = None,
+    power_w: float | None = None,
+    power_state: int | None = None,
+    honours_trim: bool | None = None,
+    write_cache: bool | None = None,
+) -> dict[str, Any]:
+    """Raise `UsageError` unless the text is a profile that can have size and settings; makes no drive.
 
     ``profile`` (as written, each figure with its source) and what the drive would be: ``capacity_bytes
-    logical_block_bytes raw_bytes superblocks``.
-    """
-
-def serve(
-    drive: SimulatedDrive | None,
-    *,
-    name: str,
-    capacity_bytes: int,
-    logical_block_bytes: int,
-    socket: str | PathLike[str] | None = None,
-    port: int | None = None,
-    data: str | PathLike[str] | None = None,
-    contents_seed: int | None = None,
-    memory_bytes: int = 4294967296,
-    cost_ns: int | None = None,
-    on_ready: Callable[[dict[str, Any]], object] | None = None,
-) -> dict[str, Any]:
-    """Serve a drive over NBD until a signal comes, and return what was served; None is a drive done at once.
-
-    Either `socket`, a path where nothing is yet, or `port` of 127.0.0.1 (0: one that is free). Contents are
-    in memory, up to `memory_bytes`; in the sparse file `data`; or made up from `contents_seed`. Replies are
-    sent `cost_ns` before they are due; None: what serving was measured to cost. `on_ready` is called once
-    clients can connect, with ``socket port depth_1_iops ceiling_iops measured_cost_ns cost_ns
-    cost_per_mib_ns``. `Refused` where something is in the way, `HostError` where the host cannot.
-
-    Returned are ``ios reads writes trims flushes read_bytes written_bytes refused late dropped
-    lateness_p50_ns lateness_p99_ns lateness_max_ns peak_iops elapsed_ns connections turned_away violations
-    broken``.
+    logical_block_bytes raw_bytes superblocks`` (None where nothing is collected) ``spare effective_spare``
+    (of the full drive in its steady state) ``unscaled power_cap_w honours_trim write_cache``.
     """
 
 def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = False) -> LogContents:

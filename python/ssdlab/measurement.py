@@ -62,7 +62,14 @@ class Measurement:
         self._source: _core.Measurement | None = None
 
     @classmethod
-    def of(cls, native: _core.Measurement, drive: object, *, engine: str | None = None) -> Self:
+    def of(
+        cls,
+        native: _core.Measurement,
+        drive: object,
+        *,
+        engine: str | None = None,
+        power: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Wrap what the native runner returned.
 
         Parameters
@@ -73,9 +80,11 @@ class Measurement:
             Its identity: a dataclass or a mapping.
         engine
             What issued the I/O, where it was not the engine that the workload names.
+        power
+            ``mean_w energy_j source`` over the time that the totals cover, where somebody metered it.
         """
         identity = asdict(drive) if is_dataclass(drive) and not isinstance(drive, type) else drive
-        summary = {**native.summary(), "drive": identity, "warnings": []}
+        summary = {**native.summary(), "drive": identity, "warnings": [], "power": power}
         if engine is not None:
             streams = [{**stream, "engine": engine} for stream in summary["streams"]]
             summary |= {"engine": engine, "streams": streams}

@@ -10,6 +10,8 @@ mod host;
 mod json;
 mod log;
 mod measurement;
+mod power;
+mod profiles;
 mod progress;
 mod row;
 mod row_lists;
@@ -35,12 +37,13 @@ mod _core {
         host::{build_info, calibrate, capabilities},
         log::{LogContents, read_log},
         measurement::Measurement,
+        profiles::check_profile,
         progress::Snapshot,
         row::{Cell, Row},
         run::run,
         schema::workload_schema,
         serve::serve,
-        simulated::{SimulatedDrive, SimulatedState, check_profile},
+        simulated::{SimulatedDrive, SimulatedState},
         target::Target,
         workloads::{check_workload, digest},
     };

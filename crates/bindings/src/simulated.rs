@@ -15,6 +15,8 @@ use sim::runner::Options;
 use sim::snapshot;
 
 use crate::measurement::Measurement;
+use crate::power::{Drawn, PowerState};
+use crate::profiles::settings;
 use crate::run::{Nudge, Watch, conclude, log_header};
 use crate::{errors, json, simulated_state, workloads};
 
@@ -46,6 +48,9 @@ struct Counts {
     host_bytes_written: u64,
     nand_bytes_written: u64,
     moved_bytes: u64,
+    cached_bytes: u64,
+    folded_bytes: u64,
+    map_bytes: u64,
     write_amplification: Option<f64>,
     erases: u64,
     effective_spare: f64,
@@ -58,6 +63,9 @@ impl Counts {
             host_bytes_written: counters.host_written_bytes,
             nand_bytes_written: counters.nand_written_bytes,
             moved_bytes: counters.moved_bytes,
+            cached_bytes: counters.cached_bytes,
+            folded_bytes: counters.folded_bytes,
+            map_bytes: counters.map_bytes,
             write_amplification: counters.write_amplification(),
             erases: counters.erases,
             effective_spare,
@@ -127,17 +135,28 @@ impl SimulatedDrive {
 #[pymethods]
 impl SimulatedDrive {
     #[new]
-    #[pyo3(signature = (profile_toml, *, scale = 1, spare = None, seed = 1))]
+    #[pyo3(signature = (
+        profile_toml, *, scale = 1, spare = None, power_w = None, power_state = None, honours_trim = None,
+        write_cache = None, seed = 1
+    ))]
+    // One argument each, as in the stub; `py` is not one of them.
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         profile_toml: &str,
         scale: u32,
         spare: Option<f64>,
+        power_w: Option<f64>,
+        power_state: Option<u32>,
+        honours_trim: Option<bool>,
+        write_cache: Option<bool>,
         seed: u64,
     ) -> PyResult<Self> {
+        let settings = settings(power_w, power_state, honours_trim, write_cache);
         let made = py.detach(|| {
             let profile = Profile::parse(profile_toml)?;
-            let drive = AnyDrive::new(&profile, Size { scale, spare }, seed)?;
+            let size = Size { scale, spare };
+            let drive = AnyDrive::with_settings(&profile, size, settings, seed)?;
             Ok((profile, drive))
         });
         let (profile, drive) = made.map_err(|error| errors::profile(py, &error))?;
@@ -174,6 +193,32 @@ impl SimulatedDrive {
     #[getter]
     fn logical_block_bytes(&self) -> u32 {
         self.logical_block_bytes
+    }
+
+    /// Figures of its profile that did not get smaller with it.
+    #[getter]
+    fn unscaled(&self) -> Vec<&'static str> {
+        self.profile.unscaled()
+    }
+
+    /// Mean power and energy between two times of its clock, and how they came about; None without a power model.
+    fn power<'py>(
+        &self,
+        py: Python<'py>,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let drawn = self
+            .idle_drive(py)?
+            .power()
+            .map(|power| Drawn::between(power, start_ns, end_ns));
+        drawn.map(|drawn| json::to_python(py, &drawn)).transpose()
+    }
+
+    /// Limit, heat and energy by class now; None without a power model.
+    fn power_state<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let state = self.idle_drive(py)?.power().map(PowerState::of);
+        state.map(|state| json::to_python(py, &state)).transpose()
     }
 
     /// The drive's own clock.
@@ -346,36 +391,4 @@ impl SimulatedDrive {
             self.profile.name, self.scale, self.seed
         )
     }
-}
-
-/// What a drive of a profile would be at a size.
-#[derive(Debug, Serialize)]
-struct Made {
-    profile: Profile,
-    capacity_bytes: u64,
-    logical_block_bytes: u32,
-    raw_bytes: u64,
-    superblocks: u32,
-}
-
-/// Raise `UsageError` unless the text is a profile that can have the size; return what it says and what the drive would be.
-#[pyfunction]
-#[pyo3(signature = (profile_toml, *, scale = 1, spare = None))]
-pub(crate) fn check_profile<'py>(
-    py: Python<'py>,
-    profile_toml: &str,
-    scale: u32,
-    spare: Option<f64>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let checked = Profile::parse(profile_toml)
-        .and_then(|profile| Ok((profile.spec(Size { scale, spare })?, profile)));
-    let (spec, profile) = checked.map_err(|error| errors::profile(py, &error))?;
-    let made = Made {
-        capacity_bytes: spec.user_bytes,
-        logical_block_bytes: spec.logical_block_bytes,
-        raw_bytes: spec.geometry.raw_bytes(),
-        superblocks: spec.geometry.superblocks,
-        profile,
-    };
-    json::to_python(py, &made)
 }

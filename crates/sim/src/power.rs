@@ -75,13 +75,27 @@ pub enum DieWork {
     Erase,
 }
 
-/// Windows one after another that hold the same energy.
+/// Windows one after another: they hold the same energy, or are so long past that only their sum is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     first: u64,
     windows: u64,
-    each_pj: u64,
+    all_pj: u128,
 }
+
+impl Run {
+    /// Energy in the part of it that lies between two times, in pJ.
+    fn pj_between(&self, window_ns: u64, from_ns: u64, to_ns: u64) -> f64 {
+        let start = (self.first * window_ns).max(from_ns);
+        let end = ((self.first + self.windows) * window_ns).min(to_ns);
+        let share = end.saturating_sub(start) as f64 / (self.windows * window_ns) as f64;
+        share * self.all_pj as f64
+    }
+}
+
+/// Runs that are kept apart. Beyond that each two neighbours become one, so that a drive that works for weeks needs no more
+/// memory; their sum stays exact.
+const MOST_RUNS: usize = 1 << 18;
 
 /// Programs and erases leave this part of what a limit allows to reads and commands: work already planned would make them wait
 /// for milliseconds otherwise.
@@ -96,6 +110,8 @@ pub struct Power {
     open: VecDeque<u64>,
     first_open: u64,
     closed: Vec<Run>,
+    /// Most energy of a closed window.
+    most_pj: u64,
     /// What a window may hold beside what is always drawn; `u64::MAX` without a limit.
     room_pj: u64,
     cap_mw: Option<u64>,
@@ -114,6 +130,7 @@ impl Power {
             open: VecDeque::new(),
             first_open: 0,
             closed: Vec::new(),
+            most_pj: 0,
             room_pj: u64::MAX,
             cap_mw: spec.cap_mw,
             thermal,
@@ -164,56 +181,46 @@ impl Power {
         if to_ns <= from_ns {
             return 0.0;
         }
+        let window_ns = self.spec.window_ns;
         let pj: f64 = self
-            .runs()
-            .map(|run| {
-                let start = (run.first * self.spec.window_ns).max(from_ns);
-                let end = ((run.first + run.windows) * self.spec.window_ns).min(to_ns);
-                end.saturating_sub(start) as f64 * run.each_pj as f64
-            })
+            .runs_from(from_ns / window_ns)
+            .take_while(|run| run.first * window_ns < to_ns)
+            .map(|run| run.pj_between(window_ns, from_ns, to_ns))
             .sum();
-        let window_pj = pj / self.spec.window_ns as f64;
-        window_pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
+        pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
     }
 
     /// Highest power of any window so far, in mW.
     pub fn highest_mw(&self) -> f64 {
-        let most = self.runs().map(|run| run.each_pj).max().unwrap_or(0);
-        most as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
+        let open = self.open.iter().copied().max().unwrap_or(0);
+        self.most_pj.max(open) as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
     }
 
     /// The integral of the trace in pJ, without what is always drawn.
     pub fn trace_pj(&self) -> u128 {
-        self.runs()
-            .map(|run| u128::from(run.windows) * u128::from(run.each_pj))
-            .sum()
+        self.runs_from(0).map(|run| run.all_pj).sum()
     }
 
     /// The trace so far: start in ns, end in ns, and mean power in mW of stretches of equal power. The last ones may still grow.
     pub fn trace(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
         let window = self.spec.window_ns;
-        self.runs().map(move |run| {
-            let mw = run.each_pj as f64 / window as f64 + self.spec.idle_mw as f64;
+        self.runs_from(0).map(move |run| {
+            let length_ns = (run.windows * window) as f64;
+            let mw = run.all_pj as f64 / length_ns + self.spec.idle_mw as f64;
             (run.first * window, (run.first + run.windows) * window, mw)
         })
     }
 
-    /// Forgets the trace of what ended before `at`, for a drive that runs for very long.
-    pub fn forget_before(&mut self, at: u64) {
-        let window = at / self.spec.window_ns;
-        self.closed.retain(|run| run.first + run.windows > window);
-    }
-
-    fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+    /// Runs in order, without those that end before a window.
+    fn runs_from(&self, window: u64) -> impl Iterator<Item = Run> + '_ {
+        let past = |run: &Run| run.first + run.windows <= window;
+        let kept = &self.closed[self.closed.partition_point(past)..];
         let open = self.open.iter().zip(self.first_open..);
-        self.closed
-            .iter()
-            .copied()
-            .chain(open.map(|(&each_pj, first)| Run {
-                first,
-                windows: 1,
-                each_pj,
-            }))
+        kept.iter().copied().chain(open.map(|(&pj, first)| Run {
+            first,
+            windows: 1,
+            all_pj: pj.into(),
+        }))
     }
 
     /// Nothing will use energy before `now` any more: closes the windows before it.
@@ -240,17 +247,37 @@ impl Power {
         if let Some(thermal) = &mut self.thermal {
             thermal.pass(windows, each_pj);
         }
+        self.most_pj = self.most_pj.max(each_pj);
+        let (first, all_pj) = (self.first_open, u128::from(windows) * u128::from(each_pj));
         match self.closed.last_mut() {
-            Some(run) if run.each_pj == each_pj && run.first + run.windows == self.first_open => {
+            Some(run)
+                if run.first + run.windows == first
+                    && run.all_pj == u128::from(run.windows) * u128::from(each_pj) =>
+            {
                 run.windows += windows;
+                run.all_pj += all_pj;
             }
             _ => self.closed.push(Run {
-                first: self.first_open,
+                first,
                 windows,
-                each_pj,
+                all_pj,
             }),
         }
+        if self.closed.len() > MOST_RUNS {
+            self.halve();
+        }
         self.first_open += windows;
+    }
+
+    /// Makes one run of each two neighbours.
+    #[cold]
+    fn halve(&mut self) {
+        let pairs = self.closed.chunks(2).map(|pair| Run {
+            first: pair[0].first,
+            windows: pair.iter().map(|run| run.windows).sum(),
+            all_pj: pair.iter().map(|run| run.all_pj).sum(),
+        });
+        self.closed = pairs.collect();
     }
 
     fn used_pj(&self, window: u64) -> u64 {
@@ -389,6 +416,22 @@ mod tests {
         power.advance(3_600_000 * MS);
         assert!((power.mean_mw(0, 3_600_000 * MS) - 2_000.0).abs() < 1e-9);
         assert_eq!(power.closed.len(), 1);
+    }
+
+    #[test]
+    fn a_long_trace_is_kept_coarser_and_its_sum_exact() {
+        let mut power = Power::new(spec(None));
+        let steps = 3 * MOST_RUNS as u64;
+        for step in 0..steps {
+            power.advance(step * MS);
+            power.begin(DieWork::Read, step * MS, MS / 10 * (1 + step % 5));
+        }
+        assert!(power.closed.len() <= MOST_RUNS);
+        assert_eq!(power.energy().total_pj(), power.trace_pj());
+        let mean = 2_000.0 + 120.0 * 0.3;
+        assert!((power.mean_mw(0, steps * MS) - mean).abs() < 0.001);
+        assert!((power.mean_mw(steps / 2 * MS, steps * MS) - mean).abs() < 0.01);
+        assert!((power.highest_mw() - 2_060.0).abs() < 1e-9);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod making;
 mod parts;
 mod scaling;
 mod settings;
+mod spare;
 
 use serde::{Deserialize, Serialize};
 
@@ -193,5 +194,6 @@ fn of_toml(text: &str, error: &toml::de::Error) -> ProfileError {
     let line = error
         .span()
         .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
-    ProfileError::new("profile", format!("not one (line {line})"), error.message())
+    let why = error.message().replace('\n', ", ");
+    ProfileError::new("profile", format!("not one (line {line})"), why)
 }

@@ -3,12 +3,18 @@
 // The figures of a test that fails.
 #![allow(clippy::print_stdout)]
 
+#[path = "profiles/bounds.rs"]
+mod bounds;
+#[path = "profiles/features.rs"]
+mod features;
+
+use metrics::Measurement;
 use serde_json::json;
 use sim::any_drive::AnyDrive;
 use sim::owner::Unattended;
 use sim::profile::{Profile, Size};
 use sim::runner::Options;
-use workload::Op;
+use workload::{Op, Workload};
 
 const TINY: &str = include_str!("../../../python/ssdlab/profiles/tiny-test.toml");
 const SATA: &str = include_str!("../../../python/ssdlab/profiles/sata-tlc-enterprise.toml");
@@ -140,39 +146,49 @@ fn scale_keeps_spare_dies_and_superblocks() {
     assert!((ratio - 0.28).abs() < 1e-5, "{ratio}");
 }
 
+/// A closed loop over the first `bytes` of a drive, until it has moved `amount` bytes.
+fn closed_loop(bytes: u64, sequential: bool, read_pct: u32, workers: u32, amount: u64) -> Workload {
+    let block = if sequential { 131_072 } else { 4096 };
+    let pattern = if sequential {
+        json!({"sequential": {"cursors": null}})
+    } else {
+        json!("uniform")
+    };
+    let workload = json!({
+        "seed": 1, "interval_ns": 1_000_000_000, "ramp_ns": 0,
+        "streams": [{
+            "name": "main", "ops": {"mix": {"read_pct": read_pct}},
+            "block": [{"bytes": block, "weight": 1}], "pattern": pattern,
+            "span": {"start": 0, "length": bytes / 131_072 * 131_072}, "workers": workers, "depth": 1,
+            "engine": "sync", "batch": null, "polled": false, "arrival": {"closed": {"think_ns": 0}},
+            "compressible_pct": 0, "direct": true, "dsync": false, "flush_every": null, "cpus": [],
+            "stop": {"time_ns": null, "bytes": amount, "ios": null, "span_once": false}, "log_ios": false
+        }]
+    });
+    serde_json::from_value(workload).unwrap()
+}
+
+fn measured(drive: &mut AnyDrive, workload: &Workload) -> Measurement {
+    drive
+        .run(workload, &mut Unattended, Options::default())
+        .unwrap()
+        .measurement
+}
+
 /// Steady random writes of a scaled drive: I/Os a second, and what a byte costs the flash.
 fn steady(scale: u32) -> (f64, f64) {
     let profile = Profile::parse(TINY).unwrap();
     let mut drive = AnyDrive::new(&profile, Size { scale, spare: None }, 1).unwrap();
     let bytes = drive.user_bytes();
     let mut run = |sequential: bool, times: u64| {
-        let workload = json!({
-            "seed": 1, "interval_ns": 1_000_000_000, "ramp_ns": 0,
-            "streams": [{
-                "name": "main", "ops": {"mix": {"read_pct": 0}},
-                "block": [{"bytes": if sequential { 131_072 } else { 4096 }, "weight": 1}],
-                "pattern": if sequential { json!({"sequential": {"cursors": null}}) } else { json!("uniform") },
-                "span": {"start": 0, "length": bytes / 131_072 * 131_072}, "workers": 32, "depth": 1,
-                "engine": "sync", "batch": null, "polled": false, "arrival": {"closed": {"think_ns": 0}},
-                "compressible_pct": 0, "direct": true, "dsync": false, "flush_every": null, "cpus": [],
-                "stop": {"time_ns": null, "bytes": bytes * times, "ios": null, "span_once": false}, "log_ios": false
-            }]
-        });
-        let workload = serde_json::from_value(workload).unwrap();
         let before = drive.counters();
-        let outcome = drive
-            .run(&workload, &mut Unattended, Options::default())
-            .unwrap();
-        let measured = outcome.measurement;
+        let measured = measured(
+            &mut drive,
+            &closed_loop(bytes, sequential, 0, 32, bytes * times),
+        );
         let iops = measured.op(Op::Write).done as f64 / measured.elapsed_ns as f64 * 1e9;
-        (
-            iops,
-            drive
-                .counters()
-                .since(before)
-                .write_amplification()
-                .unwrap(),
-        )
+        let cost = drive.counters().since(before).write_amplification();
+        (iops, cost.unwrap())
     };
     run(true, 1);
     run(false, 4);

@@ -43,6 +43,8 @@ def print_measurement(summary: Mapping[str, Any], workload: Workload | None = No
     for direction in ("read", "write", "trim"):
         if part := summary.get(direction):
             _print_direction(direction, part, summary, _closed(workload))
+    if model := model_text(summary):
+        print_line(f"{_INDENT}{model}", "dim")
     print_line(f"{_INDENT}{self_text(summary, workload)}", "dim")
     print_warnings(summary.get("warnings") or ())
 
@@ -91,6 +93,22 @@ def self_text(summary: Mapping[str, Any], workload: Workload | None) -> str:
     per_io = "" if cpu["per_io_ns"] is None else f"CPU {latency_text(cpu['per_io_ns'])} per I/O, "
     times = f"user {significant(cpu['user_s'])} s, system {significant(cpu['sys_s'])} s"
     return f"{in_flight}; {per_io}{times}; measured for {span_text(summary['elapsed_s'])}"
+
+
+def model_text(summary: Mapping[str, Any]) -> str:
+    """Return what a simulated drive says of its inside; nothing for a real one."""
+    drive = summary.get("drive") or {}
+    if drive.get("kind") != "sim":
+        return ""
+    size = f"at 1/{drive['scale']} of its size" if drive["scale"] > 1 else "at scale 1"
+    said = [f"simulated {size}", f"effective spare {100 * drive['effective_spare']:.1f} %"]
+    if (amplification := drive["write_amplification"]) is not None:
+        said.append(f"write amplification {significant(amplification)}")
+    if power := summary.get("power"):
+        said.append(f"{significant(power['mean_w'])} W, {significant(power['energy_j'])} J by its model")
+    if (temperature := drive.get("temperature_c")) is not None:
+        said.append(f"{temperature:.1f} °C at the end")
+    return "; ".join(said)
 
 
 def _print_direction(

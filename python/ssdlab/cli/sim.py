@@ -18,7 +18,7 @@ def list_profiles(*, json: bool = False) -> None:
         Print JSON, schema ssdlab.profiles/1.
     """
     from ssdlab import _core
-    from ssdlab.drives.simulated import profiles
+    from ssdlab.drives.profiles import profiles
 
     known = [_core.check_profile(text)["profile"] for text in profiles().values()]
     if json:
@@ -32,22 +32,25 @@ def list_profiles(*, json: bool = False) -> None:
 
 
 def show(profile: str, /, *, json: bool = False) -> None:
-    """Print a profile: every figure with its unit and where it comes from.
+    """Print a profile: every figure with its unit and where it comes from, and what a drive of it is.
 
     Parameters
     ----------
     profile
-        Name of a profile, or the path of one.
+        Name of a profile, or the path of one; with the options of a drive's text, as tiny-test,spare=25%.
     json
         Print JSON, schema ssdlab.profile/1.
     """
     from ssdlab import _core
     from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
-    from ssdlab.drives.simulated import profile_text
+    from ssdlab.drives.profiles import profile_text
+    from ssdlab.drives.simulated_text import SimulatedText
 
-    known = _core.check_profile(profile_text(profile.removeprefix(PREFIX)))["profile"]
+    text = SimulatedText.parse(PREFIX + profile.removeprefix(PREFIX))
+    made = _core.check_profile(profile_text(text.profile), **text.settings())
+    known = made.pop("profile")
     if json:
-        print_json({"schema": "ssdlab.profile/1", **known})
+        print_json({"schema": "ssdlab.profile/1", **known, "made": {"scale": text.scale, **made}})
         return
     print_line(known["name"], "bold")
     print_line(known["about"])
@@ -56,31 +59,83 @@ def show(profile: str, /, *, json: bool = False) -> None:
     for title, figures in _tables(known):
         print_line()
         print_line(title, "dim")
-        print_fields(((name, _figure(figure)) for name, figure in figures.items()), indent=2)
+        print_fields(((name, _figure(name, figure)) for name, figure in figures.items()), indent=2)
+    print_line()
+    print_line(f"a drive of it: {text}", "dim")
+    print_fields(_made(text.scale, made), indent=2)
 
 
-def _tables(profile: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the tables of a profile with their figures, those outside any table first."""
-    yield "drive", {name: value for name, value in profile.items() if _is_figure(value)}
-    yield from _nested(profile)
-
-
-def _nested(table: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, value in table.items():
-        if _is_figure(value):
-            continue
-        for inner in value if isinstance(value, list) else [value]:
-            if isinstance(inner, dict):
-                yield place + name, {each: figure for each, figure in inner.items() if _is_figure(figure)}
-                yield from _nested(inner, f"{place}{name}.")
+def _tables(profile: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the tables of a profile with their figures: those outside any table first, tables in tables."""
+    figures = {name: value for name, value in profile.items() if _is_figure(value)}
+    if figures:
+        yield prefix or "drive", figures
+    for name, value in profile.items():
+        path = f"{prefix}.{name}" if prefix else name
+        if isinstance(value, dict) and not _is_figure(value):
+            yield from _tables(value, path)
+        elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
+            for number, each in enumerate(value, start=1):
+                yield from _tables(each, f"{path} {number}")
 
 
 def _is_figure(value: object) -> bool:
     return isinstance(value, dict) and "source" in value
 
 
-def _figure(figure: Mapping[str, Any]) -> str:
-    value = figure["value"]
-    shown = ", ".join(f"{each:g}" for each in value) if isinstance(value, list) else value
+_UNITS = {
+    "_pj_per_byte": "pJ/B",
+    "_k_per_w": "K/W",
+    "_mb_s": "MB/s",
+    "_mt_s": "MT/s",
+    "_bytes": "B",
+    "_pct": "%",
+    "_mib": "MiB",
+    "_kib": "KiB",
+    "_gb": "GB",
+    "_us": "µs",
+    "_ms": "ms",
+    "_mw": "mW",
+    "_nj": "nJ",
+    "_uj": "µJ",
+    "_w": "W",
+    "_s": "s",
+    "_c": "°C",
+}
+"""Unit of a figure by the end of its key, longer ends first."""
+
+
+def _figure(name: str, figure: Mapping[str, Any]) -> str:
+    unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
+    shown = _value(figure["value"]) + (f" {unit}" if unit else "")
     note = f": {figure['note']}" if figure.get("note") else ""
     return f"{shown}  ({figure['source']}{note})"
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case list():
+            return ", ".join(_value(each) for each in value)
+        case dict():
+            return ", ".join(f"{name} {_value(each)}" for name, each in value.items())
+        case _:
+            return str(value)
+
+
+def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield what a drive of a profile is, as a reader sees it."""
+    yield "scale", f"1/{scale}" if scale > 1 else "1, its own size"
+    yield "capacity", capacity_text(made["capacity_bytes"])
+    yield "medium", capacity_text(made["raw_bytes"])
+    yield "superblocks", made["superblocks"]
+    yield "spare", f"{100 * made['spare']:.1f} %"
+    yield "effective spare", f"{100 * made['effective_spare']:.1f} % when full, in its steady state"
+    yield "power limit", f"{made['power_cap_w']:g} W" if made["power_cap_w"] is not None else None
+    yield "trims", "honoured" if made["honours_trim"] else "ignored"
+    yield "write cache", "on" if made["write_cache"] else "off"
+    if scale > 1:
+        yield "not scaled", ", ".join(made["unscaled"])

@@ -1,6 +1,6 @@
 """A simulated drive: made of a profile, in its own time, with the same verbs as a real one.
 
-`simulated_text` says what its text means.
+`simulated_text` says what its text means, `profiles` which profiles there are.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.identity import Identity
+from ssdlab.drives.power import Power
+from ssdlab.drives.profiles import profile_text, profiles
 from ssdlab.drives.simulated_state import KeepableState, StateFile
-from ssdlab.drives.simulated_text import SimulatedText, profile_text, profiles
+from ssdlab.drives.simulated_text import SimulatedText
 from ssdlab.errors import DriveError, LabError, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -32,6 +34,7 @@ ENGINE = "sim"
 """What a measurement on a simulated drive says of its engine."""
 
 _UNIT_BYTES = 4096
+_SHOWN_OF_POWER = ("power_cap_w", "temperature_c", "throttle_events")
 _FILL_SEED = 1
 
 
@@ -130,15 +133,16 @@ class SimulatedDrive:
             if stream.reads:
                 self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
         before = self._native.counters()
+        from_ns = self._native.now_ns + workload.ramp_ns
         try:
             native = self._native.run(
                 resolved, log_path=log_path, on_tick=on_tick, until=until, header=header
             )
         except LabError as error:
             if error.measurement is not None:
-                error.measurement = self._measurement(error.measurement, before)
+                error.measurement = self._measurement(error.measurement, before, from_ns)
             raise
-        return self._measurement(native, before)
+        return self._measurement(native, before, from_ns)
 
     def trim(self, start: int, length: int) -> None:
         """Discard a range of bytes."""
@@ -184,6 +188,20 @@ class SimulatedDrive:
     def idle(self, seconds: float) -> None:
         """Let the drive rest, which takes no time of ours."""
         self._native.idle(round(seconds * 1e9))
+
+    def power(self, start_ns: int, end_ns: int) -> Power | None:
+        """Return what the drive drew between two times of its clock (`native.now_ns`).
+
+        None where its profile says nothing of power.
+        """
+        drawn = self._native.power(start_ns, end_ns)
+        return None if drawn is None else Power(**drawn)
+
+    @property
+    def temperature_c(self) -> float | None:
+        """Temperature now in degrees Celsius; None where its profile says nothing of heat."""
+        state = self._native.power_state()
+        return None if state is None else state["temperature_c"]
 
     def conditions(self) -> Conditions | None:
         """Return None: no kernel stands between ssdlab and the drive."""
@@ -240,8 +258,13 @@ class SimulatedDrive:
                 target=self._identity.path,
             )
 
-    def _measurement(self, native: Any, before: dict[str, Any]) -> Measurement:  # noqa: ANN401 - native
-        """Wrap what was measured; beside the identity stands what the run cost the flash."""
+    def _measurement(
+        self,
+        native: Any,  # noqa: ANN401 - native
+        before: dict[str, Any],
+        from_ns: int,
+    ) -> Measurement:
+        """Wrap what was measured from a time on; beside the identity stands what the run cost the flash."""
         from dataclasses import asdict
 
         from ssdlab.measurement import Measurement
@@ -259,25 +282,27 @@ class SimulatedDrive:
             "write_amplification": flash / host if host else None,
             "erases": now["erases"] - before["erases"],
         }
-        return Measurement.of(native, drive, engine=ENGINE)
+        if self._native.scale > 1:
+            drive["unscaled"] = self._native.unscaled
+        if (state := self._native.power_state()) is not None:
+            drive |= {name: state[name] for name in _SHOWN_OF_POWER}
+        power = self.power(from_ns, from_ns + round(native.summary()["elapsed_s"] * 1e9))
+        return Measurement.of(native, drive, engine=ENGINE, power=None if power is None else asdict(power))
 
 
 def _make(text: SimulatedText) -> _core.SimulatedDrive:
     """Make the native drive that a text names, empty."""
     from ssdlab import _core
 
-    return _core.SimulatedDrive(
-        profile_text(text.profile), scale=text.scale, spare=text.spare, seed=text.seed
-    )
+    return _core.SimulatedDrive(profile_text(text.profile), **text.settings(), seed=text.seed)
 
 
 def identity_of(text: SimulatedText) -> Identity:
     """Return who a simulated drive is, without making it; the same text is the same drive."""
     from ssdlab import _core
 
-    made = _core.check_profile(profile_text(text.profile), scale=text.scale, spare=text.spare)
+    made = _core.check_profile(profile_text(text.profile), **text.settings())
     name = made["profile"]["name"]
-    scaled = f", 1/{text.scale} of its size" if text.scale > 1 else ""
     return Identity(
         path=str(text),
         name=name,
@@ -286,6 +311,20 @@ def identity_of(text: SimulatedText) -> Identity:
         capacity_bytes=made["capacity_bytes"],
         logical_block_bytes=made["logical_block_bytes"],
         physical_block_bytes=_UNIT_BYTES,
-        model=f"simulated {name}{scaled}",
+        model=", ".join([f"simulated {name}", *_variant(text, made)]),
         rotational=False,
     )
+
+
+def _variant(text: SimulatedText, made: dict[str, Any]) -> Iterator[str]:
+    """Yield in what a drive is not the one that its profile names."""
+    if text.scale > 1:
+        yield f"1/{text.scale} of its size"
+    if text.spare is not None:
+        yield f"{made['spare']:.3g} of its medium spare"
+    if text.power is not None:
+        yield f"at most {made['power_cap_w']:g} W"
+    if text.trim is not None:
+        yield f"trims {text.trim}"
+    if text.write_cache is not None:
+        yield f"write cache {'on' if text.write_cache else 'off'}"

@@ -1,6 +1,7 @@
 //! Whether a drive of these parts can work: what depends on the size at which a profile is made.
 
 use super::check::{Check, require};
+use super::spare::slc_superblocks;
 use super::{Profile, ProfileError};
 use crate::drive::DriveSpec;
 use crate::nand::UNIT_BYTES;
@@ -94,18 +95,4 @@ impl Profile {
             &format!("must hold {what}, {least} bytes"),
         )
     }
-}
-
-/// Superblocks that the cache takes, or a dynamic one at most.
-fn slc_superblocks(spec: &DriveSpec) -> u64 {
-    let Some(slc) = spec.options.slc else {
-        return 0;
-    };
-    let (SlcSize::Static { bytes }
-    | SlcSize::Dynamic {
-        bytes_at_most: bytes,
-        ..
-    }) = slc.size;
-    let units = spec.geometry.units_per_superblock() / spec.geometry.bits_per_cell;
-    bytes.div_ceil(u64::from(units) * UNIT)
 }

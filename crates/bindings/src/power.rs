@@ -1,0 +1,77 @@
+//! What a simulated drive draws, in the units that people use.
+
+use serde::Serialize;
+use sim::power::{Energy, Power};
+
+/// Where these figures come from: nothing was measured.
+const SOURCE: &str = "model";
+const PJ_PER_J: f64 = 1e12;
+const MW_PER_W: f64 = 1e3;
+
+/// Power between two times.
+#[derive(Debug, Serialize)]
+pub(crate) struct Drawn {
+    mean_w: f64,
+    energy_j: f64,
+    source: &'static str,
+}
+
+impl Drawn {
+    pub(crate) fn between(power: &Power, start_ns: u64, end_ns: u64) -> Self {
+        let mean_w = power.mean_mw(start_ns, end_ns) / MW_PER_W;
+        Self {
+            mean_w,
+            energy_j: mean_w * end_ns.saturating_sub(start_ns) as f64 / 1e9,
+            source: SOURCE,
+        }
+    }
+}
+
+/// Limit, heat and energy at one moment.
+#[derive(Debug, Serialize)]
+pub(crate) struct PowerState {
+    power_cap_w: Option<f64>,
+    highest_w: f64,
+    temperature_c: Option<f64>,
+    throttle_events: u64,
+    energy_j: ByClass,
+    source: &'static str,
+}
+
+/// Energy since the drive was made, without what it always draws.
+#[derive(Debug, Serialize)]
+struct ByClass {
+    reads: f64,
+    programs: f64,
+    erases: f64,
+    transfers: f64,
+    commands: f64,
+    link: f64,
+}
+
+impl PowerState {
+    pub(crate) fn of(power: &Power) -> Self {
+        Self {
+            power_cap_w: power.cap_mw().map(|mw| mw as f64 / MW_PER_W),
+            highest_w: power.highest_mw() / MW_PER_W,
+            temperature_c: power.temperature_mc().map(|mc| mc as f64 / 1e3),
+            throttle_events: power.throttle_events(),
+            energy_j: ByClass::of(power.energy()),
+            source: SOURCE,
+        }
+    }
+}
+
+impl ByClass {
+    fn of(energy: Energy) -> Self {
+        let joules = |pj: u128| pj as f64 / PJ_PER_J;
+        Self {
+            reads: joules(energy.reads_pj),
+            programs: joules(energy.programs_pj),
+            erases: joules(energy.erases_pj),
+            transfers: joules(energy.transfers_pj),
+            commands: joules(energy.commands_pj),
+            link: joules(energy.link_pj),
+        }
+    }
+}

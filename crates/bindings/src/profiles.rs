@@ -1,0 +1,88 @@
+//! Profiles of simulated drives: what one says, and what a drive of it would be.
+
+use pyo3::prelude::*;
+use serde::Serialize;
+use sim::options::{Layout, TrimRule};
+use sim::profile::{PowerSetting, Profile, Settings, Size};
+
+use crate::{errors, json};
+
+/// What a drive is set to; a power state goes before a limit in W.
+pub(crate) fn settings(
+    power_w: Option<f64>,
+    power_state: Option<u32>,
+    honours_trim: Option<bool>,
+    write_cache: Option<bool>,
+) -> Settings {
+    let state = power_state.map(PowerSetting::State);
+    Settings {
+        power: state.or(power_w.map(PowerSetting::Watts)),
+        trim: honours_trim.map(|honours| {
+            if honours {
+                TrimRule::Honoured
+            } else {
+                TrimRule::Ignored
+            }
+        }),
+        write_cache,
+    }
+}
+
+/// What a drive of a profile would be at a size and with these settings.
+#[derive(Debug, Serialize)]
+struct Made {
+    profile: Profile,
+    capacity_bytes: u64,
+    logical_block_bytes: u32,
+    raw_bytes: u64,
+    /// None where nothing is collected.
+    superblocks: Option<u32>,
+    spare: f64,
+    effective_spare: f64,
+    unscaled: Vec<&'static str>,
+    power_cap_w: Option<f64>,
+    honours_trim: bool,
+    write_cache: bool,
+}
+
+/// Raise `UsageError` unless the text is a profile that can have size and settings; return what it says and what the drive would be.
+#[pyfunction]
+#[pyo3(signature = (
+    profile_toml, *, scale = 1, spare = None, power_w = None, power_state = None, honours_trim = None, write_cache = None
+))]
+// One argument each, as in the stub; `py` is not one of them.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn check_profile<'py>(
+    py: Python<'py>,
+    profile_toml: &str,
+    scale: u32,
+    spare: Option<f64>,
+    power_w: Option<f64>,
+    power_state: Option<u32>,
+    honours_trim: Option<bool>,
+    write_cache: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let checked = Profile::parse(profile_toml).and_then(|profile| {
+        let mut spec = profile.spec(Size { scale, spare })?;
+        let settings = settings(power_w, power_state, honours_trim, write_cache);
+        profile.set(&mut spec, settings)?;
+        Ok((spec, profile))
+    });
+    let (spec, profile) = checked.map_err(|error| errors::profile(py, &error))?;
+    let collected = spec.options.layout != Layout::InPlace;
+    let cap_mw = spec.options.power.and_then(|power| power.cap_mw);
+    let made = Made {
+        capacity_bytes: spec.user_bytes,
+        logical_block_bytes: spec.logical_block_bytes,
+        raw_bytes: spec.geometry.raw_bytes(),
+        superblocks: collected.then_some(spec.geometry.superblocks),
+        spare: spec.spare(),
+        effective_spare: spec.effective_spare(),
+        unscaled: profile.unscaled(),
+        power_cap_w: cap_mw.map(|mw| mw as f64 / 1e3),
+        honours_trim: spec.options.trim == TrimRule::Honoured,
+        write_cache: !spec.options.write_through,
+        profile,
+    };
+    json::to_python(py, &made)
+}

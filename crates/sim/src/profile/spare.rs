@@ -1,0 +1,63 @@
+//! What of a drive is spare, and what of it does not get smaller with it.
+
+use super::Profile;
+use crate::drive::DriveSpec;
+use crate::nand::UNIT_BYTES;
+use crate::options::Layout;
+use crate::slc_cache::SlcSize;
+
+/// Superblocks that are partly empty because a stream writes to them: two streams, half of each.
+const HALF_WRITTEN: u64 = 1;
+
+impl DriveSpec {
+    /// Share of the medium that the user cannot address.
+    pub fn spare(&self) -> f64 {
+        1.0 - self.user_bytes as f64 / self.geometry.raw_bytes() as f64
+    }
+
+    /// Share of the usable medium that holds no user data when the drive is full and in its steady state: what is kept free, the
+    /// open superblocks and a static cache are spare, but collection has nothing of them.
+    pub fn effective_spare(&self) -> f64 {
+        if self.options.layout == Layout::InPlace {
+            return self.spare();
+        }
+        let units = u64::from(self.geometry.units_per_superblock());
+        let per_superblock = units * u64::from(UNIT_BYTES);
+        let cached = match self.options.slc.map(|slc| slc.size) {
+            Some(SlcSize::Static { .. }) => slc_superblocks(self),
+            Some(SlcSize::Dynamic { .. }) | None => 0,
+        };
+        let idle = u64::from(self.reserve) + HALF_WRITTEN + cached;
+        let usable = self.geometry.raw_bytes() - idle * per_superblock;
+        1.0 - self.user_bytes as f64 / usable as f64
+    }
+}
+
+impl Profile {
+    /// The figures of this profile that stay what they are when a drive is made smaller: a method whose amounts or times are
+    /// absolute sees another drive then.
+    pub fn unscaled(&self) -> Vec<&'static str> {
+        let figures = [
+            ("buffer.size_mib", true),
+            ("idle.after_ms", self.idle.is_some()),
+            ("power.window_ms", self.power.is_some()),
+            ("thermal.time_constant_s", self.thermal.is_some()),
+        ];
+        let kept = figures.into_iter().filter(|&(_, present)| present);
+        kept.map(|(name, _)| name).collect()
+    }
+}
+
+/// Superblocks that the cache takes, or a dynamic one at most.
+pub(super) fn slc_superblocks(spec: &DriveSpec) -> u64 {
+    let Some(slc) = spec.options.slc else {
+        return 0;
+    };
+    let (SlcSize::Static { bytes }
+    | SlcSize::Dynamic {
+        bytes_at_most: bytes,
+        ..
+    }) = slc.size;
+    let units = spec.geometry.units_per_superblock() / spec.geometry.bits_per_cell;
+    bytes.div_ceil(u64::from(units) * u64::from(UNIT_BYTES))
+}

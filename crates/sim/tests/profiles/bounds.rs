@@ -1,0 +1,334 @@
+//! What no drive can be, in the tables that not every drive has.
+
+use super::TINY;
+use sim::profile::{PowerSetting, Profile, Settings, Size};
+
+const SLC: &str = r#"
+[slc_cache]
+mode = { value = "static", source = "fitted" }
+size_gb = { value = 0.4, source = "fitted" }
+when_full = { value = "fold", source = "fitted" }
+read_us = { value = 30.0, source = "recalled" }
+program_us = { value = 250.0, source = "recalled" }
+"#;
+pub const POWER: &str = r#"
+[power]
+idle_mw = { value = 1500, source = "fitted" }
+die_read_mw = { value = 120, source = "recalled" }
+die_program_mw = { value = 200, source = "recalled" }
+die_erase_mw = { value = 100, source = "recalled" }
+transfer_nj = { value = 600.0, source = "recalled" }
+command_uj = { value = 1.5, source = "recalled" }
+link_pj_per_byte = { value = 120.0, source = "recalled" }
+window_ms = { value = 1.0, source = "recalled" }
+states_w = { value = [8.0, 3.0], source = "fitted" }
+"#;
+pub const THERMAL: &str = r#"
+[thermal]
+ambient_c = { value = 30.0, source = "fitted" }
+resistance_k_per_w = { value = 10.0, source = "fitted" }
+time_constant_s = { value = 4.0, source = "fitted" }
+[[thermal.throttle]]
+above_c = { value = 70.0, source = "fitted" }
+until_c = { value = 66.0, source = "fitted" }
+cap_w = { value = 4.0, source = "fitted" }
+[[thermal.throttle]]
+above_c = { value = 75.0, source = "fitted" }
+until_c = { value = 72.0, source = "fitted" }
+cap_w = { value = 2.0, source = "fitted" }
+"#;
+const SPREAD: &str = r#"
+[spread]
+block_sigma_pct = { value = 6.0, source = "recalled" }
+die_sigma_pct = { value = 2.0, source = "recalled" }
+[spread.retry]
+per_million = { value = 1000, source = "fitted" }
+at_most = { value = 5, source = "fitted" }
+first_pct = { value = 100, source = "fitted" }
+step_pct = { value = 50, source = "fitted" }
+"#;
+const MAPPING: &str = r#"
+[mapping]
+cache_mib = { value = 4.0, source = "fitted" }
+"#;
+const IDLE: &str = r#"
+[idle]
+after_ms = { value = 500.0, source = "fitted" }
+free_pct = { value = 2.0, source = "fitted" }
+"#;
+const WEAR: &str = r#"
+[wear]
+dynamic = { value = true, source = "fitted" }
+static_after_erases = { value = 50, source = "fitted" }
+"#;
+/// A whole drive of another medium.
+pub const XPOINT: &str = r#"
+name = "xp"
+about = "a medium written in place"
+capacity_bytes = { value = 14998831104, source = "fitted" }
+logical_block_bytes = { value = 512, source = "fitted" }
+[link]
+protocol = { value = "nvme", source = "fitted" }
+bandwidth_mb_s = { value = 3200.0, source = "physics" }
+command_us = { value = 1.5, source = "recalled" }
+[controller]
+cores = { value = 1, source = "recalled" }
+read_us = { value = 1.8, source = "recalled" }
+write_us = { value = 1.8, source = "recalled" }
+[buffer]
+size_mib = { value = 1.0, source = "fitted" }
+power_loss_protection = { value = true, source = "fitted" }
+write_cache = { value = false, source = "physics", note = "there is none" }
+[xpoint]
+channels = { value = 7, source = "data-sheet" }
+dies_per_channel = { value = 2, source = "fitted" }
+die_mib = { value = 1024, source = "fitted" }
+read_us = { value = 5.0, source = "recalled" }
+write_us = { value = 5.5, source = "recalled" }
+bus_mt_s = { value = 4096.0, source = "fitted" }
+bus_overhead_pct = { value = 0.0, source = "fitted" }
+command_us = { value = 0.1, source = "fitted" }
+deferral_limit_ms = { value = 1.0, source = "fitted" }
+"#;
+
+/// `text` with the last figure of this key another one.
+fn changed(text: &str, key: &str, value: &str) -> String {
+    let start = format!("{key} = ");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let line = lines.iter_mut().rfind(|line| line.starts_with(&start));
+    *line.unwrap() = match value {
+        "" => String::new(),
+        value => format!("{key} = {{ value = {value}, source = \"fitted\" }}"),
+    };
+    lines.join("\n") + "\n"
+}
+
+fn refusal(tables: &str) -> String {
+    let said = Profile::parse(&format!("{TINY}{tables}"));
+    said.unwrap_err().to_string()
+}
+
+#[test]
+fn all_tables_together_are_a_drive() {
+    let all = [SLC, POWER, THERMAL, SPREAD, MAPPING, IDLE, WEAR].concat();
+    let text = format!("trim = {{ value = \"ignored\", source = \"fitted\" }}\n{TINY}{all}");
+    let profile = Profile::parse(&text).unwrap();
+    let again = serde_json::to_value(&profile).unwrap();
+    assert_eq!(serde_json::from_value::<Profile>(again).unwrap(), profile);
+    Profile::parse(XPOINT).unwrap();
+}
+
+#[test]
+fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
+    let thermal = [POWER, THERMAL].concat();
+    for (tables, key, value, field, why) in [
+        (SLC, "size_gb", "0.0", "slc_cache.size_gb", "above 0"),
+        (
+            SLC,
+            "size_gb",
+            "50.0",
+            "slc_cache.size_gb",
+            "spare area has",
+        ),
+        (
+            POWER,
+            "states_w",
+            "[1.6]",
+            "power.states_w",
+            "below what the drive draws",
+        ),
+        (
+            POWER,
+            "states_w",
+            "[5.0, 8.0]",
+            "power.states_w",
+            "must fall",
+        ),
+        (POWER, "states_w", "[]", "power.states_w", "1 to 32"),
+        (POWER, "idle_mw", "0", "power.idle_mw", "must be 1"),
+        (POWER, "window_ms", "0.0", "power.window_ms", "0.1 to 100"),
+        (
+            &thermal,
+            "until_c",
+            "65.0",
+            "thermal.throttle.until_c",
+            "rising temperature",
+        ),
+        (
+            &thermal,
+            "until_c",
+            "80.0",
+            "thermal.throttle.until_c",
+            "below above_c",
+        ),
+        (
+            &thermal,
+            "until_c",
+            "40.0",
+            "thermal.throttle.until_c",
+            "when idle",
+        ),
+        (
+            &thermal,
+            "cap_w",
+            "5.0",
+            "thermal.throttle.cap_w",
+            "falling power",
+        ),
+        (
+            &thermal,
+            "cap_w",
+            "1.0",
+            "thermal.throttle.cap_w",
+            "below what the drive draws",
+        ),
+        (
+            &thermal,
+            "time_constant_s",
+            "0.0",
+            "thermal.time_constant_s",
+            "above 0",
+        ),
+        (THERMAL, "cap_w", "4.0", "thermal", "[power] is missing"),
+        (
+            SPREAD,
+            "block_sigma_pct",
+            "-1.0",
+            "spread.block_sigma_pct",
+            "0 to 50",
+        ),
+        (
+            SPREAD,
+            "per_million",
+            "2000000",
+            "spread.retry.per_million",
+            "at most",
+        ),
+        (SPREAD, "at_most", "0", "spread.retry.at_most", "must be 1"),
+        (MAPPING, "cache_mib", "0.0", "mapping.cache_mib", "above 0"),
+        (IDLE, "after_ms", "-5.0", "idle.after_ms", "above 0"),
+        (IDLE, "free_pct", "90.0", "idle.free_pct", "0 to 50"),
+        (
+            WEAR,
+            "static_after_erases",
+            "0",
+            "wear.static_after_erases",
+            "must be 1",
+        ),
+    ] {
+        let said = refusal(&changed(tables, key, value));
+        assert!(
+            said.starts_with(field) && said.contains(why),
+            "{key} = {value}: {said}"
+        );
+    }
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let by_planes =
+        "[mapping]\nplacement = { value = \"static-cwdp\", source = \"fitted\" }\n".to_owned();
+    let dynamic = changed(SLC, "mode", "\"dynamic\"");
+    let percent = "pct_of_empty = { value = 50, source = \"fitted\" }\n";
+    let direct = changed(SLC, "when_full", "\"direct\"");
+    for (tables, field, why) in [
+        (dynamic.clone(), "slc_cache.pct_of_empty", "needs to know"),
+        (
+            format!("{SLC}{percent}"),
+            "slc_cache.pct_of_empty",
+            "static",
+        ),
+        (
+            changed(&format!("{dynamic}{percent}"), "size_gb", "10.0"),
+            "slc_cache.size_gb",
+            "more than the flash",
+        ),
+        (direct, "slc_cache.when_full", "without [idle]"),
+        (
+            format!("{by_planes}{SLC}"),
+            "slc_cache",
+            "dynamic placement only",
+        ),
+        (
+            format!("{by_planes}{IDLE}"),
+            "idle",
+            "dynamic placement only",
+        ),
+        (
+            format!("{MAPPING}iops = 3\n"),
+            "profile",
+            "unknown field `iops`",
+        ),
+        ("[cache]\n".to_owned(), "profile", "unknown field `cache`"),
+        (
+            "[mapping]\ncache_mib = 4\n".to_owned(),
+            "profile",
+            "invalid type",
+        ),
+        (
+            XPOINT[XPOINT.find("[xpoint]").unwrap()..].to_owned(),
+            "xpoint",
+            "one medium",
+        ),
+    ] {
+        let said = refusal(&tables);
+        assert!(
+            said.starts_with(field) && said.contains(why),
+            "{tables}: {said}"
+        );
+    }
+    for (text, field, why) in [
+        (format!("{XPOINT}{SLC}"), "slc_cache", "written in place"),
+        (format!("{XPOINT}{MAPPING}"), "mapping", "written in place"),
+        (
+            changed(XPOINT, "capacity_bytes", "15000000001"),
+            "capacity_bytes",
+            "multiple of 4096",
+        ),
+        (
+            changed(XPOINT, "capacity_bytes", "15036710912"),
+            "capacity_bytes",
+            "spare below zero",
+        ),
+        (
+            XPOINT[..XPOINT.find("[xpoint]").unwrap()].to_owned(),
+            "flash",
+            "needs a medium",
+        ),
+    ] {
+        let said = Profile::parse(&text).unwrap_err().to_string();
+        assert!(said.starts_with(field) && said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn a_power_setting_is_a_state_or_a_limit_that_the_drive_can_keep() {
+    let profile = Profile::parse(&format!("{TINY}{POWER}")).unwrap();
+    let cap = |setting| {
+        let mut spec = profile.spec(Size::default()).unwrap();
+        let power = Some(setting);
+        let settings = Settings {
+            power,
+            ..Settings::default()
+        };
+        profile.set(&mut spec, settings)?;
+        Ok::<_, sim::profile::ProfileError>(spec.options.power.unwrap().cap_mw)
+    };
+    assert_eq!(cap(PowerSetting::State(1)).unwrap(), Some(3000));
+    assert_eq!(cap(PowerSetting::Watts(2.5)).unwrap(), Some(2500));
+    for (setting, why) in [
+        (PowerSetting::State(2), "power states 0 to 1"),
+        (
+            PowerSetting::Watts(1.4),
+            "below what the drive draws: 1.5 W idle",
+        ),
+        (PowerSetting::Watts(1.6), "0.2 W for one die"),
+        (PowerSetting::Watts(f64::NAN), "below"),
+    ] {
+        let said = cap(setting).unwrap_err().to_string();
+        assert!(said.starts_with("power is") && said.contains(why), "{said}");
+    }
+    let plain = Profile::parse(TINY).unwrap();
+    let said = plain.cap_mw(PowerSetting::Watts(10.0)).unwrap_err();
+    assert!(said.to_string().contains("no power model"), "{said}");
+}

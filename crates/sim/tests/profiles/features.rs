@@ -1,0 +1,239 @@
+//! What a profile asks for is what the drive does.
+
+use metrics::{Measurement, Quantile};
+use workload::Op;
+
+use super::bounds::{POWER, THERMAL, XPOINT};
+use super::{TINY, closed_loop, measured};
+use sim::any_drive::AnyDrive;
+use sim::options::TrimRule;
+use sim::profile::{PowerSetting, Profile, Settings, Size};
+
+const MIB: u64 = 1 << 20;
+const SECOND: u64 = 1_000_000_000;
+const SMALL: Size = Size {
+    scale: 4,
+    spare: None,
+};
+
+fn drive(tables: &str, settings: Settings) -> AnyDrive {
+    let profile = Profile::parse(&format!("{TINY}{tables}")).unwrap();
+    AnyDrive::with_settings(&profile, SMALL, settings, 1).unwrap()
+}
+
+fn plain(tables: &str) -> AnyDrive {
+    drive(tables, Settings::default())
+}
+
+fn fill(drive: &mut AnyDrive) {
+    let bytes = drive.user_bytes();
+    measured(drive, &closed_loop(bytes, true, 0, 4, bytes));
+    drive.idle(SECOND / 10);
+}
+
+/// MB/s of writes in order over the first bytes.
+fn written_mb_s(drive: &mut AnyDrive, bytes: u64) -> f64 {
+    let seen = measured(drive, &closed_loop(bytes, true, 0, 4, bytes));
+    bytes as f64 / seen.elapsed_ns as f64 * 1000.0
+}
+
+fn reads(drive: &mut AnyDrive, span: u64, count: u64) -> Measurement {
+    measured(drive, &closed_loop(span, false, 100, 1, count * 4096))
+}
+
+fn mean_ns(seen: &Measurement, op: Op) -> f64 {
+    seen.op(op).service.mean_ns().unwrap()
+}
+
+#[test]
+fn a_cache_of_one_bit_a_cell_is_fast_until_it_is_full_and_scales() {
+    let slc = r#"
+[slc_cache]
+mode = { value = "static", source = "fitted" }
+size_gb = { value = 0.512, source = "fitted" }
+when_full = { value = "direct", source = "fitted" }
+read_us = { value = 30.0, source = "recalled" }
+program_us = { value = 250.0, source = "recalled" }
+[idle]
+after_ms = { value = 500.0, source = "fitted" }
+free_pct = { value = 0.0, source = "fitted" }
+"#;
+    let mut with = plain(slc);
+    let fast = written_mb_s(&mut with, 64 * MIB);
+    let without = written_mb_s(&mut plain(""), 64 * MIB);
+    assert!(fast > 1.2 * without, "{fast} {without}");
+    written_mb_s(&mut with, 1024 * MIB);
+    let counts = with.counters();
+    // A quarter of 512 MB, and not more than one superblock beside it.
+    let cached = counts.cached_bytes as f64 / 128e6;
+    assert!((0.97..1.1).contains(&cached), "{cached}");
+    assert_eq!(counts.folded_bytes, 0, "nothing is folded under load");
+    with.idle(60 * SECOND);
+    assert!(with.counters().folded_bytes > 0);
+}
+
+#[test]
+fn a_limit_on_power_holds_and_costs_writes() {
+    let cap = |power| Settings {
+        power,
+        ..Settings::default()
+    };
+    let mut seen = Vec::new();
+    for (setting, watts) in [
+        (None, 8.0),
+        (Some(PowerSetting::State(1)), 3.0),
+        (Some(PowerSetting::Watts(2.0)), 2.0),
+    ] {
+        let mut drive = drive(POWER, cap(setting));
+        let mb_s = written_mb_s(&mut drive, 512 * MIB);
+        let power = drive.power().unwrap();
+        assert!(power.highest_mw() <= watts * 1000.0);
+        assert!(power.temperature_mc().is_none());
+        seen.push(mb_s);
+    }
+    assert!(
+        seen[0] > 1.3 * seen[1] && seen[1] > 1.3 * seen[2],
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn a_drive_with_heat_gets_warm() {
+    let mut drive = plain(&[POWER, THERMAL].concat());
+    assert_eq!(drive.power().unwrap().temperature_mc(), Some(45_000));
+    fill(&mut drive);
+    assert!(drive.power().unwrap().temperature_mc().unwrap() > 50_000);
+}
+
+#[test]
+fn a_map_that_does_not_fit_is_read_and_written() {
+    let part = "[mapping]\ncache_mib = { value = 4.0, source = \"fitted\" }\n";
+    let (mut part, mut whole) = (plain(part), plain(""));
+    let bytes = whole.user_bytes();
+    fill(&mut part);
+    fill(&mut whole);
+    let [slow, fast] = [&mut part, &mut whole].map(|drive| reads(drive, bytes, 5000));
+    // The map has 16 MiB, so three look-ups of four miss, and each costs as much of the flash as the read itself.
+    let flash_ns = 60_000.0 + 300.0 + 5427.0;
+    let missed = (mean_ns(&slow, Op::Read) - mean_ns(&fast, Op::Read)) / flash_ns;
+    assert!((missed - 0.75).abs() < 0.03, "{missed}");
+    assert!(part.counters().map_bytes > 0 && whole.counters().map_bytes == 0);
+}
+
+#[test]
+fn placement_by_planes_makes_few_writes_wait_for_one() {
+    let planes = "[mapping]\nplacement = { value = \"static-cwdp\", source = \"fitted\" }\n";
+    let [by_planes, over_all] = [plain(planes), plain("")].map(|mut drive| {
+        let bytes = drive.user_bytes();
+        fill(&mut drive);
+        assert!(drive.holds(0, bytes));
+        measured(&mut drive, &closed_loop(bytes, false, 0, 8, bytes * 2));
+        let last = measured(&mut drive, &closed_loop(bytes, false, 0, 8, bytes / 2));
+        last.op(Op::Write).done as f64 / last.elapsed_ns as f64
+    });
+    assert!(by_planes < over_all, "{by_planes} {over_all}");
+}
+
+#[test]
+fn unlike_blocks_and_retries_give_reads_a_tail_that_the_seed_decides() {
+    let spread = r#"
+[spread]
+block_sigma_pct = { value = 6.0, source = "recalled" }
+die_sigma_pct = { value = 2.0, source = "recalled" }
+[spread.retry]
+per_million = { value = 5000, source = "fitted" }
+at_most = { value = 5, source = "fitted" }
+first_pct = { value = 100, source = "fitted" }
+step_pct = { value = 50, source = "fitted" }
+"#;
+    let profile = Profile::parse(&format!("{TINY}{spread}")).unwrap();
+    let seen = [1, 1, 2].map(|seed| {
+        let mut drive = AnyDrive::new(&profile, SMALL, seed).unwrap();
+        fill(&mut drive);
+        let bytes = drive.user_bytes();
+        reads(&mut drive, bytes, 20_000).op(Op::Read).service
+    });
+    let at = |quantile| seen[0].quantile_ns(quantile).unwrap();
+    assert!(
+        at(Quantile::P99_9) > at(Quantile::P50) + 50_000
+            && at(Quantile::P90) > at(Quantile::P50) + 2_000
+    );
+    assert_eq!(seen[0], seen[1]);
+    assert_ne!(seen[0], seen[2]);
+}
+
+#[test]
+fn a_trim_that_is_ignored_forgets_nothing() {
+    for (setting, kept) in [(None, false), (Some(TrimRule::Ignored), true)] {
+        let settings = Settings {
+            trim: setting,
+            ..Settings::default()
+        };
+        let mut drive = drive("", settings);
+        written_mb_s(&mut drive, 64 * MIB);
+        drive.trim(0, 64 * MIB);
+        assert_eq!(drive.holds(0, MIB), kept);
+    }
+}
+
+#[test]
+fn a_write_past_the_cache_is_complete_when_it_is_in_flash() {
+    let latency = |write_cache| {
+        let settings = Settings {
+            write_cache,
+            ..Settings::default()
+        };
+        let mut drive = drive("", settings);
+        let seen = measured(&mut drive, &closed_loop(64 * MIB, false, 0, 1, 100 * 4096));
+        mean_ns(&seen, Op::Write)
+    };
+    assert!(latency(None) < 30_000.0);
+    assert!(latency(Some(false)) > 1_700_000.0);
+}
+
+#[test]
+fn a_medium_written_in_place_costs_the_sum_of_its_parts_and_no_more_when_it_is_full() {
+    let profile = Profile::parse(XPOINT).unwrap();
+    let mut drive = AnyDrive::new(&profile, SMALL, 1).unwrap();
+    assert_eq!(drive.user_bytes(), 14_998_831_104 / 4);
+    fill(&mut drive);
+    let bytes = drive.user_bytes();
+    assert!(drive.holds(0, bytes));
+    let read = mean_ns(&reads(&mut drive, bytes, 1000), Op::Read);
+    // Command, core, array, bus command, 4096 B at 4096 MT/s, 4096 B at 3200 MB/s.
+    let sum = 1500.0 + 1800.0 + 5000.0 + 100.0 + 1000.0 + 1280.0;
+    assert!((read / sum - 1.0).abs() < 0.001, "{read} {sum}");
+    let writes = |drive: &mut AnyDrive, workers| {
+        let seen = measured(drive, &closed_loop(bytes, false, 0, workers, 20_000 * 4096));
+        mean_ns(&seen, Op::Write)
+    };
+    let write = writes(&mut drive, 1);
+    assert!((write / (sum + 500.0) - 1.0).abs() < 0.001, "{write} {sum}");
+    // Two at a time wait for each other only where they meet, not each for the later one.
+    let two = writes(&mut drive, 2);
+    assert!(two < 1.35 * write, "{two} {write}");
+    let counters = drive.counters();
+    assert_eq!(counters.write_amplification(), Some(1.0));
+    assert_eq!(counters.erases, 0);
+}
+
+#[test]
+fn the_spare_foretold_is_that_of_a_full_drive_in_its_steady_state() {
+    let slc = r#"
+[slc_cache]
+mode = { value = "static", source = "fitted" }
+size_gb = { value = 0.25, source = "fitted" }
+when_full = { value = "fold", source = "fitted" }
+read_us = { value = 30.0, source = "recalled" }
+program_us = { value = 250.0, source = "recalled" }
+"#;
+    for tables in ["", slc] {
+        let mut drive = plain(tables);
+        let bytes = drive.user_bytes();
+        fill(&mut drive);
+        measured(&mut drive, &closed_loop(bytes, false, 0, 8, bytes * 2));
+        let (told, seen) = (drive.spec().effective_spare(), drive.effective_spare());
+        assert!((told - seen).abs() < 0.003, "{told} {seen}");
+        assert!(told < drive.spec().spare());
+    }
+}
