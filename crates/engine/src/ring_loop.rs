@@ -161,13 +161,18 @@ impl RingLoop<'_, '_> {
             if arrival.due_ns > now || room == 0 {
                 return arrival.due_ns <= now;
             }
-            *held = None;
-            if self.worker.gives_up(arrival.due_ns, now) {
-                self.worker.drop_arrival(arrival, now);
-            } else {
-                self.put(arrival.io, arrival.due_ns);
-                room -= 1;
-            }
+            *held = match self.worker.give_up(arrival, now) {
+                Ok(next) => {
+                    // Many may have been given up: what is to be issued next is judged by a new stamp.
+                    *held = next;
+                    return true;
+                }
+                Err(arrival) => {
+                    self.put(arrival.io, arrival.due_ns);
+                    room -= 1;
+                    None
+                }
+            };
         }
         false
     }

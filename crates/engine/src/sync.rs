@@ -153,18 +153,22 @@ fn thinking(worker: &mut Worker, calls: &mut Calls, think_ns: u64) {
 }
 
 fn scheduled(worker: &mut Worker, calls: &mut Calls) {
+    let mut held = None;
     loop {
-        let arrival = worker.source.lock().next_due(worker.stop_ns());
+        let stop_ns = worker.stop_ns();
+        let arrival = held.or_else(|| worker.source.lock().next_due(stop_ns));
         let Some(arrival) = arrival else { break };
         let now = worker.wait_until(arrival.due_ns);
         if arrival.due_ns >= worker.stop_ns() {
             break;
         }
-        if worker.gives_up(arrival.due_ns, now) {
-            worker.drop_arrival(arrival, now);
-        } else if issue(worker, calls, arrival.io, arrival.due_ns).is_none() {
-            break;
-        }
+        held = match worker.give_up(arrival, now) {
+            Ok(next) => next,
+            Err(arrival) => match issue(worker, calls, arrival.io, arrival.due_ns) {
+                Some(_) => None,
+                None => break,
+            },
+        };
     }
 }
 

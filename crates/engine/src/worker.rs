@@ -182,16 +182,37 @@ impl<'a> Worker<'a> {
             .min(self.shared.control.stopped_at(self.clock))
     }
 
-    /// Whether an I/O that was due at `due_ns` is to be given up instead of issued at `at_ns`.
-    pub(crate) fn gives_up(&self, due_ns: u64, at_ns: u64) -> bool {
+    /// Whether an arrival is given up at `at_ns`: the due time before which all are, and the stamp at which they count.
+    fn giving_up(&self, at_ns: u64) -> (u64, u64) {
         let drain_ns = self.backlog_ns.min(DRAIN_LIMIT_NS);
-        at_ns.saturating_sub(due_ns) > self.backlog_ns
-            || at_ns > self.stop_ns().saturating_add(drain_ns)
+        let drained_ns = self.stop_ns().saturating_add(drain_ns);
+        if at_ns > drained_ns {
+            // Given up when the drain ended, however late that is noticed.
+            return (u64::MAX, drained_ns.max(self.recorder.last_ns()));
+        }
+        (at_ns.saturating_sub(self.backlog_ns), at_ns)
     }
 
-    /// Counts an arrival that is given up.
-    pub(crate) fn drop_arrival(&mut self, arrival: Arrival, at_ns: u64) {
-        self.recorder.dropped(arrival.io.op, arrival.due_ns, at_ns);
+    /// If an arrival is to be given up instead of issued at `at_ns`: counts it and all that follow it and are to be given up
+    /// too, at this one stamp, and gives the next, if there is one. One by one they would take the time that is missing.
+    pub(crate) fn give_up(
+        &mut self,
+        mut arrival: Arrival,
+        at_ns: u64,
+    ) -> Result<Option<Arrival>, Arrival> {
+        let (before_ns, at_ns) = self.giving_up(at_ns);
+        if arrival.due_ns >= before_ns {
+            return Err(arrival);
+        }
+        let stop_ns = self.stop_ns();
+        let mut feed = self.source.lock();
+        loop {
+            self.recorder.dropped(arrival.io.op, arrival.due_ns, at_ns);
+            match feed.next_due(stop_ns) {
+                Some(next) if next.due_ns < before_ns => arrival = next,
+                next => return Ok(next),
+            }
+        }
     }
 
     /// Sleeps until `due_ns`, or until the run is told to stop; returns the time. Interval edges are passed in time.
@@ -326,7 +347,11 @@ impl<'a> Worker<'a> {
     /// Hands over what was counted, and what the worker cost.
     pub(crate) fn finish(mut self) {
         self.report();
-        let now = self.clock.now();
+        // Counting what was given up takes time that is not the run's.
+        let now = match self.stream.arrival {
+            spec::Arrival::Closed { .. } => self.clock.now(),
+            _ => (self.clock.now().min(self.stop_ns())).max(self.recorder.last_ns()),
+        };
         let (was, is) = (self.before, Spent::by_now());
         let facts = WorkerFacts {
             user_cpu_ns: is.usage.user_ns.saturating_sub(was.usage.user_ns),

@@ -49,14 +49,14 @@ fn exactly_as_many_ios_as_asked_for_at_the_generators_offsets() {
             stop: ios(1003),
             ..reads(Engine::Sync, 4, 1)
         },
-        &[251, 251, 251, 250],
+        &[250, 251, 251, 251],
     );
     does_what_was_asked_for(
         &Stream {
             stop: ios(1003),
             ..reads(Engine::Uring, 2, 16)
         },
-        &[502, 501],
+        &[501, 502],
     );
 }
 

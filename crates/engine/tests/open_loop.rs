@@ -82,6 +82,31 @@ fn what_is_due_longer_than_the_backlog_is_dropped() {
 }
 
 #[test]
+fn giving_up_takes_no_time_of_the_run() {
+    // Twenty-five million arrivals, of which one thread or one slot issues a few thousand.
+    for stream in both(1) {
+        let stop_ns = 250 * MILLISECOND_NS;
+        let outcome = measure(Stream {
+            arrival: open_loop(Process::Even, 100_000_000, 50 * MILLISECOND_NS),
+            stop: milliseconds(250),
+            ..stream
+        });
+        let (tally, measured_ns) = (
+            outcome.measurement.op(Op::Read),
+            outcome.measurement.measured_ns,
+        );
+        assert_eq!(tally.requested(), 25_000_000);
+        assert!(tally.done > 0);
+        // The drain, and one I/O or one look that began within it.
+        let allowed_ns = stop_ns + (50 + 200) * MILLISECOND_NS;
+        assert!(
+            (stop_ns..allowed_ns).contains(&measured_ns),
+            "{measured_ns} ns"
+        );
+    }
+}
+
+#[test]
 fn bursts_come_whole_and_on_time() {
     for stream in both(4) {
         let file = Scratch::file(4 * MIB);

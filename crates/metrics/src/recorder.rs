@@ -222,6 +222,11 @@ impl Recorder {
         }
     }
 
+    /// When this worker last did anything, or said that time had passed.
+    pub fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
     /// I/Os of this worker in flight.
     pub fn in_flight(&self) -> u32 {
         self.in_flight

@@ -177,10 +177,10 @@ impl StreamPlan {
     /// If the stream has no such source.
     pub fn quota(&self, source: u32) -> Quota {
         self.check(source);
-        let share = |total: u64| {
-            let sources = u64::from(self.sources);
-            total / sources + u64::from(u64::from(source) < total % sources)
-        };
+        // Split where the span is: whoever transfers as much as the span holds covers it once.
+        let sources = u128::from(self.sources);
+        let until = |total: u64, source: u32| u128::from(total) * u128::from(source) / sources;
+        let share = |total| (until(total, source + 1) - until(total, source)) as u64;
         let Stop { bytes, ios, .. } = self.quotas.stop;
         let mut quota = Quota {
             ios: ios.map_or(u64::MAX, share),

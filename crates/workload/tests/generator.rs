@@ -176,6 +176,39 @@ proptest! {
 }
 
 #[test]
+fn as_many_bytes_as_the_span_holds_cover_it_once() {
+    const BLOCKS: u64 = 4096;
+    for workers in [1, 2, 3, 5, 7, 64, 100] {
+        let span = Span {
+            start: 8192,
+            length: BLOCKS * 4096,
+        };
+        let stop = Stop {
+            bytes: Some(span.length),
+            ..stream().stop
+        };
+        let plan = plan(
+            1,
+            Stream {
+                pattern: Pattern::Sequential { cursors: None },
+                span,
+                workers,
+                stop,
+                ..stream()
+            },
+        );
+        let places = (0..workers).flat_map(|source| {
+            let count = plan.stream(0).quota(source).ios as usize;
+            ios(&plan, source, count).into_iter().map(|io| io.offset)
+        });
+        let mut places: Vec<u64> = places.collect();
+        places.sort_unstable();
+        let wanted: Vec<u64> = (0..BLOCKS).map(|block| 8192 + block * 4096).collect();
+        assert_eq!(places, wanted, "{workers} workers");
+    }
+}
+
+#[test]
 fn a_resumed_cover_ends_where_the_part_ends() {
     let once = |cursors| Stream {
         pattern: Pattern::Sequential { cursors },
