@@ -61,17 +61,25 @@ def test_streams_of_one_step_run_at_the_same_time() -> None:
 
 
 def test_a_plan_has_the_steps_of_the_run(tmp_path: Path) -> None:
-    from lab.fake_drive import run_on
-
+    text = "sim:tiny-test,scale=4"
     for method in all_methods():
         params = method.params.build(quick=True)
+        plan = plan_order(Order(method, params, text, destroy=text))
+        run = RunFolder(start(Order(method, params, text, destroy=text), tmp_path))
+        asked = [(s.ordinal, s.verb, s.label) for s in plan.steps]
+        done = [(s.ordinal, s.verb, s.label) for s in run.steps()]
+        if method.name == "rate-limit":
+            # A search may end before its plan, and its later steps depend on what the earlier ones measured.
+            assert len(done) <= len(asked) and done[:2] == asked[:2]
+        else:
+            assert done == asked
+
+
+def test_planning_a_drive_touches_nothing_of_it() -> None:
+    for method in all_methods():
         drive = FakeDrive()
-        plan = plan_on(method, params, drive)
+        plan_on(method, method.params.build(quick=True), drive)
         assert drive.done == []
-        run = RunFolder(run_on(drive, method, params, tmp_path))
-        assert [(s.ordinal, s.verb, s.label) for s in plan.steps] == [
-            (s.ordinal, s.verb, s.label) for s in run.steps()
-        ]
 
 
 def test_the_default_sweep_is_ten_minutes_and_a_quick_one_is_half_of_one() -> None:
