@@ -3,6 +3,7 @@
     LabError                    70   a fault of this program unless a subclass says otherwise
     ├── UsageError               2   the command or the call contradicts itself, or names what does not exist
     ├── Refused                  2   understood, but it would be unsafe or dishonest to do it
+    │   └── Unsupported          2   the kind of drive in use cannot do that
     ├── DriveError               3   the drive failed, or cannot do what was asked
     ├── HostError                3   the host, its kernel or its disks failed or lack something
     ├── Interrupted            130   stopped by a signal; `.measurement` is what was measured until then
@@ -87,6 +88,12 @@ class Refused(LabError):
 
     kind = "refused"
     exit_status = 2
+
+
+class Unsupported(Refused):
+    """The kind of drive in use cannot do what a verb asks for; nothing was touched."""
+
+    kind = "unsupported"
 
 
 class DriveError(LabError):

@@ -177,9 +177,11 @@ class Journal:
         """Record, durably, that a step is about to start."""
         self._append(record)
 
-    def end(self, ordinal: int, attempt: int, result: StepResult) -> EndRecord:
-        """Record, durably, that a step is finished."""
-        record = EndRecord(ordinal=ordinal, attempt=attempt, result=result, at=now())
+    def end(
+        self, ordinal: int, attempt: int, result: StepResult, drive_state: str | None = None
+    ) -> EndRecord:
+        """Record, durably, that a step is finished, and in which state it left a simulated drive."""
+        record = EndRecord(ordinal=ordinal, attempt=attempt, result=result, drive_state=drive_state, at=now())
         self._append(record)
         return record
 

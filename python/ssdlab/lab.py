@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ssdlab import units
-from ssdlab.errors import Refused, UsageError
+from ssdlab.errors import UsageError
 from ssdlab.pattern import Sequential
 from ssdlab.span import Span
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
@@ -46,12 +46,6 @@ SPAN_UNIT_FROM_BYTES = 1 << 30
 """Below, a MiB is no trifle: each stream leaves out only what its own block does not divide."""
 FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
-
-
-class Unsupported(Refused):
-    """The kind of drive in use cannot do what a verb asks for; nothing was touched."""
-
-    kind = "unsupported"
 
 
 @dataclass(frozen=True)
@@ -156,9 +150,24 @@ class Lab:
         *,
         label_of: Callable[[T], str] = str,
         policy: Policy = "restart",
+        forked: bool = False,
     ) -> list[Step]:
-        """Run one workload for each value, as steps of their own labelled `name value`."""
-        return [self.run(workload_of(v), label=f"{name} {label_of(v)}", policy=policy) for v in values]
+        """Run one workload for each value, as steps of their own labelled `name value`.
+
+        With `forked` each begins in the state that the drive is in now; see `fork`.
+        """
+
+        def run(value: T) -> Step:
+            return self.run(workload_of(value), label=f"{name} {label_of(value)}", policy=policy)
+
+        if not forked:
+            return [run(value) for value in values]
+        steps = []
+        with self.fork() as back:
+            for value in values:
+                back()
+                steps.append(run(value))
+        return steps
 
     def fill(
         self,
@@ -267,13 +276,24 @@ class Lab:
         Raises
         ------
         Unsupported
-            Always, so far: this version reads no SMART data.
+            Of a real drive nothing is read so far.
         """
-        raise Unsupported(
-            "health counters are not read by this version",
-            "leave the step out, and keep the output of smartctl beside the run with ssdlab note",
-            verb="health",
-        )
+        return self._do("health", "health", {}, "restart")
+
+    @contextmanager
+    def fork(self) -> Iterator[Callable[[], Step]]:
+        """Let the parts of a block each begin in the state that the drive is in now.
+
+        Yields what brings the drive back to it; that is done at the block's end too. A real drive cannot go
+        back: what is measured then has the order of the parts in it, which becomes a departure.
+        """
+        mark = self._do("fork", "fork", {}, "restart")
+
+        def back(*, end: bool = False) -> Step:
+            return self._do("back", "back to the fork", {"to": mark.ordinal, "end": end}, "restart")
+
+        yield back
+        back(end=True)
 
     def _work(
         self,

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,7 @@ from ssdlab.errors import DriveError, Interrupted, Refused
 from ssdlab.gathering import CONDITION
 from ssdlab.hostload import host_load
 from ssdlab.journal import now, step_hash
-from ssdlab.lab import derived_seed
-from ssdlab.pattern import Sequential
+from ssdlab.remainder import remainder, totals
 from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.run_folder import STEPS, Step
 from ssdlab.results.schema import BeginRecord, Departure, StepResult, Warned
@@ -27,6 +26,7 @@ from ssdlab.warnings import judge
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.drive_state import StateKeeper
     from ssdlab.drives.base import Drive
     from ssdlab.journal import Journal, StepHistory
     from ssdlab.lab import Request
@@ -61,6 +61,8 @@ class Runner:
         Asked about every 50 ms; True ends the run as interrupted.
     progress_of
         Reads how far a step log came; another one for drives that write none.
+    keeper
+        Keeps the state of a drive that has one which can be kept.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Runner:
         *,
         stopped: Callable[[], bool] = lambda: False,
         progress_of: Callable[[Path], LogProgress | None] = read_progress,
+        keeper: StateKeeper | None = None,
     ) -> None:
         self._drive = drive
         self._journal = journal
@@ -79,6 +82,7 @@ class Runner:
         self._tracker = tracker
         self._stopped = stopped
         self._progress_of = progress_of
+        self._keeper = keeper
         self._next_space_look = 0.0
         self._done_here: set[int] = set()
         self._preparation: int | None = None
@@ -107,11 +111,14 @@ class Runner:
         digest = step_hash(request.verb, request.args)
         _check_same(request, digest, history)
         if history.ended is not None:
+            if self._keeper is not None:
+                self._keeper.read_back(request, history.ended)
             step = _step(request, history.ended.attempt, history.ended.result)
             self._tracker.finished(step, read_back=True)
         else:
             self._check_stop()
             self._settle(request, history)
+            self.catch_up()
             step = self._do(request, digest)
             self._done_here.add(request.ordinal)
             self._tracker.finished(step, read_back=False)
@@ -120,20 +127,26 @@ class Runner:
             self._preparation = request.ordinal
         return step
 
+    def catch_up(self, *, only_lasting: bool = False) -> None:
+        """Bring a drive whose state can be kept to where the last finished step left it."""
+        if self._keeper is not None and (self._keeper.lasting or not only_lasting):
+            self._keeper.catch_up(self._again)
+
     # --- what an interruption left ---
 
     def _settle(self, request: Request, history: StepHistory) -> None:
         """Apply the step's policy to an attempt that was cut short, and to a preparation gone stale."""
         opened = history.open_attempt
         if opened is not None:
-            done = self._kept(request, history, opened)
+            done = None if self._keeper is not None else self._kept(request, history, opened)
             if done is not None:
                 self._journal.part(request.ordinal, opened.attempt, done)
             else:
-                why = f"interrupted; its policy is {request.policy}"
+                rule = f"its policy is {request.policy}"
+                why = f"interrupted; {'the drive goes back to its beginning' if self._keeper else rule}"
                 for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
                     self._journal.void(request.ordinal, attempt, why)
-        if request.policy != "re-precondition" or self._preparation is None:
+        if request.policy != "re-precondition" or self._preparation is None or self._keeper is not None:
             return
         if self._preparation not in self._done_here:
             ended = self._journal.history(self._preparation).ended
@@ -176,8 +189,12 @@ class Runner:
         self._tracker.began(request)
         started = time.monotonic()
         result = self._act(request, attempt, history.standing_parts)
-        result = result.model_copy(update={"seconds": time.monotonic() - started})
-        ended = self._journal.end(request.ordinal, attempt, result)
+        seconds = time.monotonic() - started
+        result = result.model_copy(update={"seconds": seconds})
+        state = None if self._keeper is None else self._keeper.digest()
+        ended = self._journal.end(request.ordinal, attempt, result, state)
+        if self._keeper is not None:
+            self._keeper.finished(request.ordinal, seconds)
         return _step(request, attempt, ended.result)
 
     def _act(self, request: Request, attempt: int, parts: list[PartRecord]) -> StepResult:
@@ -193,7 +210,32 @@ class Runner:
             return _conditions(self._drive, request)
         elif request.verb == "purge":
             return self._purge(if_able=bool(request.args["if_able"]))
+        elif request.verb == "health":
+            return StepResult(seconds=0.0, facts={"health": self._drive.health()})
+        elif request.verb in ("fork", "back"):
+            return self._fork(request)
         return StepResult(seconds=0.0)
+
+    def _again(self, request: Request) -> None:
+        """Do a finished step once more, for the state that it leaves."""
+        if request.workload is None:
+            self._act(request, 0, [])
+        elif not (request.args.get("unless_written") and self._all_written(request.workload)):
+            until = request.until.holds if request.until is not None else None
+            self._drive.run(request.workload, on_tick=lambda _: self._check_stop(), until=until)
+
+    def _fork(self, request: Request) -> StepResult:
+        """Keep the drive's state, or go back to it; where that cannot be, order tells on what follows."""
+        if self._keeper is None:
+            facts: dict[str, JsonValue] = {"forked": False}
+            if request.verb == "fork":
+                facts["departures"] = [_order_effects().model_dump()]
+            return StepResult(seconds=0.0, facts=facts)
+        if request.verb == "fork":
+            self._keeper.fork(request.ordinal)
+        else:
+            self._keeper.back(int(str(request.args["to"])), end=bool(request.args["end"]))
+        return StepResult(seconds=0.0, facts={"forked": True})
 
     def _purge(self, *, if_able: bool) -> StepResult:
         """Purge, and record how it was proven; going on without is a departure."""
@@ -237,7 +279,7 @@ class Runner:
         rest = remainder(workload, parts)
         segments = tuple(part.attempt for part in parts)
         if rest is None:
-            return StepResult(seconds=0.0, facts=_totals(parts, None), segments=segments)
+            return StepResult(seconds=0.0, facts=totals(parts, None), segments=segments)
         threads = sum(stream.workers for stream in workload.streams)
         observed = Observation(self._drive)
         path = self._log_path(request.ordinal, attempt)
@@ -255,7 +297,7 @@ class Runner:
             measurement=summary,
             spread_iops=spread_of(measured),
             host=host_load(threads, summary, around),
-            facts=_totals(parts, summary) if parts else {},
+            facts=totals(parts, summary) if parts else {},
             warnings=_warned(request, workload, summary, around),
             segments=(*segments, attempt) if parts else (),
         )
@@ -295,37 +337,11 @@ class Runner:
         return self._folder / STEPS / log_name(ordinal, attempt)
 
 
-def remainder(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
-    """Return what is left to do of a one-stream workload after its parts; None if nothing is.
-
-    The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a
-    sequential one goes on at its cursor.
-    """
-    listed = list(parts)
-    if not listed:
-        return workload
-    (stream,) = workload.streams
-    done = {key: sum(int(str(part.done[key])) for part in listed) for key in ("bytes", "ios", "ns")}
-    left = {
-        "bytes": None if stream.stop.bytes is None else stream.stop.bytes - done["bytes"],
-        "ios": None if stream.stop.ios is None else stream.stop.ios - done["ios"],
-        "time_ns": None if stream.stop.time_ns is None else stream.stop.time_ns - done["ns"],
-    }
-    if any(value is not None and value <= 0 for value in left.values()):
-        return None
-    changes: dict[str, Any] = {"stop": stream.stop.model_copy(update=left)}
-    if isinstance(stream.pattern, Sequential):
-        start, length = stream.span.start, stream.span.length
-        assert isinstance(start, int)  # the lab lays spans in bytes
-        assert isinstance(length, int)
-        cursor = start + done["bytes"] % length
-        changes["pattern"] = Sequential(cursors=(cursor,))
-    return workload.model_copy(
-        update={
-            "seed": derived_seed(workload.seed, len(listed)),
-            "ramp_ns": 0,
-            "streams": (stream.model_copy(update=changes),),
-        }
+def _order_effects() -> Departure:
+    return Departure(
+        code="order-effects",
+        what="each point began in the state in which the one before had left the drive",
+        why="only a simulated drive can go back to the state that it was in before",
     )
 
 
@@ -346,20 +362,6 @@ def _check_same(request: Request, digest: str, history: StepHistory) -> None:
 
 def _step(request: Request, attempt: int, result: StepResult) -> Step:
     return Step(request.ordinal, attempt, request.verb, request.label, dict(request.args), result)
-
-
-def _totals(parts: Iterable[PartRecord], summary: dict[str, Any] | None) -> dict[str, JsonValue]:
-    """Add up the segments of a continued step."""
-    totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
-    for part in parts:
-        for key in totals:
-            totals[key] += int(str(part.done[key]))
-    if summary is not None:
-        sides = [summary[side] for side in ("read", "write", "trim") if summary.get(side)]
-        totals["bytes"] += sum(side["bytes"] for side in sides)
-        totals["ios"] += sum(side["ios"] for side in sides)
-        totals["ns"] += int(summary["elapsed_s"] * 1e9)
-    return dict(totals)
 
 
 def _check_log(path: Path, fault: str | None) -> None:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.drive_state import check_left, discard_states, keeper_of, told_of
 from ssdlab.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.gathering import departures_of, warnings_of
 from ssdlab.journal import Journal, RunLock, boot_id, now
@@ -183,6 +184,7 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
         destroy = cast("str | None", options["destroy"])
         with _open(bench, text, size, destroy, bool(options["writing"])) as drive:
             _check_drive(manifest, drive)
+            check_left(manifest.sessions[-1], drive)
             plan = plan_on(chosen, params, drive)
             session = Session(started=now(), boot_id=boot_id())
             again = manifest.model_copy(
@@ -211,6 +213,9 @@ class _Work:
     ) -> None:
         self._folder, self._manifest, self._method, self._params = folder, manifest, method, params
         self._drive, self._bench, self._lock, self._before = drive, bench, lock, before
+        *earlier, session = manifest.sessions
+        found = session.model_copy(update=told_of(drive, "drive_found"))
+        self._manifest = manifest.model_copy(update={"sessions": (*earlier, found)})
 
     def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
         lock = self._lock or RunLock(self._folder)
@@ -218,9 +223,11 @@ class _Work:
         try:
             with StopFlag() as stop, Journal(self._folder) as journal:
                 write_manifest(self._folder, self._manifest)
-                options = {"stopped": stop, **self._bench.runner}
+                keeper = keeper_of(self._drive, self._folder, new=self._before is None)
+                options = {"stopped": stop, "keeper": keeper, **self._bench.runner}
                 runner = Runner(self._drive, journal, self._folder, tracker, **options)
                 self._walk(runner, tracker)
+            discard_states(self._folder)
             self._manifest = self._bench.finish(self._folder, self._manifest, lock)
             tracker.ended("finished")
         finally:
@@ -236,6 +243,7 @@ class _Work:
                     break
                 except Rewind:
                     runner.restart()
+            runner.catch_up(only_lasting=True)
             self._conclude(runner.steps)
         except BaseException as error:
             status = self._stopped_by(error)
@@ -301,7 +309,9 @@ class _Work:
 
     def _put(self, status: Status, steps: Sequence[Step], **changes: object) -> None:
         sessions = list(self._manifest.sessions)
-        sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
+        sessions[-1] = sessions[-1].model_copy(
+            update={"ended": now(), "status": status, **told_of(self._drive, "drive_left")}
+        )
         update = {"status": status, "sessions": tuple(sessions), "warnings": warnings_of(steps), **changes}
         self._manifest = self._manifest.model_copy(update=update)
         write_manifest(self._folder, self._manifest)
@@ -380,5 +390,6 @@ def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench)
             f"see it with ssdlab show {run_words(folder)}, or run the method again",
             run=manifest.run_id,
         )
+    discard_states(folder)
     bench.finish(folder, manifest, lock)
     return folder

@@ -18,7 +18,7 @@ import numpy as np
 
 from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge import SUBSTITUTES, PurgeMethod, PurgeRecord
-from ssdlab.errors import DriveError
+from ssdlab.errors import DriveError, Unsupported
 from ssdlab.session import Bench, Order, resume, start
 
 GIB = 1 << 30
@@ -148,6 +148,13 @@ class FakeDrive:
 
     def written(self, start: int, length: int) -> bool | None:
         return self.known_written
+
+    @property
+    def state(self) -> None:
+        return None
+
+    def health(self) -> dict[str, Any]:
+        raise Unsupported("no counters are read", "leave the step out", verb="health")
 
     def close(self) -> None:
         pass

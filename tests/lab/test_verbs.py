@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from lab.fake_drive import FakeDrive, run_on
-from ssdlab.errors import DriveError, Refused, UsageError
-from ssdlab.lab import Lab, Unsupported
+from ssdlab.errors import DriveError, Refused, Unsupported, UsageError
+from ssdlab.lab import Lab
 from ssdlab.methods.method import Method, Params
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.results.run_folder import RunFolder
@@ -140,11 +140,28 @@ def test_a_workload_that_never_ends_is_refused() -> None:
         echo_lab().run(Workload.of(Stream()), label="x")
 
 
-def test_what_no_drive_here_can_do_is_a_typed_refusal() -> None:
+def test_what_a_drive_cannot_do_is_a_typed_refusal(tmp_path: Path) -> None:
     with pytest.raises(Unsupported) as raised:
-        echo_lab().health()
+        run_procedure(lambda lab: lab.health(), FakeDrive(), tmp_path)
     assert isinstance(raised.value, Refused) and raised.value.exit_status == 2
     assert raised.value.kind == "unsupported" and raised.value.advice
+
+
+def test_points_that_cannot_be_forked_are_measured_in_order_and_depart(tmp_path: Path) -> None:
+    def points(lab: Lab) -> None:
+        lab.sweep(
+            "depth",
+            (1, 2),
+            lambda n: closed_loop("random", "write", block_bytes=4096, in_flight=n, seconds=1),
+            forked=True,
+        )
+
+    drive = FakeDrive()
+    run = run_procedure(points, drive, tmp_path)
+    assert [workload.streams[0].in_flight for workload in drive.runs] == [1, 2]
+    assert [step.verb for step in run.steps()] == ["fork", "back", "run", "back", "run", "back"]
+    (departure,) = run.manifest.departures
+    assert departure.code == "order-effects"
 
 
 def test_a_purge_is_journalled_with_its_proof(tmp_path: Path) -> None:

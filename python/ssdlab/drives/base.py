@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Protocol, Self
 from ssdlab.drives.conditions import Conditions
 from ssdlab.drives.counters import IoCounters
 from ssdlab.drives.identity import Identity
-from ssdlab.errors import DriveError, Refused
+from ssdlab.errors import DriveError, Refused, Unsupported
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from ssdlab import _core
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.measurement import Measurement
@@ -27,6 +29,29 @@ if TYPE_CHECKING:
 
 SIMULATED_PREFIX = "sim:"
 """What the name of a simulated drive begins with; here, so that a real one is opened without loading it."""
+
+
+class DriveState(Protocol):
+    """The state of a drive that can be kept whole, taken up again and compared: a simulated one's."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether a file keeps it, so that opening the drive does not make it anew."""
+
+    def digest(self) -> str:
+        """Return a short text that stands for it."""
+
+    def save(self, path: Path) -> None:
+        """Put it into a file, in place of what is there: all of it, durably, or nothing."""
+
+    def load(self, path: Path) -> None:
+        """Bring the drive into the state of a file; `Refused` if that is not whole and of this drive."""
+
+    def mark(self) -> object:
+        """Keep it in memory."""
+
+    def back(self, mark: object) -> None:
+        """Bring the drive back to what `mark` kept."""
 
 
 class Drive(Protocol):
@@ -114,6 +139,13 @@ class Drive(Protocol):
 
     def conditions(self) -> Conditions | None:
         """Read the settings that numbers depend on; None where no block device stands behind the drive."""
+
+    @property
+    def state(self) -> DriveState | None:
+        """Its state, where that can be kept; None for a real drive."""
+
+    def health(self) -> dict[str, JsonValue]:
+        """Read what the drive itself has counted; raises `Unsupported` where nothing can be read."""
 
     def counters(self) -> IoCounters | None:
         """Read the kernel's account of the block device; None where it keeps none."""
@@ -207,6 +239,19 @@ class RealDrive(ABC):
             "purge needs a whole block device; a method that needs a purged drive does not fit a file",
             reason="no-purge",
             target=self._identity.path,
+        )
+
+    @property
+    def state(self) -> None:
+        """Return None: what a real drive is in cannot be kept."""
+        return
+
+    def health(self) -> dict[str, JsonValue]:
+        """Refuse: a real drive's own counters are not read so far."""
+        raise Unsupported(
+            f"health counters of {self._identity.path} are not read by this version",
+            "leave the step out, and keep the output of smartctl beside the run with ssdlab note",
+            verb="health",
         )
 
     def flush(self) -> None:

@@ -69,7 +69,7 @@ class SimulatedDrive:
         self._native = _make(text)
         self._identity = identity_of(text)
         self._allow_unwritten = allow_unwritten
-        self._state = KeepableState(self._native, text.identity())
+        self._state = KeepableState(self._native, text.identity(), lasting=text.state is not None)
         self._file = None if text.state is None else StateFile(text.state, text.identity())
         self._kept = ""
         try:

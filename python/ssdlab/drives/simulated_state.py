@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 class KeepableState:
     """The state of an open simulated drive; implements `ssdlab.drives.base.DriveState`."""
 
-    def __init__(self, drive: _core.SimulatedDrive, identity: Mapping[str, str]) -> None:
+    def __init__(self, drive: _core.SimulatedDrive, identity: Mapping[str, str], *, lasting: bool) -> None:
         self._drive = drive
         self._identity = dict(identity)
+        self._lasting = lasting
+
+    @property
+    def lasting(self) -> bool:
+        """Whether a file keeps it, so that opening the drive does not make it anew."""
+        return self._lasting
 
     def digest(self) -> str:
         """Return a short text that stands for it; costs about a millisecond."""

@@ -102,6 +102,10 @@ class Session(Stored):
     ended: str | None = None
     status: Status = "running"
     boot_id: str = ""
+    drive_found: str | None = Field(
+        default=None, description="digest of the state that a simulated drive's file brought"
+    )
+    drive_left: str | None = Field(default=None, description="the same of the state that it was left in")
 
 
 class TableInfo(Stored):
@@ -216,6 +220,7 @@ class EndRecord(Stored):
     ordinal: int
     attempt: int
     result: StepResult
+    drive_state: str | None = Field(default=None, description="digest of a simulated drive's state then")
     at: str
 
 
