@@ -1,0 +1,146 @@
+"""Log pages: health and sanitize status.
+
+Source: NVM Express Base Specification 2.0c, figures named at each decoder. Offsets are bytes, bits count from
+the least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ssdlab.drives.admin.fields import Page, kelvin
+from ssdlab.drives.admin.nvme.commands import LOG_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """SMART / Health Information, log 02h, Base figure 207.
+
+    Attributes
+    ----------
+    warnings
+        Critical warnings in words.
+    temperature_c, sensors_c
+        Composite temperature, and the sensors that are there, in degrees Celsius.
+    spare_pct, spare_threshold_pct, used_pct
+        Spare left, below what the drive warns, and share of rated endurance used (it may exceed 100).
+    read_bytes, written_bytes
+        By the host, as multiples of 512,000 bytes, rounded up by the drive.
+    """
+
+    warnings: tuple[str, ...]
+    temperature_c: int | None
+    sensors_c: tuple[int, ...]
+    spare_pct: int
+    spare_threshold_pct: int
+    used_pct: int
+    read_bytes: int
+    written_bytes: int
+    host_reads: int
+    host_writes: int
+    busy_minutes: int
+    power_cycles: int
+    power_on_hours: int
+    unsafe_shutdowns: int
+    media_errors: int
+    error_log_entries: int
+    warning_minutes: int
+    critical_minutes: int
+
+
+_WARNINGS = (
+    "spare is low",
+    "temperature",
+    "reliability degraded",
+    "read-only",
+    "volatile memory backup failed",
+)
+_DATA_UNIT_BYTES = 512_000
+
+
+def health(content: bytes) -> Health:
+    """Decode the SMART / Health log.
+
+    Raises
+    ------
+    Malformed
+        It is too short, or empty.
+    """
+    page = Page(content, "SMART / Health log", LOG_BYTES)
+    sensors = (kelvin(page.number(200 + 2 * index, 2)) for index in range(8))
+    return Health(
+        warnings=tuple(text for bit, text in enumerate(_WARNINGS) if page.bit(0, bit)),
+        temperature_c=kelvin(page.number(1, 2)),
+        sensors_c=tuple(value for value in sensors if value is not None),
+        spare_pct=page.number(3, 1),
+        spare_threshold_pct=page.number(4, 1),
+        used_pct=page.number(5, 1),
+        read_bytes=page.number(32, 16) * _DATA_UNIT_BYTES,
+        written_bytes=page.number(48, 16) * _DATA_UNIT_BYTES,
+        host_reads=page.number(64, 16),
+        host_writes=page.number(80, 16),
+        busy_minutes=page.number(96, 16),
+        power_cycles=page.number(112, 16),
+        power_on_hours=page.number(128, 16),
+        unsafe_shutdowns=page.number(144, 16),
+        media_errors=page.number(160, 16),
+        error_log_entries=page.number(176, 16),
+        warning_minutes=page.number(192, 4),
+        critical_minutes=page.number(196, 4),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizeStatus:
+    """Sanitize Status, log 81h, Base figure 247.
+
+    Attributes
+    ----------
+    state
+        `never`, `done`, `running`, `failed`, `done-deallocated`, or `unknown (n)`.
+    share
+        Progress, 0 to 1; 1 when none is running.
+    erased
+        Whether nothing was written since the drive left the factory or since the last sanitize.
+    action
+        SCDW10: dword 10 of the sanitize command that this is about.
+    overwrite_s, block_s, crypto_s
+        Seconds that the drive expects to need; None where it does not say.
+    """
+
+    state: str
+    share: float
+    erased: bool
+    action: int
+    overwrite_s: int | None
+    block_s: int | None
+    crypto_s: int | None
+
+
+_SANITIZE_STATES = {0: "never", 1: "done", 2: "running", 3: "failed", 4: "done-deallocated"}
+
+
+def sanitize_status(content: bytes) -> SanitizeStatus:
+    """Decode the Sanitize Status log.
+
+    Raises
+    ------
+    Malformed
+        It is too short, or empty: even a drive never sanitized says 100 %.
+    """
+    page = Page(content, "Sanitize Status log", LOG_BYTES)
+    state = page.number(2, 2) & 7
+
+    def seconds(at: int) -> int | None:
+        value = page.number(at, 4)
+        return None if value == 0xFFFFFFFF else value
+
+    return SanitizeStatus(
+        state=_SANITIZE_STATES.get(state, f"unknown ({state})"),
+        share=page.number(0, 2) / 65536 if state == 2 else 1.0,
+        erased=page.bit(2, 8),
+        action=page.number(4, 4),
+        overwrite_s=seconds(8),
+        block_s=seconds(12),
+        crypto_s=seconds(16),
+    )
