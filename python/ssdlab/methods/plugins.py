@@ -1,0 +1,90 @@
+"""Methods that other packages bring along: entry points of the group `ssdlab.methods`, each a `Method`.
+
+A package that is broken must not take the rest down, nor be passed over in silence: what cannot be used is
+told with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from ssdlab.methods.method import Method, Params
+
+GROUP = "ssdlab.methods"
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A method that a package brings along and that cannot be used."""
+
+    name: str
+    package: str
+    why: str
+
+    @property
+    def what(self) -> str:
+        """The same as a sentence."""
+        return f"method {self.name} of package {self.package} cannot be used: {self.why}"
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What other packages bring along."""
+
+    methods: dict[str, Method]
+    broken: tuple[Broken, ...]
+
+
+def offered(taken: Collection[str]) -> Offered:
+    """Load the methods of other packages.
+
+    Parameters
+    ----------
+    taken
+        Names that are ours: another method cannot have them.
+    """
+    methods: dict[str, Method] = {}
+    broken = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        found = _load(entry, {*taken, *methods})
+        if isinstance(found, Method):
+            methods[entry.name] = found
+        else:
+            broken.append(Broken(entry.name, _package(entry), found))
+    return Offered(methods, tuple(broken))
+
+
+def _load(entry: EntryPoint, taken: Collection[str]) -> Method | str:
+    """Return the method of an entry point, or why there is none."""
+    if entry.name in taken:
+        return "the name is taken"
+    if not _NAME.fullmatch(entry.name):
+        return "a name is lower-case words and digits with hyphens between them"
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:  # whatever another package does when it is imported
+        return f"{type(error).__name__}: {error}".rstrip(": ")
+    return _fault(entry.name, found) or found
+
+
+def _fault(name: str, found: object) -> str:
+    """Return what is wrong with what an entry point names; nothing if all is right."""
+    if not isinstance(found, Method):
+        return f"it is a {type(found).__name__}, not a Method"
+    if found.name != name:
+        return f"the method calls itself {found.name}"
+    if not (isinstance(found.params, type) and issubclass(found.params, Params)):
+        return "its params are no class of Params"
+    try:
+        told = found.info().prose
+    except Exception as error:  # its defaults and its `writes` are its own
+        return f"{type(error).__name__}: {error}"
+    return "" if told else "the module of its params has no docstring, and the prose of a method is that"
+
+
+def _package(entry: EntryPoint) -> str:
+    return "unknown" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"

@@ -1,0 +1,47 @@
+"""Runs that belong together: what a suite's manifest says of its children, and a child's of its suite."""
+
+from __future__ import annotations
+
+from pydantic import Field, JsonValue
+
+from ssdlab.results.stored import Stored
+
+
+class Member(Stored):
+    """What a run that is part of a suite says of that."""
+
+    suite: str = Field(description="run id of the suite")
+    part: str = Field(description="its name within the suite")
+    preparation_seed: int = Field(
+        description="seed of fills and preconditioning; the same for parts that begin in the same state"
+    )
+    span_bytes: int | None = Field(
+        default=None, description="the suite uses no more of the drive than this; None: all of it"
+    )
+    written_by: str | None = Field(
+        default=None,
+        description="run that wrote the whole span before, since when the suite has only read",
+    )
+    prepared_by: str | None = Field(
+        default=None,
+        description="run whose first steps this one began with, on a fork of its drive",
+    )
+    prepared_steps: int = Field(default=0, description="how many steps that are")
+
+
+class Child(Stored):
+    """One run of a suite, as the suite's manifest names it before anything is done."""
+
+    part: str = Field(description="name within the suite")
+    run_id: str
+    method: str
+    version: int
+    title: str
+    params: dict[str, JsonValue]
+    quick: bool
+    seed: int = Field(description="drawn from the suite's seed and the part's name")
+    preparation_seed: int
+    drive: str = Field(description="text of the drive, at the scale that the part needs")
+    state: str = Field(description="drive state that the part begins in")
+    span_bytes: int | None = None
+    left_out: str | None = Field(default=None, description="why it is not done on this drive")

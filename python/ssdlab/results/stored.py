@@ -1,0 +1,11 @@
+"""The base of everything that a run folder holds."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Stored(BaseModel):
+    """A frozen record; unknown fields are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
