@@ -29,7 +29,9 @@ def main() -> None:
     if arguments.agreement and fio.is_here():
         size_bytes = 1 << 30
         rounds, seconds = fio_agreement.ROUNDS, fio_agreement.SECONDS
-        good &= fio_agreement.agreement(arguments.folder, rounds, seconds, size_bytes)
+        good &= fio_agreement.agreement(
+            arguments.folder, rounds, seconds, size_bytes, list(fio_agreement.workloads())
+        )
     sys.exit(0 if good else 1)
 
 
