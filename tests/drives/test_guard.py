@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.guard import DeviceFacts, Intent, judge_device
-from ssdlab.drives.guard import _device_tables as device_tables
+from ssdlab.drives.device_facts import device_facts, device_tables
+from ssdlab.drives.guard import DeviceFacts, Intent, Refusal, judge_device
+from ssdlab.drives.signatures import Signature
 from ssdlab.drives.usage import Opener, Use
 from ssdlab.errors import Refused
 
@@ -20,16 +21,18 @@ WRITE = Intent(writing=True)
 CONSENT = Intent(writing=True, destroy="S64GNE0R")
 
 IN_USE = {
-    "root": {"under_root": True, "mounts": (Use("nvme0n1p2", "/"),)},
+    "root": {"mounts": (Use("nvme0n1p1", "/data"), Use("nvme0n1p2", "/"))},
     "mounted": {"mounts": (Use("nvme0n1p1", "/data"),)},
-    "swap": {"swaps": ("nvme0n1p3",)},
+    "swap": {"swaps": (Use("nvme0n1p3", "/dev/nvme0n1p3"),)},
     "held": {"holders": (Use("nvme0n1p1", "vg-home"),)},
     "open": {"openers": (Opener(4711, "fio", True),)},
     "claimed": {"claimed": True},
     "empty": {"capacity_bytes": 0},
     "permission": {"permitted": False},
     "fault": {"fault": "Input/output error"},
+    "zoned": {"zoned": "host-managed"},
 }
+EXT4 = Signature("ext4", "filesystem", 0x438, 2)
 
 
 @pytest.mark.parametrize("intent", [READ, WRITE, CONSENT], ids=["read", "write", "consent"])
@@ -58,11 +61,50 @@ def test_in_use_is_refused_whatever_is_intended(reason: str, intent: Intent) -> 
         (FREE, Intent(destroy="S64GNE0R"), None),
         (replace(FREE, read_only=True), READ, None),
         (replace(FREE, read_only=True), CONSENT, "read-only"),
+        (replace(FREE, signatures=(EXT4,)), READ, None),
+        (replace(FREE, signatures=(EXT4,)), WRITE, "no-consent"),
+        (replace(FREE, signatures=(EXT4,)), CONSENT, "signature"),
+        (replace(FREE, signatures=(EXT4,)), replace(CONSENT, wipe_signatures=True), None),
+        (replace(FREE, signatures=(EXT4,)), replace(WRITE, wipe_signatures=True), "no-consent"),
+        (replace(FREE, signatures_unknown="no wipefs"), CONSENT, "signatures-unknown"),
+        (replace(FREE, signatures_unknown="no wipefs"), replace(CONSENT, wipe_signatures=True), None),
+        (replace(FREE, twins=("/dev/sdb",)), READ, None),
+        (replace(FREE, twins=("/dev/sdb",)), CONSENT, "multipath"),
     ],
 )
 def test_consent(facts: DeviceFacts, intent: Intent, reason: str | None) -> None:
     refusal = judge_device(facts, intent)
     assert (refusal and refusal.reason) == reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("lvm", "lvchange -an vg/home"),
+        ("crypt", "cryptsetup close vg-home"),
+        ("multipath", "name /dev/mapper/vg-home instead"),
+        ("dm", "dmsetup remove vg-home"),
+        ("md", "mdadm --stop /dev/vg-home"),
+        ("bcache", "/sys/block/vg-home/bcache/stop"),
+        ("loop", "losetup -d /dev/vg-home"),
+        ("", "take that volume down"),
+    ],
+)
+def test_each_kind_of_volume_is_told_how_to_be_taken_down(kind: str, words: str) -> None:
+    refusal = judge_device(replace(FREE, holders=(Use("nvme0n1", "vg-home", kind),)), CONSENT)
+    assert refusal is not None
+    assert refusal.reason == "held"
+    assert words in refusal.advice
+
+
+def test_an_identifier_of_another_device_is_told_whose_it_is() -> None:
+    refusal = judge_device(
+        replace(FREE, named="the other namespace /dev/nvme0n2"), Intent(writing=True, destroy="S64GNE0S")
+    )
+    assert refusal is not None
+    assert refusal.what == (
+        "--destroy 'S64GNE0S' is the identifier of the other namespace /dev/nvme0n2, and this is /dev/nvme0n1"
+    )
 
 
 def test_every_reason_has_its_own_words() -> None:
@@ -78,7 +120,7 @@ def test_the_right_identifier_is_shown_and_never_taken_for_given() -> None:
 
 def test_what_is_to_be_lost_is_named_as_people_know_it(host) -> None:
     node = host.disk("sda", device__model="SAMSUNG MZQL2", device__vendor="0x144d", size="7501476528")
-    facts = device_tables(host.files, "/dev/sda", node)
+    facts = device_tables(host.files, "/dev/sda", node, WRITE)
     refusal = judge_device(facts, WRITE)
     assert refusal is not None
     assert "(SAMSUNG MZQL2, 3.84 TB)" in refusal.advice
@@ -94,8 +136,12 @@ def test_a_refusal_becomes_the_typed_error() -> None:
 
 
 def judged(host, node: Path) -> str | None:
-    refusal = judge_device(device_tables(host.files, f"/dev/{node.name}", node), READ)
+    refusal = objection(host, node)
     return refusal and refusal.reason
+
+
+def objection(host, node: Path, intent: Intent = READ) -> Refusal | None:
+    return judge_device(device_tables(host.files, f"/dev/{node.name}", node, intent), intent)
 
 
 def test_a_mounted_partition_speaks_against_the_disk_and_its_other_partitions(host) -> None:
@@ -161,3 +207,110 @@ def test_a_loop_device_on_a_mounted_disk(host) -> None:
     loop = host.disk("loop7", loop__backing_file="/dev/sda")
     host.mount(host.number(disk), "/")
     assert judged(host, loop) == "root"
+
+
+def test_where_the_use_lies_is_told(host) -> None:
+    disk = host.disk("sda")
+    one, two = host.partition(disk, 1), host.partition(disk, 2)
+    host.mount(host.number(one), "/data")
+    said = [objection(host, node).what for node in (disk, one, two)]  # type: ignore[union-attr]
+    assert said == [
+        "/dev/sda is in use: its partition sda1 is mounted at /data",
+        "/dev/sda1 is in use: it is mounted at /data",
+        "/dev/sda2 is in use: sda1 (a partition beside it) is mounted at /data",
+    ]
+
+
+def test_kinds_of_volumes_are_known_by_their_uuid_and_name(host) -> None:
+    for name, attributes, kind in (
+        ("dm-0", {"dm__uuid": "LVM-abc", "dm__name": "vg-home"}, "logical volume vg-home"),
+        ("dm-1", {"dm__uuid": "CRYPT-LUKS2-abc", "dm__name": "safe"}, "encrypted volume safe"),
+        ("dm-2", {"dm__uuid": "mpath-3600", "dm__name": "mpatha"}, "multipath device mpatha"),
+        ("dm-3", {"dm__name": "flaky"}, "device mapper volume flaky"),
+        ("md7", {"md__level": "raid1"}, "array md7"),
+        ("bcache0", {}, "bcache0 of bcache"),
+    ):
+        disk = host.disk(f"sd{name}")
+        host.hold(disk, host.disk(name, **attributes))
+        refusal = objection(host, disk)
+        assert refusal is not None
+        assert kind in refusal.what
+
+
+@pytest.mark.parametrize("point", ["/boot", "/boot/efi", "/usr"])
+def test_what_the_system_needs_to_start(host, point: str) -> None:
+    disk = host.disk("sda")
+    host.mount(host.number(host.partition(disk, 1)), point)
+    refusal = objection(host, disk)
+    assert refusal is not None
+    assert refusal.reason == "root"
+    assert refusal.what.endswith(f"its partition sda1 is mounted at {point}")
+
+
+def test_zoned_drives_by_the_kernel_and_by_what_the_drive_says(host) -> None:
+    ata = bytearray(60 + 512)
+    ata[60 + 138] = 2
+    for attributes, model in (
+        ({"queue__zoned": "host-managed"}, "host-managed"),
+        ({"queue__zoned": "host-aware"}, "host-aware"),
+        ({"queue__zoned": "none", "device__vpd_pgb1": bytes(8) + b"\x10" + bytes(55)}, "host-aware"),
+        ({"queue__zoned": "none", "device__vpd_pg89": bytes(ata)}, "device-managed"),
+    ):
+        disk = host.disk(f"sd{len(list((host.root / 'sys/block').iterdir()))}", **attributes)
+        refusal = objection(host, disk)
+        assert refusal is not None
+        assert (refusal.reason, model in refusal.what) == ("zoned", True)
+    ordinary = host.disk("sdz", queue__zoned="none", device__vpd_pgb1=bytes(64))
+    assert judged(host, ordinary) is None
+
+
+def test_two_paths_to_one_drive_are_not_written(host) -> None:
+    same = {"device__wwid": "naa.5000c500a1b2c3d4"}
+    one, two = host.disk("sda", **same), host.disk("sdb", **same)
+    host.disk("sdc", size="4096", **same)
+    refusal = objection(host, one, Intent(writing=True, destroy="sda"))
+    assert refusal is not None
+    assert (refusal.reason, "/dev/sdb" in refusal.what) == ("multipath", True)
+    assert judged(host, two) is None, "reading hurts neither"
+
+
+def test_bridges_that_share_a_name_are_not_two_paths(host) -> None:
+    same = {"device__wwid": "t10.Bridge 0123"}
+    one = host.disk("sda", under="pci/usb1/1-1/host0/target0/block", **same)
+    host.disk("sdb", under="pci/usb1/1-2/host1/target1/block", **same)
+    assert objection(host, one, Intent(writing=True, destroy="sda")) is None
+
+
+def test_the_identifier_of_another_disk_of_this_host(host) -> None:
+    one = host.disk("sda", device__serial="A1B2")
+    other = host.disk("sdb", device__serial="B1C2")
+    host.partition(other, 1)
+    for given, whose in (("B1C2", "/dev/sdb"), ("B1C2-part1", "/dev/sdb1")):
+        refusal = objection(host, one, Intent(writing=True, destroy=given))
+        assert refusal is not None
+        assert f"is the identifier of {whose}, and this is /dev/sda" in refusal.what
+
+
+def test_a_volume_says_what_it_stands_on(host) -> None:
+    array = host.disk("md0", md__level="raid1")
+    host.hold(host.disk("sda"), array)
+    refusal = objection(host, array, WRITE)
+    assert refusal is not None
+    assert "/dev/md0 (an md array on sda) would be overwritten" in refusal.what
+
+
+def test_a_volume_without_uuid_is_named_by_its_own_name(host) -> None:
+    refusal = objection(host, host.disk("dm-4", dm__name="flaky"), WRITE)
+    assert refusal is not None
+    assert "--destroy 'flaky'" in refusal.advice
+
+
+def test_signatures_are_not_looked_for_where_nothing_is_written(host, monkeypatch) -> None:
+    from ssdlab.drives import device_facts as gathering
+
+    def never(*_: object) -> None:
+        raise AssertionError("nothing is to be written")
+
+    monkeypatch.setattr(gathering, "read_signatures", never)
+    node = host.disk("sda")
+    device_facts(host.files, "/dev/null", node, READ, opened={})

@@ -82,6 +82,20 @@ def firmware_of(disk: Path) -> str | None:
     return text(device / "firmware_rev") or text(device / "rev") or text(device / "fwrev")
 
 
+def zone_model_of(disk: Path) -> str | None:
+    """Return the zone model of a whole disk: `host-managed`, `host-aware`, `device-managed`, or None.
+
+    Newer kernels treat a host-aware drive as an ordinary one; the drive says it all the same, in word 69 of
+    IDENTIFY DEVICE (ACS-5) or byte 8 of VPD page B1h (SBC-4).
+    """
+    kernel = text(disk / "queue" / "zoned")
+    if kernel not in {None, "none"}:
+        return kernel
+    ata, page = _ata_identify(disk), raw_bytes(disk / "device" / "vpd_pgb1") or b""
+    told = ata[138] & 3 if ata is not None else page[8] >> 4 & 3 if len(page) > 8 else 0
+    return {1: "host-aware", 2: "device-managed"}.get(told)
+
+
 def _ata_identify(disk: Path) -> bytes | None:
     page = raw_bytes(disk / "device" / "vpd_pg89")
     if page is None or len(page) < _ATA_IDENTIFY_AT + _ATA_IDENTIFY_BYTES:

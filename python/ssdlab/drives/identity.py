@@ -91,6 +91,25 @@ class Identity:
     birth_ns: int | None = None
 
 
+def changes_of(identity: Identity, node: Path) -> dict[str, tuple[object, object]]:
+    """Return what of a block device is not as it was: by name, what it was and what it is now.
+
+    Compared is what stays the same while a drive is held. The kernel counts attachments (`diskseq`) and
+    repeats no number. Cheap enough to be asked while a measurement runs.
+    """
+    disk = disk_of(node)
+    now = {
+        "diskseq": number(disk / "diskseq"),
+        "serial": serial_of(disk),
+        "wwid": wwid_of(disk),
+        "model": model_of(disk),
+        "nsid": number(disk / "nsid"),
+        "capacity_bytes": (number(node / "size") or 0) * SECTOR_BYTES,
+        "logical_block_bytes": number(disk / "queue" / "logical_block_size") or SECTOR_BYTES,
+    }
+    return {name: (then, value) for name, value in now.items() if (then := getattr(identity, name)) != value}
+
+
 def block_identity(files: HostFiles, node: Path) -> Identity:
     """Read the identity of a whole block device or a partition from its sysfs folder."""
     disk = disk_of(node)

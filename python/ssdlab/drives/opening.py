@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.device_facts import device_facts
 from ssdlab.drives.file_guard import file_facts, judge_file
-from ssdlab.drives.guard import Intent, Refusal, device_facts, judge_device
+from ssdlab.drives.guard import Intent, Refusal, judge_device
 from ssdlab.drives.identity import Identity, block_identity
+from ssdlab.drives.signatures import Signature
 from ssdlab.drives.sysfs import HostFiles, device_number, names, number
 from ssdlab.drives.usage import OpenDevices, open_devices
-from ssdlab.errors import UsageError
+from ssdlab.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     from ssdlab.drives.admin.port import AdminPort
     from ssdlab.drives.base import Drive, OnTick
     from ssdlab.drives.details import Details
     from ssdlab.drives.drive_record import DriveRecord
+    from ssdlab.drives.endurance import EnduranceCap
     from ssdlab.drives.simulated import SimulatedText
 
 
@@ -36,12 +39,15 @@ class Look:
         False for a file that opening would make.
     reading, writing
         What the guard objects to; for writing, with the consent given.
+    signatures
+        What lies on a block device: file systems, partition tables, members of arrays.
     """
 
     identity: Identity | None
     exists: bool
     reading: Refusal | None
     writing: Refusal | None
+    signatures: tuple[Signature, ...] = ()
 
 
 def open_drive(
@@ -49,6 +55,8 @@ def open_drive(
     *,
     size: int | None = None,
     destroy: str | None = None,
+    wipe_signatures: bool = False,
+    endurance: EnduranceCap | None = None,
     writing: bool = False,
     allow_unwritten: bool = False,
     on_tick: OnTick | None = None,
@@ -63,6 +71,12 @@ def open_drive(
         Bytes to make a file with; one that exists must have this size.
     destroy
         Consent: the identifier of what may be overwritten (see `ssdlab drives`).
+    wipe_signatures
+        Consent to losing a file system, partition table or array member that the device carries; its
+        signatures are wiped before the first write.
+    endurance
+        Share of its rated endurance that may be written to a block device, and what of it is used up; by
+        default `EnduranceCap()`.
     writing
         Whether writes and trims are intended.
     allow_unwritten
@@ -91,7 +105,7 @@ def open_drive(
         _check_no_size(given, size)
         return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
     path, files = _path_of(text), HostFiles()
-    intent = Intent(writing=writing, destroy=destroy)
+    intent = Intent(writing=writing, destroy=destroy, wipe_signatures=wipe_signatures)
     device = _device_number_at(path)
     if device is None:
         from ssdlab.drives.file import FileDrive
@@ -110,7 +124,12 @@ def open_drive(
         raise UsageError(
             f"{path} is a node without a device behind it", "look at `ssdlab drives` for those that exist"
         )
-    return BlockDrive(path, node, intent, files)
+    try:
+        return BlockDrive(path, node, intent, files, endurance)
+    except Refused as error:
+        if os.fspath(text) != str(path):
+            error.what += f" ({os.fspath(text)} leads there)"
+        raise
 
 
 def look(
@@ -118,13 +137,14 @@ def look(
     *,
     size: int | None = None,
     destroy: str | None = None,
+    wipe_signatures: bool = False,
     files: HostFiles | None = None,
 ) -> Look:
     """Look at a drive without writing, making or holding anything.
 
     Parameters
     ----------
-    text, size, destroy
+    text, size, destroy, wipe_signatures
         As for `open_drive`.
     files
         The host; another root for tests.
@@ -143,7 +163,7 @@ def look(
     device = _device_number_at(path)
     node = None if device is None else files.node(device)
     if node is not None:
-        return _look_at_device(path, node, destroy, files)
+        return _look_at_device(path, node, destroy, files, wipe_signatures=wipe_signatures)
     facts = file_facts(files, path)
     reading = judge_file(facts, Intent(destroy=destroy), size)
     writing = judge_file(facts, Intent(writing=True, destroy=destroy), size)
@@ -158,7 +178,7 @@ def list_drives(files: HostFiles | None = None) -> tuple[Look, ...]:
     nodes = [files.node_named(name) for name in names(files.sys / "block")]
     opened = open_devices(files)
     return tuple(
-        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files, opened)
+        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files, opened=opened)
         for node in nodes
         if node is not None and number(node / "size") and number(node / "hidden") != 1
     )
@@ -199,14 +219,22 @@ def tell(
 
 
 def _look_at_device(
-    path: Path, node: Path, destroy: str | None, files: HostFiles, opened: OpenDevices | None = None
+    path: Path,
+    node: Path,
+    destroy: str | None,
+    files: HostFiles,
+    *,
+    wipe_signatures: bool = False,
+    opened: OpenDevices | None = None,
 ) -> Look:
-    facts = device_facts(files, str(path), node, patience_s=0, opened=opened)
+    intent = Intent(writing=True, destroy=destroy, wipe_signatures=wipe_signatures)
+    facts = device_facts(files, str(path), node, intent, patience_s=0, opened=opened)
     return Look(
         identity=block_identity(files, node),
         exists=True,
         reading=judge_device(facts, Intent()),
-        writing=judge_device(facts, Intent(writing=True, destroy=destroy)),
+        writing=judge_device(facts, intent),
+        signatures=facts.signatures,
     )
 
 

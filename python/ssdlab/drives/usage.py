@@ -37,10 +37,22 @@ OpenDevices = Mapping[int, tuple[Opener, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One thing that keeps a device in use: `what` (mount point, holder) seen on `device` (kernel name)."""
+    """One thing that keeps a device in use.
+
+    Attributes
+    ----------
+    device, what
+        Kernel name of the device in use, and by what: mount point, swap area, volume built on it.
+    kind
+        Kind of file system, or of volume: `lvm`, `crypt`, `multipath`, `dm`, `md`, `bcache`, `loop`.
+    relation
+        What that device is to the target, as part of a sentence.
+    """
 
     device: str
     what: str
+    kind: str = ""
+    relation: str = "it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +94,32 @@ def family_of(files: HostFiles, node: Path) -> Family:
     )
 
 
-def mounted(files: HostFiles, members: Iterable[Path]) -> tuple[Use, ...]:
-    """Return where any of these devices is mounted."""
-    of_number = _by_number(members)
+def mounted(files: HostFiles, node: Path, family: Family) -> tuple[Use, ...]:
+    """Return where a device or any of its family is mounted."""
+    of_number = _by_number(family)
     return tuple(
-        Use(of_number[device], mount.point)
+        Use(member.name, mount.point, mount.kind, _relation(node, family, member))
         for mount in mounts(files)
         for device in devices_of(files, mount)
-        if device in of_number
+        if (member := of_number.get(device)) is not None
     )
 
 
-def swapped(files: HostFiles, members: Iterable[Path]) -> tuple[str, ...]:
-    """Return which of these devices are swap areas; a swap file shows as a mount of its file system."""
-    of_number = _by_number(members)
-    numbers = [files.number_of(path) for path in swaps(files)]
-    return tuple(of_number[device] for device in numbers if device in of_number)
-
-
-def holders(files: HostFiles, members: Iterable[Path]) -> tuple[Use, ...]:
-    """Return the devices that the kernel has built on any of these."""
+def swapped(files: HostFiles, node: Path, family: Family) -> tuple[Use, ...]:
+    """Return the swap areas on a device or its family; a swap file shows as a mount of its file system."""
+    of_number = _by_number(family)
     return tuple(
-        Use(member.name, text(holder / "dm" / "name") or holder.name)
-        for member in members
+        Use(member.name, path, "swap", _relation(node, family, member))
+        for path in swaps(files)
+        if (member := of_number.get(files.number_of(path))) is not None
+    )
+
+
+def holders(files: HostFiles, node: Path, family: Family) -> tuple[Use, ...]:
+    """Return the volumes that the kernel has built on a device, its disk, or the partitions of that."""
+    return tuple(
+        Use(member.name, _volume_name(holder), _volume_kind(holder), _relation(node, family, member))
+        for member in family.own
         for holder in _holders(files, member)
     )
 
@@ -233,8 +248,32 @@ def _device_at(files: HostFiles, path: str) -> Path | None:
     return None if device is None else files.node(device)
 
 
-def _by_number(members: Iterable[Path]) -> dict[str | None, str]:
-    return {text(member / "dev"): member.name for member in members}
+def _by_number(family: Family) -> dict[str | None, Path]:
+    return {text(member / "dev"): member for member in (*family.below, *family.above, *family.own)}
+
+
+def _relation(node: Path, family: Family, member: Path) -> str:
+    name = member.name.replace("!", "/")
+    if member == node:
+        return "it"
+    if member == disk_of(node):
+        return f"its disk {name}"
+    if member in family.own:
+        return f"its partition {name}" if node == disk_of(node) else f"{name} (a partition beside it)"
+    return f"{name} (a volume on it)" if member in family.above else f"{name} (which shares its storage)"
+
+
+def _volume_name(holder: Path) -> str:
+    return text(holder / "dm" / "name") or holder.name.replace("!", "/")
+
+
+def _volume_kind(holder: Path) -> str:
+    """Return which kind of volume a holder is; device mapper says it in the prefix of its UUIDs."""
+    if (holder / "dm").is_dir():
+        prefix = (text(holder / "dm" / "uuid") or "").partition("-")[0]
+        return {"LVM": "lvm", "CRYPT": "crypt", "mpath": "multipath"}.get(prefix, "dm")
+    known = re.match(r"(md|bcache|loop)", holder.name)
+    return known.group(1) if known else ""
 
 
 def _device(member: Path) -> int:

@@ -27,7 +27,7 @@ _TO_HOST, _TO_DRIVE, _NO_DATA = -3, -2, -1
 _SENSE_BYTES = 64
 _ADMIN_LIMIT_S = 20.0
 
-_PACKAGES = {"hdparm": "hdparm", "blkdiscard": "util-linux"}
+_PACKAGES = {"hdparm": "hdparm", "blkdiscard": "util-linux", "wipefs": "util-linux"}
 
 
 @dataclass(frozen=True, slots=True)
