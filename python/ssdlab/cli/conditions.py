@@ -1,0 +1,107 @@
+"""`ssdlab conditions`: the settings of a drive, and what runs that died have left set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cli.output import print_json, print_line, print_table
+from ssdlab.errors import HostError, LabError, UsageError
+
+if TYPE_CHECKING:
+    from ssdlab.conditions.ledger import Ledger
+    from ssdlab.conditions.leftovers import Settled
+    from ssdlab.drives.settings import Setting
+
+SHOW_SCHEMA = "ssdlab.conditions.show/1"
+RESTORE_SCHEMA = "ssdlab.conditions.restore/1"
+
+
+def show(drive: str, /, *, json: bool = False) -> None:
+    """Tell each setting that a run can ask of a drive, as it is now. Nothing is changed.
+
+    Parameters
+    ----------
+    drive
+        A block device such as /dev/nvme0n1.
+    json
+        Print JSON, schema ssdlab.conditions.show/1.
+    """
+    from ssdlab.drives.settings import NAMES
+
+    found = {name: _told(drive, name) for name in NAMES}
+    if json:
+        print_json({"schema": SHOW_SCHEMA, "drive": drive, "settings": found})
+        return
+    rows = [(name, told["value"] or "-", told["remark"] or "") for name, told in found.items()]
+    print_table(rows, ("setting", "now", ""))
+
+
+def restore(run: str | None = None, /, *, destroy: str | None = None, json: bool = False) -> None:
+    """Put back what runs that died have left set, without going on with them.
+
+    A run that is to go on needs none of this: `ssdlab resume` puts everything back at its end.
+
+    Parameters
+    ----------
+    run
+        Id of the run, or its last letters; without it, every run that nobody carries on.
+    destroy
+        Identifier of the drive, where an LBA format is to be put back: that loses all its data.
+    json
+        Print JSON, schema ssdlab.conditions.restore/1.
+    """
+    from ssdlab.conditions.leftovers import left_behind, settle
+
+    chosen = [ledger for ledger in left_behind() if run is None or _is(ledger, run)]
+    if run is not None and not chosen:
+        raise UsageError(f"no run {run} has left anything set on this host", "see ssdlab doctor", given=run)
+    settled = [(ledger.run, each) for ledger in chosen for each in settle(ledger, destroy=destroy)]
+    if json:
+        changes = [{"run": of, **_record(each)} for of, each in settled]
+        print_json({"schema": RESTORE_SCHEMA, "changes": changes})
+    elif not settled:
+        print_line("nothing is left set: every run has put back what it changed")
+    else:
+        rows = [(of, each.change.words, each.ended or f"left: {each.why}") for of, each in settled]
+        print_table(rows, ("run", "setting", ""))
+    stays = [each for _, each in settled if each.ended is None]
+    if stays:
+        count = "1 setting is" if len(stays) == 1 else f"{len(stays)} settings are"
+        raise HostError(
+            f"{count} not put back: {stays[0].why}", "remove the reason, then do it again", left=len(stays)
+        )
+
+
+def _told(drive: str, name: str) -> dict[str, str | None]:
+    try:
+        setting = _setting(drive, name)
+        return {"value": setting.read(), "remark": setting.remark()}
+    except UsageError:
+        raise
+    except LabError as error:
+        return {"value": None, "remark": error.what}
+
+
+def _setting(drive: str, name: str) -> Setting:
+    from ssdlab.drives import look
+    from ssdlab.drives.admin.port import KernelPort
+    from ssdlab.drives.settings import DriveSettings
+    from ssdlab.drives.sysfs import HostFiles
+
+    files, identity = HostFiles(), look(drive).identity
+    node = None if identity is None else files.node_named(identity.name)
+    if identity is None or node is None or identity.kind not in ("block", "partition"):
+        raise UsageError(
+            f"{drive} is no block device: ssdlab sets nothing on it", "name one of those in `ssdlab drives`"
+        )
+    return DriveSettings(identity, node, KernelPort(Path(identity.path)), files).find(name)
+
+
+def _is(ledger: Ledger, run: str) -> bool:
+    short = ledger.run.rpartition("-")[2]
+    return ledger.run.startswith(run) or short.startswith(run) or str(ledger.folder) == run
+
+
+def _record(settled: Settled) -> dict[str, Any]:
+    return {**settled.change.model_dump(mode="json"), "ended": settled.ended, "why": settled.why}

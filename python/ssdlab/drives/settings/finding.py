@@ -1,0 +1,141 @@
+"""Which settings a block device and its host have, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.drives.admin.port import AdminPort
+from ssdlab.drives.attributes import disk_of
+from ssdlab.drives.identity import Identity
+from ssdlab.drives.settings import lba_format, nvme_power, write_cache
+from ssdlab.drives.settings.governor import Governor
+from ssdlab.drives.settings.lba_format import LbaFormat
+from ssdlab.drives.settings.nvme_power import NvmePowerState
+from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler
+from ssdlab.drives.settings.setting import Setting, no_such
+from ssdlab.drives.settings.write_cache import AtaCache, CacheControl, NvmeCache, ScsiCache, WriteCache
+from ssdlab.drives.sysfs import HostFiles, number
+from ssdlab.errors import unknown
+
+NAMES = {
+    "write_cache": "the drive's volatile write cache: on or off",
+    "power_state": "NVMe power state: ps1, or a limit such as 10W",
+    "lba_format": "bytes of a block: 512 or 4k; a change formats the namespace and loses all data",
+    "scheduler": "the I/O scheduler: none, mq-deadline ...",
+    "nomerges": "0 merges neighbouring I/Os, 1 only simply, 2 never",
+    "rq_affinity": "completions on any CPU (0), one of the same group (1), the one that submitted (2)",
+    "writeback_throttle_us": "latency target of writeback throttling in us: 0 is off, -1 the default",
+    "max_io_bytes": "largest request that the kernel sends",
+    "nr_requests": "requests that a queue holds",
+    "governor": "CPU frequency governor of the host",
+}
+"""Every setting, and what it says."""
+
+HOST_WIDE = frozenset({"governor"})
+"""Settings that are no drive's."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriveSettings:
+    """The settings of one block device, and of the host around it.
+
+    Parameters
+    ----------
+    identity, node
+        The device, and its folder in sysfs.
+    port
+        The way to the drive.
+    files
+        The host.
+    before_format, after_format
+        Called around a format of the namespace; what the first raises keeps it from being done.
+    """
+
+    identity: Identity
+    node: Path
+    port: AdminPort
+    files: HostFiles
+    before_format: Callable[[], None] = lambda: None
+    after_format: Callable[[], None] = lambda: None
+
+    def find(self, name: str) -> Setting:
+        """Return a setting by its name.
+
+        Raises
+        ------
+        UsageError
+            No setting is called so.
+        Unsupported
+            This kind of drive has none.
+        """
+        if name not in NAMES:
+            raise unknown("setting", name, NAMES)
+        return _MAKERS[name](self)
+
+    @property
+    def disk(self) -> Path:
+        """The folder of the whole disk: all settings are its own, also where a partition is in use."""
+        return disk_of(self.node)
+
+    @property
+    def is_nvme(self) -> bool:
+        """Whether it takes NVMe admin commands."""
+        return number(self.disk / "nsid") is not None
+
+    def cache_control(self) -> CacheControl | None:
+        """Return how its write cache is told; None where there is no way."""
+        target = self.disk.name
+        if self.is_nvme:
+            return NvmeCache(self.port, target)
+        if self.identity.transport == "sata" or (self.disk / "device" / "vpd_pg89").exists():
+            return AtaCache(self.port, target)
+        # What else answers SCSI commands: SAS, USB bridges, virtual SCSI disks.
+        return ScsiCache(self.port, target) if (self.disk / "device" / "scsi_level").exists() else None
+
+
+def setting_of_host(name: str, files: HostFiles) -> Setting:
+    """Return one of `HOST_WIDE`."""
+    if name not in HOST_WIDE:
+        raise unknown("setting of the host", name, HOST_WIDE)
+    return Governor(files)
+
+
+def _write_cache(of: DriveSettings) -> Setting:
+    control = of.cache_control()
+    if control is None:
+        raise no_such(write_cache.NAME, of.disk.name, "it takes no commands for it", "leave it out")
+    return WriteCache(control, of.disk)
+
+
+def _power_state(of: DriveSettings) -> Setting:
+    if not of.is_nvme:
+        raise no_such(nvme_power.NAME, of.disk.name, "only NVMe drives have power states", "leave it out")
+    return NvmePowerState(of.port, of.disk.name)
+
+
+def _lba_format(of: DriveSettings) -> Setting:
+    if not of.is_nvme or of.identity.kind != "block":
+        why = "only whole NVMe namespaces have LBA formats"
+        raise no_such(lba_format.NAME, of.disk.name, why, "leave it out")
+    nsid = number(of.disk / "nsid") or 1
+    return LbaFormat(of.port, of.disk, nsid, of.identity.siblings, of.before_format, of.after_format)
+
+
+def _number(name: str, file: str, least: int, most: int | None) -> Callable[[DriveSettings], Setting]:
+    return lambda of: QueueNumber(of.disk, name, file, least, most)
+
+
+_MAKERS: dict[str, Callable[[DriveSettings], Setting]] = {
+    "write_cache": _write_cache,
+    "power_state": _power_state,
+    "lba_format": _lba_format,
+    "scheduler": lambda of: Scheduler(of.disk),
+    "nomerges": _number("nomerges", "nomerges", 0, 2),
+    "rq_affinity": _number("rq_affinity", "rq_affinity", 0, 2),
+    "writeback_throttle_us": _number("writeback_throttle_us", "wbt_lat_usec", -1, None),
+    "max_io_bytes": lambda of: LargestIo(of.disk),
+    "nr_requests": _number("nr_requests", "nr_requests", 1, None),
+    "governor": lambda of: setting_of_host("governor", of.files),
+}

@@ -1,0 +1,118 @@
+"""The LBA format of an NVMe namespace: the size of its blocks. A change formats it, which loses all data.
+
+Sources: NVM Command Set 1.0c figure 97 (Identify Namespace), NVMe Base 2.0c 5.14 (Format NVM), figure 275
+(FNA).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.drives.admin import nvme
+from ssdlab.drives.admin.port import AdminPort
+from ssdlab.drives.settings import nvme_pages
+from ssdlab.drives.settings.setting import no_such, refused_by_drive
+from ssdlab.drives.sysfs import number
+from ssdlab.errors import DriveError, HostError, Refused
+from ssdlab.units import parse_bytes
+
+NAME = "lba_format"
+_FORMAT_LIMIT_S = 600.0
+"""Without secure erase a format takes seconds; some drives erase all the same."""
+_KERNEL_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class LbaFormat:
+    """Bytes of data in a block, `512` or `4096`; `4096+8` has 8 bytes of metadata, and can only be read."""
+
+    port: AdminPort
+    disk: Path
+    nsid: int
+    siblings: tuple[str, ...]
+    before: Callable[[], None]
+    after: Callable[[], None]
+    name: str = NAME
+    lasting: bool = True
+    destroys: bool = True
+
+    def read(self) -> str:
+        """Ask the namespace."""
+        space = self._namespace()
+        used = next((form for form in space.formats if form.index == space.format), None)
+        return f"format {space.format}" if used is None else _text(used)
+
+    def meant(self, wanted: str) -> str:
+        """Return the bytes of `4k`; without metadata, and one that the namespace has."""
+        data_bytes = parse_bytes(wanted)
+        formats = self._namespace().formats
+        if _best(formats, data_bytes) is None:
+            known = ", ".join(dict.fromkeys(_text(form) for form in formats if not form.metadata_bytes))
+            why = f"it has no format of {data_bytes} bytes without metadata"
+            raise no_such(NAME, self.disk.name, why, f"it has {known}")
+        return str(data_bytes)
+
+    def write(self, value: str) -> None:
+        """Format the namespace, and wait until the kernel has seen it; `before` may refuse."""
+        chosen = _best(self._namespace().formats, int(value)) if value.isdecimal() else None
+        if chosen is None:
+            raise no_such(NAME, self.disk.name, f"{value} is no format that ssdlab sets", "use nvme format")
+        self._check_alone()
+        self.before()
+        # Base figure 189: the index in bits 3:0 and, its upper part, in 13:12; no secure erase, no metadata.
+        word = chosen.index & 0xF | chosen.index >> 4 << 12
+        reply = self.port.nvme(nvme.FORMAT, nsid=self.nsid, cdw=(word,), limit_s=_FORMAT_LIMIT_S)
+        if reply.status:
+            raise refused_by_drive(NAME, self.disk.name, nvme.status_text(reply.status))
+        self._await_kernel(chosen.data_bytes)
+        self.after()
+
+    def remark(self) -> str | None:
+        """Say where the kernel still uses another block."""
+        believed = number(self.disk / "queue" / "logical_block_size")
+        state = self.read().partition("+")[0]
+        if believed is None or str(believed) == state:
+            return None
+        return f"the kernel still takes the logical block for {believed} bytes"
+
+    def _check_alone(self) -> None:
+        try:
+            hits_all = nvme_pages.controller(self.port, NAME, self.disk.name).format_all
+        except DriveError:
+            hits_all = True  # a drive that does not say may do so
+        others = ", ".join(self.siblings)
+        if hits_all and self.siblings:
+            raise Refused(
+                f"{self.disk.name} cannot be formatted by itself: the drive formats {others} with it",
+                "leave the LBA format as it is, or remove the other namespaces first",
+                reason="siblings",
+                siblings=list(self.siblings),
+            )
+
+    def _await_kernel(self, block_bytes: int) -> None:
+        deadline = time.monotonic() + _KERNEL_LIMIT_S
+        while number(self.disk / "queue" / "logical_block_size") != block_bytes:
+            if time.monotonic() > deadline:
+                raise HostError(
+                    f"{self.disk.name} was formatted to {block_bytes} bytes, but the kernel does not see it",
+                    "rescan the controller (nvme ns-rescan), then start again",
+                    reason="stale",
+                    setting=NAME,
+                )
+            time.sleep(0.05)
+
+    def _namespace(self) -> nvme.Namespace:
+        return nvme_pages.namespace(self.port, self.nsid, NAME, self.disk.name)
+
+
+def _best(formats: tuple[nvme.LbaFormat, ...], data_bytes: int) -> nvme.LbaFormat | None:
+    """Return the fastest format, by the drive's own word, of blocks of that size without metadata."""
+    fitting = [form for form in formats if form.data_bytes == data_bytes and not form.metadata_bytes]
+    return min(fitting, key=lambda form: (form.performance, form.index), default=None)
+
+
+def _text(form: nvme.LbaFormat) -> str:
+    return f"{form.data_bytes}+{form.metadata_bytes}" if form.metadata_bytes else str(form.data_bytes)

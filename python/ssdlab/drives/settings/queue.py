@@ -1,0 +1,142 @@
+"""Settings of the kernel's queue in front of a disk.
+
+Source: Documentation/ABI/stable/sysfs-block (queue/scheduler, nomerges, rq_affinity, wbt_lat_usec,
+max_sectors_kb, nr_requests).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.drives.settings.setting import no_such, read_file, write_file
+from ssdlab.drives.sysfs import number
+from ssdlab.errors import UsageError, nearest
+from ssdlab.units import block_text, parse_bytes
+
+_KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """The I/O scheduler."""
+
+    disk: Path
+    name: str = "scheduler"
+    lasting: bool = False
+    destroys: bool = False
+
+    def read(self) -> str:
+        """Return the one in force; `none` where there is no choice."""
+        chosen = [word for word in self._words() if word.startswith("[")]
+        return (chosen[0] if chosen else self._words()[0]).strip("[]")
+
+    def meant(self, wanted: str) -> str:
+        """Check that it is on offer."""
+        offered = [word.strip("[]") for word in self._words()]
+        if wanted not in offered:
+            guess = nearest(wanted, offered)
+            advice = f"did you mean {guess}?" if guess else "load its module first"
+            raise no_such(
+                self.name, self.disk.name, f"{wanted} is not on offer ({', '.join(offered)} is)", advice
+            )
+        return wanted
+
+    def write(self, value: str) -> None:
+        """Choose one."""
+        write_file(self._path, value, self.name)
+
+    def remark(self) -> None:
+        """Return None."""
+        return
+
+    @property
+    def _path(self) -> Path:
+        return self.disk / "queue" / "scheduler"
+
+    def _words(self) -> list[str]:
+        return read_file(self._path, self.name, self.disk.name).split()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNumber:
+    """A setting that is a whole number from `least` to `most` (None: the kernel judges)."""
+
+    disk: Path
+    name: str
+    file: str
+    least: int = 0
+    most: int | None = None
+    lasting: bool = False
+    destroys: bool = False
+
+    def read(self) -> str:
+        """Return the number in force."""
+        return read_file(self._path, self.name, self.disk.name)
+
+    def meant(self, wanted: str) -> str:
+        """Check that it is a number within the bounds."""
+        self.read()
+        bounds = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        try:
+            value = int(wanted)
+        except ValueError:
+            value = self.least - 1
+        if value < self.least or (self.most is not None and value > self.most):
+            raise UsageError(
+                f"{self.name.replace('_', ' ')} is {wanted!r}, which is no number of {bounds}",
+                f"give a number of {bounds}",
+                setting=self.name,
+            )
+        return str(value)
+
+    def write(self, value: str) -> None:
+        """Set it."""
+        write_file(self._path, value, self.name)
+
+    def remark(self) -> None:
+        """Return None."""
+        return
+
+    @property
+    def _path(self) -> Path:
+        return self.disk / "queue" / self.file
+
+
+@dataclass(frozen=True, slots=True)
+class LargestIo:
+    """Largest request that is sent, in bytes; the kernel counts in KiB, and knows what the hardware takes."""
+
+    disk: Path
+    name: str = "max_io_bytes"
+    lasting: bool = False
+    destroys: bool = False
+
+    def read(self) -> str:
+        """Return the bytes in force."""
+        return str(int(read_file(self._path, self.name, self.disk.name)) * _KIB)
+
+    def meant(self, wanted: str) -> str:
+        """Return the bytes of `512k`; whole KiB, and not more than the hardware takes."""
+        self.read()
+        value = parse_bytes(wanted)
+        most = (number(self.disk / "queue" / "max_hw_sectors_kb") or 0) * _KIB
+        if value % _KIB or not 0 < value <= (most or value):
+            raise UsageError(
+                f"a largest I/O of {wanted} is not possible for {self.disk.name}",
+                f"give whole KiB up to {block_text(most)}" if most else "give whole KiB",
+                setting=self.name,
+            )
+        return str(value)
+
+    def write(self, value: str) -> None:
+        """Set it."""
+        write_file(self._path, str(int(value) // _KIB), self.name)
+
+    def remark(self) -> None:
+        """Return None."""
+        return
+
+    @property
+    def _path(self) -> Path:
+        return self.disk / "queue" / "max_sectors_kb"

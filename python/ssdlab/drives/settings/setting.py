@@ -1,0 +1,135 @@
+"""What one setting is to whoever changes it: a text that can be read, asked for in words, and written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ssdlab.drives.sysfs import text
+from ssdlab.errors import DriveError, HostError, Unsupported
+
+
+class Setting(Protocol):
+    """One setting of a drive or its host."""
+
+    @property
+    def name(self) -> str:
+        """As in `lab.conditions` and the record."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it outlives a reboot and a power cycle."""
+
+    @property
+    def destroys(self) -> bool:
+        """Whether a change of it loses the drive's data."""
+
+    def read(self) -> str:
+        """Return what is in force, asked of who has it: the drive itself for what is the drive's.
+
+        Raises
+        ------
+        Unsupported
+            There is no such setting here.
+        DriveError, HostError
+            It could not be read.
+        """
+
+    def meant(self, wanted: str) -> str:
+        """Return what `read` would say if `wanted` were in force: `ps1` for `10W`.
+
+        Raises
+        ------
+        UsageError
+            It says nothing that could be.
+        Unsupported
+            This drive or host cannot be set so.
+        """
+
+    def write(self, value: str) -> None:
+        """Set a value that `meant` or `read` gave; whether it took is for `read` to say.
+
+        Raises
+        ------
+        DriveError, HostError
+            It was refused.
+        """
+
+    def remark(self) -> str | None:
+        """Return what else speaks of the same and says otherwise, in a sentence; None if nothing does."""
+
+
+def no_such(name: str, target: str, why: str, advice: str) -> Unsupported:
+    """Return the error for a setting that is not here."""
+    words = name.replace("_", " ")
+    return Unsupported(
+        f"the {words} of {target} cannot be set: {why}",
+        advice,
+        setting=name,
+        target=target,
+        reason="no-setting",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A setting that a drive was made with, and keeps: that of a simulated one."""
+
+    name: str
+    value: str
+    advice: str
+    lasting: bool = True
+    destroys: bool = False
+
+    def read(self) -> str:
+        """Return it."""
+        return self.value
+
+    def meant(self, wanted: str) -> str:
+        """Take what it is, and nothing else."""
+        if wanted != self.value:
+            raise no_such(self.name, "a simulated drive", f"it is made with {self.value}", self.advice)
+        return wanted
+
+    def write(self, value: str) -> None:
+        """Do nothing: `meant` takes nothing that it is not."""
+
+    def remark(self) -> None:
+        """Return None."""
+        return
+
+
+def refused_by_drive(name: str, target: str, why: str) -> DriveError:
+    """Return the error for a command that the drive did not carry out."""
+    return DriveError(
+        f"{target} refused to set its {name.replace('_', ' ')}: {why}",
+        "leave that setting out, or look in the drive's manual for what it needs",
+        reason="setting-refused",
+        setting=name,
+        target=target,
+    )
+
+
+def read_file(path: Path, name: str, target: str) -> str:
+    """Return the value of a file of the kernel; `Unsupported` if there is none."""
+    found = text(path)
+    if found is None:
+        raise no_such(name, target, "the kernel has no such setting for it", "leave it out")
+    return found
+
+
+def write_file(path: Path, value: str, name: str) -> None:
+    """Set a file of the kernel."""
+    try:
+        path.write_text(f"{value}\n", encoding="ascii")
+    except OSError as error:
+        denied = isinstance(error, PermissionError)
+        raise HostError(
+            f"the kernel did not take {value} for the {name.replace('_', ' ')} ({path}): {error.strerror}",
+            "run as root" if denied else "choose another value, or leave it out",
+            reason="permission" if denied else "setting-refused",
+            setting=name,
+            path=str(path),
+            errno=error.errno,
+        ) from error
