@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Held(NamedTuple):
-    """What a headline figure is held against: metric, factor to its unit, state that the figure was taken in."""
+    """What a headline figure is held against: metric, factor to its unit, state of the figure."""
 
     metric: MetricName
     factor: float

@@ -1,0 +1,152 @@
+"""What a drive sustains with one, two and four I/Os in flight, where client software works.
+
+Question
+    Throughput at depth 1, 2 and 4 of random and sequential reads and writes, each with the mean of the three
+    depths as its score.
+
+Procedure
+    The span is written first, from end to end, unless it is known to be. Within the first 64 GB: 4 KiB random
+    read by 1, 2 and 4 threads of one synchronous I/O, 128 KiB sequential read by one io_uring thread of that
+    depth; then 4 KiB random write and 128 KiB sequential write likewise, so that no read meets what the
+    writes left. Each lasts a minute or 32 GB, whichever ends first, and is followed by a rest. The scheduler
+    is none.
+
+Source
+    AnandTech, client suites from 2017 on, sustained I/O: 64 GB span, a minute or 32 GB, rests of up to a
+    minute, the mean of depths 1, 2 and 4. That reads come before writes is ours.
+
+What it cannot show
+    Bursts shorter than a cache takes, and steady state: 64 GB are written a few times at most, and the rests
+    let a drive empty its cache.
+"""
+
+from __future__ import annotations
+
+from statistics import mean
+from typing import TYPE_CHECKING, Annotated, cast
+
+from pydantic import AfterValidator, Field
+
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
+from ssdlab.methods.points import point_of, power_scalars
+from ssdlab.methods.workloads import Direction, Order, closed_loop
+from ssdlab.model import Bytes
+from ssdlab.results.outcome import PointsResult
+from ssdlab.results.schema import Scalar
+from ssdlab.span import Span
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.schema import Point
+    from ssdlab.workload import Workload
+
+KINDS: tuple[tuple[Order, Direction, int], ...] = (
+    ("random", "read", 4096),
+    ("sequential", "read", 128 * 1024),
+    ("random", "write", 4096),
+    ("sequential", "write", 128 * 1024),
+)
+GB = 10**9
+_UNIT_BYTES = 1 << 20
+
+Depth = Annotated[int, Field(ge=1, le=32)]
+
+
+class LowDepthsParams(Params):
+    """Parameters of `low-depths`."""
+
+    depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
+        (1, 2, 4), "I/Os in flight, rising; the score is the mean over them", unit="I/Os", min_length=1
+    )
+    seconds: Seconds = param(60.0, "at each point at most", unit="s", quick=1.0, gt=0, le=86_400)
+    most_bytes: Bytes = param(32 * GB, "at each point at most", unit="B", ge=1 << 20)
+    span_bytes: Bytes = param(
+        64 * GB, "part of the drive that is used, from its start on", unit="B", ge=1 << 20
+    )
+    rest_seconds: Seconds = param(60.0, "after each point", unit="s", quick=0.5, ge=0, le=3600)
+
+
+def procedure(lab: Lab, p: LowDepthsParams) -> None:
+    """Fill, then all reads, then all writes, with a rest after each point."""
+    lab.conditions(scheduler="none")
+    lab.fill(unless_written=True)
+    whole = cast("int", lab.span.length)
+    unit = min(_UNIT_BYTES, whole)
+    span = Span(start=0, length=min(whole, p.span_bytes) // unit * unit)
+    for order, direction, block_bytes in KINDS:
+        for depth in p.depths:
+            lab.run(
+                _one(order, direction, block_bytes, depth, span, p), label=_label(order, direction, depth)
+            )
+            lab.idle(p.rest_seconds)
+
+
+def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
+    """Put the points together, with the mean over the depths as the score of each kind."""
+    points: list[Point] = []
+    scalars: list[Scalar] = []
+    for order, direction, _ in KINDS:
+        steps = [data.step(_label(order, direction, depth)) for depth in p.depths]
+        found = [point_of(step) for step in steps if step is not None]
+        points += found
+        scalars += _scores(order, direction, found)
+    caveats = []
+    if data.quick:
+        full = LowDepthsParams()
+        caveats.append(
+            f"quick: {p.seconds:g} s at each point instead of {full.seconds:g} s, and hardly a rest"
+        )
+    return PointsResult(
+        quick=data.quick, points=tuple(points), caveats=tuple(caveats), scalars=tuple(scalars)
+    )
+
+
+def _one(
+    order: Order, direction: Direction, block_bytes: int, depth: int, span: Span, p: LowDepthsParams
+) -> Workload:
+    workload = closed_loop(
+        order,
+        direction,
+        block_bytes=block_bytes,
+        in_flight=depth,
+        seconds=p.seconds,
+        engine="sync" if order == "random" else "uring",
+    )
+    (stream,) = workload.streams
+    stop = stream.stop.model_copy(
+        update={"bytes": max(block_bytes, p.most_bytes // block_bytes * block_bytes)}
+    )
+    changed = stream.model_copy(update={"span": span, "stop": stop})
+    return workload.model_copy(update={"streams": (changed,)})
+
+
+def _label(order: Order, direction: Direction, depth: int) -> str:
+    return f"{order} {direction}, depth {depth}"
+
+
+def _scores(order: Order, direction: Direction, points: list[Point]) -> tuple[Scalar, ...]:
+    """Return the mean over the depths, in MB/s as the reviews tell it, and for each watt."""
+    if not points:
+        return ()
+    name, label = f"low_depths_{order}_{direction}", f"{order} {direction}, mean of depths"
+    mb_s, iops = mean(each.mb_s or 0.0 for each in points), mean(each.iops or 0.0 for each in points)
+    watts = [each.mean_w for each in points if each.mean_w is not None]
+    mean_w = mean(watts) if len(watts) == len(points) else None
+    return (
+        Scalar(name=f"{name}_mb_s", label=label, value=mb_s, unit="MB/s", better="higher"),
+        *power_scalars(name, f"{label},", efficiency(order, iops, mb_s, mean_w), mean_w),
+    )
+
+
+METHOD = Method(
+    name="low-depths",
+    version=1,
+    title="Sustained I/O at low depths",
+    params=LowDepthsParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+)

@@ -1,0 +1,153 @@
+"""One run of a suite: begun, gone on with, or found to be finished."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.conditions.variant import Variant
+from ssdlab.errors import Refused
+from ssdlab.journal import is_running
+from ssdlab.methods import find_method
+from ssdlab.results.family import Member
+from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
+from ssdlab.session import Bench, Order, resume, start
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.progress import Observer
+    from ssdlab.results.family import Child
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Manifest
+
+_OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member"})
+"""What each run has for itself."""
+_STOPS_WITHIN_S = 10.0
+"""A run whose suite was killed stops by itself; a resume waits so long for it."""
+_LOOK_S = 0.1
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a run is finished, with its tables written and its logs gone."""
+    if not (folder / MANIFEST).exists():
+        return False
+    manifest = read_manifest(folder)
+    return manifest.status == "finished" and bool(manifest.tables)
+
+
+def work_on(
+    suite: Manifest,
+    library: Path,
+    child: Child,
+    observers: Sequence[Observer] = (),
+    bench: Bench | None = None,
+    *,
+    written_by: str | None = None,
+) -> Path:
+    """Begin a run of a suite, or go on with it, and return its folder.
+
+    Raises
+    ------
+    LabError
+        As of `session.start` and `session.resume`.
+    """
+    folder = library / child.run_id
+    if not (folder / MANIFEST).exists():
+        # Killed before its first manifest: nothing was done, and nobody knows of it.
+        shutil.rmtree(folder, ignore_errors=True)
+        return start(_order(suite, child, written_by), library, observers, bench)
+    if is_finished(folder):
+        return folder
+    _wait_until_stopped(folder)
+    return resume(folder, observers, bench)
+
+
+def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str | None:
+    """Return which run has written the whole span, since when there were only reads; None if none has.
+
+    Parameters
+    ----------
+    steps
+        Those of the run that was just finished.
+    run_id
+        Its id.
+    before
+        The answer before it.
+    """
+    writer = before
+    for step in steps:
+        if step.verb == "fill":
+            if not step.result.facts.get("already_written"):
+                writer = run_id
+        elif step.verb in ("purge", "trim", "limit") or _writes(step):
+            writer = None
+    return writer
+
+
+def writer_after(folder: Path, before: str | None) -> str | None:
+    """Return `span_writer` after the run of a folder."""
+    run = RunFolder(folder)
+    return span_writer(run.steps(), run.manifest.run_id, before)
+
+
+def _writes(step: Step) -> bool:
+    workload = cast("dict[str, Any] | None", step.args.get("workload"))
+    streams = [] if workload is None else workload["streams"]
+    return any(stream["ops"] == "trim" or stream["ops"]["read_pct"] < 100 for stream in streams)
+
+
+def _order(suite: Manifest, child: Child, written_by: str | None) -> Order:
+    method = find_method(child.method)
+    if method.version != child.version:
+        raise Refused(
+            f"suite {suite.run_id} was begun with version {child.version} of {child.method}, "
+            f"this ssdlab has version {method.version}",
+            "resume with the ssdlab that began it, or start a new suite",
+            begun=child.version,
+            known=method.version,
+        )
+    member = Member(
+        suite=suite.run_id,
+        part=child.part,
+        preparation_seed=child.preparation_seed,
+        span_bytes=child.span_bytes,
+        written_by=written_by,
+    )
+    return Order(
+        method=method,
+        params=method.params.model_validate(child.params),
+        drive=child.drive,
+        quick=child.quick,
+        seed=child.seed,
+        run_id=child.run_id,
+        member=member,
+        **_options(suite.open_options),
+    )
+
+
+def kept_options(like: Order) -> dict[str, JsonValue]:
+    """Return what holds for all runs of a suite, as its manifest keeps it: consent, sizes, limits."""
+    kept = {each.name: getattr(like, each.name) for each in fields(Order) if each.name not in _OWN}
+    variant = like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
+    rig = None if like.rig is None else str(like.rig)
+    return {**kept, "rig": rig, "variant": variant}
+
+
+def _options(kept: Mapping[str, JsonValue]) -> dict[str, Any]:
+    rig = kept.get("rig")
+    return {
+        **kept,
+        "rig": None if rig is None else Path(str(rig)),
+        "variant": Variant.model_validate(kept.get("variant") or {}),
+    }
+
+
+def _wait_until_stopped(folder: Path) -> None:
+    end = time.monotonic() + _STOPS_WITHIN_S
+    while is_running(folder) and time.monotonic() < end:
+        time.sleep(_LOOK_S)

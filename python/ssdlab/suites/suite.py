@@ -1,0 +1,109 @@
+"""What a suite is: methods that make a review together, and the drive state that each begins in."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ssdlab.methods import find_method
+from ssdlab.methods.method import Method, Params
+from ssdlab.results.schema import MethodInfo
+
+State = Literal["any", "written", "fresh", "random-steady", "sequential-steady"]
+"""Drive states that a part can begin in.
+
+``written``: every block was written, in order, and only read since. ``fresh``: purged, by the method itself.
+``random-steady`` and ``sequential-steady``: filled, then overwritten until SNIA's rule holds. ``any``: the
+method brings about what it needs by itself.
+"""
+
+SHARED_BY_FORK: frozenset[State] = frozenset({"random-steady", "sequential-steady"})
+"""States dear enough to be made once and forked, where the drive is simulated. A real drive would rest
+between two runs, which the methods do not allow: there each brings its state about anew."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One method within a suite.
+
+    Attributes
+    ----------
+    method
+        Its name.
+    state
+        The drive state that it begins in.
+    settings
+        What the suite sets otherwise than the method does, as `--set` would.
+    absolute
+        Whether its stimuli have a size of their own, such as 8 GB: a simulated drive is then not scaled down.
+    name
+        Within the suite; by default the method's.
+    """
+
+    method: str
+    state: State = "any"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    absolute: bool = False
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name within the suite."""
+        return self.name or self.method
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Methods that make a review together.
+
+    Attributes
+    ----------
+    name, version, title
+        As of a method.
+    module
+        Where its prose stands: the docstring of that module.
+    parts
+        In the order in which a real drive goes through them.
+    quick
+        Whether the parts take their quick presets even where that is not asked for.
+    span_bytes
+        No more of the drive is used than this; None: all of it.
+    """
+
+    name: str
+    version: int
+    title: str
+    module: str
+    parts: tuple[Part, ...]
+    quick: bool = False
+    span_bytes: int | None = None
+
+    @property
+    def prose(self) -> str:
+        """The suite in prose."""
+        return inspect.cleandoc(sys.modules[self.module].__doc__ or "")
+
+    def method(self, part: Part) -> Method:
+        """Return the method of a part."""
+        return find_method(part.method)
+
+    def info(self, params: Mapping[str, Params] | None = None) -> MethodInfo:
+        """Return the suite as a manifest keeps a method; with parameters by part, of just that run."""
+        made = params or {part.label: self.method(part).params() for part in self.parts}
+        conditions: dict[str, str] = {}
+        for part in self.parts:
+            conditions |= self.method(part).conditions
+        return MethodInfo(
+            name=self.name,
+            version=self.version,
+            title=self.title,
+            prose=self.prose,
+            destructive=any(
+                self.method(part).writes(made[part.label]) for part in self.parts if part.label in made
+            ),
+            needs=tuple(f"{part.label}: {part.state}" for part in self.parts),
+            conditions=conditions,
+        )
