@@ -115,6 +115,10 @@ class StateKeeper:
         if not forked and self._worked_s * COST_SHARE >= self._cost_s:
             self._save(ordinal)
 
+    def keep(self, ordinal: int) -> None:
+        """Keep the state that a step has left, whatever it costs."""
+        self._save(ordinal)
+
     def fork(self, ordinal: int) -> None:
         """Keep the state in memory for `back`."""
         self._marks[ordinal] = self._state.mark()
@@ -127,7 +131,7 @@ class StateKeeper:
         """Take up the last snapshot, and return the finished steps after it."""
         for at in range(len(behind) - 1, -1, -1):
             done = behind[at]
-            path = self._folder / _name(done.request.ordinal)
+            path = self._folder / state_name(done.request.ordinal)
             if path.exists():
                 self._state.load(path)
                 self._check(done)
@@ -135,7 +139,7 @@ class StateKeeper:
                     self.fork(done.request.ordinal)
                 return behind[at + 1 :]
         if self._state.lasting:
-            first = self._folder / _name(_FIRST)
+            first = self._folder / state_name(_FIRST)
             if first.exists():
                 self._state.load(first)
             else:  # the first session was killed before it did anything
@@ -159,9 +163,9 @@ class StateKeeper:
         started = time.monotonic()
         with library_errors(self._folder):
             self._folder.mkdir(exist_ok=True)
-            self._state.save(self._folder / _name(of))
+            self._state.save(self._folder / state_name(of))
             for path in self._folder.iterdir():
-                if path.name not in (_name(of), _name(_FIRST)):
+                if path.name not in (state_name(of), state_name(_FIRST)):
                     path.unlink()
         self._cost_s, self._worked_s = time.monotonic() - started, 0.0
 
@@ -219,5 +223,6 @@ def _needed(behind: Iterable[_Done]) -> list[_Done]:
     return needed
 
 
-def _name(of: int | str) -> str:
+def state_name(of: int | str) -> str:
+    """Return the name of the snapshot taken after a step, or of the first one."""
     return f"{of:04d}.state" if isinstance(of, int) else f"{of}.state"

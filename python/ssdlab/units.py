@@ -68,8 +68,10 @@ def parse_bytes(text: str | int, *, noun: str = "size") -> int:
     return value.numerator
 
 
-def parse_percent(text: str, *, noun: str = "share") -> Fraction:
+def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fraction:
     """Return the exact share, 0 to 1, of a percentage such as ``25%`` or ``12.5%``.
+
+    With `beyond`, one above 100 % is taken too.
 
     Raises
     ------
@@ -80,7 +82,7 @@ def parse_percent(text: str, *, noun: str = "share") -> Fraction:
     if match is None:
         raise UsageError(f"{noun} {text!r} is not a percentage", "give one such as 25%", given=text)
     share = Fraction(match[1].replace("_", "")) / 100
-    if share > 1:
+    if share > 1 and not beyond:
         raise UsageError(f"{noun} {text!r} is more than 100%", "give 0% to 100%", given=text)
     return share
 
@@ -266,3 +268,26 @@ def span_text(duration_s: float) -> str:
         return f"{whole // 60} min {whole % 60:02} s"
     minutes = round(whole / 60)
     return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def figure_text(value: float | None, unit: str) -> str:
+    """Return a headline figure in the words of its unit; a dash for none.
+
+    >>> figure_text(64_321.0, "IOPS"), figure_text(388_000.0, "ns"), figure_text(4.25, "W")
+    ('64.3k IOPS', '388 µs', '4.25 W')
+    """
+    if value is None:
+        return "—"
+    match unit:
+        case "IOPS":
+            return f"{count_text(value)} IOPS"
+        case "MB/s":
+            return throughput_text(value)
+        case "ns":
+            return latency_text(value)
+        case "s":
+            return span_text(value)
+        case "":
+            return str(int(value)) if value == int(value) else count_text(value)
+        case _:
+            return f"{significant(value)} {unit}"

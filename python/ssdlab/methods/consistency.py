@@ -30,8 +30,10 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, stretch
+from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
+from ssdlab.methods.points import mean_w_of, power_scalars
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.results.outcome import ConsistencyEntry, ConsistencyResult, StretchFigures
 from ssdlab.results.schema import Scalar
@@ -99,7 +101,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         purged=purged,
         entries=entries,
         caveats=tuple(caveats),
-        scalars=tuple(_scalar(entry) for entry in entries),
+        scalars=tuple(scalar for entry in entries for scalar in _scalars(entry)),
     )
 
 
@@ -143,6 +145,9 @@ def _entry(data: RunData, step: Step, spare_pct: int, p: ConsistencyParams) -> C
             if part is not None
         ),
         write_amplification=(summary.get("drive") or {}).get("write_amplification"),
+        mb_s=summary["mb_s"],
+        iops=summary["iops"],
+        mean_w=mean_w_of(summary),
     )
 
 
@@ -154,15 +159,19 @@ def _steady_from(ends_s: Any, iops: Any, round_seconds: float) -> float | None: 
     return None if first is None else float(ends_s[first * rows]) - float(ends_s[0])
 
 
-def _scalar(entry: ConsistencyEntry) -> Scalar:
+def _scalars(entry: ConsistencyEntry) -> tuple[Scalar, ...]:
     last = next(part for part in entry.stretches if part.name == "last")
     key = "stock" if entry.spare_of_capacity == 0 else f"spare_{round(entry.spare_of_capacity * 100)}"
-    return Scalar(
-        name=f"consistency_{key}_iops",
-        label=f"{entry.name}, last {LAST_S:g} s",
-        value=last.mean,
-        unit="IOPS",
-        better="higher",
+    found = efficiency("random", entry.iops, entry.mb_s, entry.mean_w)
+    return (
+        Scalar(
+            name=f"consistency_{key}_iops",
+            label=f"{entry.name}, last {LAST_S:g} s",
+            value=last.mean,
+            unit="IOPS",
+            better="higher",
+        ),
+        *power_scalars(f"consistency_{key}", f"{entry.name}, all of it,", found, entry.mean_w),
     )
 
 

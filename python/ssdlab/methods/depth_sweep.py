@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from ssdlab.analysis.littles_law import TOLERANCE, consistent
 from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
 from ssdlab.methods.method import Params, RunData, Seconds, param, rising
-from ssdlab.methods.points import point_of
+from ssdlab.methods.points import point_of, power_scalars
 from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.results.schema import PeakResult, Scalar
 
@@ -124,7 +124,7 @@ def _scalars(chosen: Point, order: Order, direction: Direction) -> tuple[Scalar,
         figures.append(
             Scalar(name=f"{name}_{key}_ns", label=label, value=service.get(key), unit="ns", better="lower")
         )
-    return tuple(figures)
+    return (*figures, *power_scalars(name, "", chosen.efficiency, chosen.mean_w))
 
 
 def _caveats(data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chosen: int) -> list[str]:

@@ -27,7 +27,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import AfterValidator, Field
 
+from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.points import mean_w_of, power_scalars
 from ssdlab.methods.steady import SteadyParams, caveats_of, proof, write_to_steady_state
 from ssdlab.methods.workloads import mixed
 from ssdlab.results.outcome import MixedResult, MixPoint
@@ -101,7 +103,9 @@ def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
         latency_withheld=WITHHELD,
         steady=steady,
         caveats=tuple(caveats_of(steady, quick=data.quick)),
-        scalars=tuple(_scalar(point) for point in points if point.read_pct == HEADLINE_READ_PCT),
+        scalars=tuple(
+            scalar for point in points if point.read_pct == HEADLINE_READ_PCT for scalar in _scalars(point)
+        ),
     )
 
 
@@ -121,14 +125,18 @@ def _point(step: Step, depth: int, read_pct: int) -> MixPoint:
         iops=summary["iops"],
         read_mb_s=moved["read"] / seconds / 1e6,
         write_mb_s=moved["write"] / seconds / 1e6,
-        mean_w=(summary.get("power") or {}).get("mean_w"),
+        mean_w=mean_w_of(summary),
     )
 
 
-def _scalar(point: MixPoint) -> Scalar:
-    name = f"mixed_random_qd{point.depth}_mb_s"
+def _scalars(point: MixPoint) -> tuple[Scalar, ...]:
+    name = f"mixed_random_qd{point.depth}"
     label = f"{point.read_pct}/{100 - point.read_pct} mix at QD {point.depth}"
-    return Scalar(name=name, label=label, value=point.mb_s, unit="MB/s", better="higher")
+    found = efficiency("mixed", point.iops, point.mb_s, point.mean_w)
+    return (
+        Scalar(name=f"{name}_mb_s", label=label, value=point.mb_s, unit="MB/s", better="higher"),
+        *power_scalars(name, f"{label},", found, point.mean_w),
+    )
 
 
 METHOD = Method(

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.analysis.attribution import attribute
 from ssdlab.analysis.littles_law import littles_ratio
-from ssdlab.results.schema import Point
+from ssdlab.results.schema import Point, Scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Direction
 
@@ -59,8 +62,34 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
         service_ns=service,
         response_ns=side.get("response_ns"),
         cpu_per_io_ns=(summary.get("cpu") or {}).get("per_io_ns"),
+        mean_w=mean_w_of(summary),
         host=step.result.host,
         attribution=attribute(step.result.host),
+    )
+
+
+def mean_w_of(summary: Mapping[str, Any]) -> float | None:
+    """Return the mean power over the measured window of a summary; None where nobody metered it."""
+    power = summary.get("power")
+    return None if power is None else float(power["mean_w"])
+
+
+def power_scalars(
+    name: str, label: str, found: Efficiency | None, mean_w: float | None
+) -> tuple[Scalar, ...]:
+    """Return the headline figures of power: efficiency and mean power; none of them without a meter."""
+    if found is None or mean_w is None:
+        return ()
+    key = "kiops_per_w" if found.unit == "kIOPS/W" else "mb_s_per_w"
+    return (
+        Scalar(
+            name=f"{name}_{key}",
+            label=f"{label} efficiency".strip(),
+            value=found.value,
+            unit=found.unit,
+            better="higher",
+        ),
+        Scalar(name=f"{name}_w", label=f"{label} power".strip(), value=mean_w, unit="W", better="lower"),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.units import block_text, count_text, latency_text, significant, span_text, throughput_text
+from ssdlab.units import block_text, count_text, figure_text, latency_text, significant, span_text
 
 NOTHING = "—"
 """Printed where there is no value."""
@@ -22,6 +22,8 @@ class Cell:
     """Shows the marker of this run before the text."""
     span: int = 1
     """Columns that it takes: a reason for missing numbers stands across all of them."""
+    link: str | None = None
+    """Address that the text leads to."""
 
 
 @dataclass(frozen=True)
@@ -87,18 +89,4 @@ def block(value_bytes: int) -> Cell:
 
 def of_unit(value: float | None, unit: str) -> str:
     """Return a headline figure in the words of its unit."""
-    if value is None:
-        return NOTHING
-    match unit:
-        case "IOPS":
-            return f"{count_text(value)} IOPS"
-        case "MB/s":
-            return throughput_text(value)
-        case "ns":
-            return latency_text(value)
-        case "s":
-            return span_text(value)
-        case "":
-            return str(int(value)) if value == int(value) else count_text(value)
-        case _:
-            return f"{significant(value)} {unit}"
+    return figure_text(value, unit)

@@ -14,11 +14,12 @@ from ssdlab.results.schema import (
     Latencies,
     MeasureResult,
     PeakResult,
+    Point,
     Qd1Result,
     ResultBase,
     SteadyProof,
-    Stored,
 )
+from ssdlab.results.stored import Stored
 
 
 class MixPoint(Stored):
@@ -75,6 +76,9 @@ class ConsistencyEntry(Stored):
     steady_from_s: float | None = Field(description="from when on SNIA's rule holds; None: it never did")
     stretches: tuple[StretchFigures, ...] = Field(description="whole, late, steady, last")
     write_amplification: float | None = None
+    iops: float = Field(description="of the whole run, as the two below")
+    mb_s: float
+    mean_w: float | None = Field(default=None, description="mean power; None: no meter")
 
 
 class ConsistencyResult(ResultBase):
@@ -104,6 +108,12 @@ class FillResult(ResultBase):
     )
     before_mb_s: float | None
     after_mb_s: float | None
+    mean_w: float | None = Field(default=None, description="mean power over the fill; None: no meter")
+
+    @property
+    def mb_s_per_w(self) -> float | None:
+        """Efficiency."""
+        return self.mean_mb_s / self.mean_w if self.mean_w else None
 
 
 class OfferedLoad(Stored):
@@ -132,6 +142,51 @@ class RateLimitResult(ResultBase):
     tries: tuple[OfferedLoad, ...] = Field(description="by rising rate")
 
 
+class PointsResult(ResultBase):
+    """Measured points and the figures drawn from them: of methods that need no Result of their own."""
+
+    kind: Literal["points"] = "points"
+    points: tuple[Point, ...]
+
+
+class ChildOutcome(Stored):
+    """How one part of a suite ended."""
+
+    part: str
+    run_id: str
+    method: str
+    title: str
+    state: str = Field(description="drive state that it began in")
+    prepared_by: str | None = Field(
+        default=None, description="run that brought the drive into it, where it was forked"
+    )
+    left_out: str | None = Field(default=None, description="why it was not done; its run does not exist then")
+
+
+class RepeatedFigure(Stored):
+    """One headline figure over several runs of a part."""
+
+    part: str
+    name: str
+    label: str
+    unit: str
+    better: Literal["higher", "lower"]
+    values: tuple[float, ...] = Field(description="of the runs that have it, in their order")
+    median: float
+    low: float = Field(description="lower end of the median's confidence interval")
+    high: float
+    confidence: float = Field(description="of that interval, 0 to 1: 0.95 or more from six runs on")
+
+
+class SuiteResult(ResultBase):
+    """The runs of a suite; each holds its own result. Of repeated parts, what their figures say together."""
+
+    kind: Literal["suite"] = "suite"
+    outcomes: tuple[ChildOutcome, ...]
+    repeats: int = 1
+    repeated: tuple[RepeatedFigure, ...] = Field(default=(), description="empty unless parts were repeated")
+
+
 AnyResult = (
     PeakResult
     | Qd1Result
@@ -141,6 +196,8 @@ AnyResult = (
     | RateLimitResult
     | MeasureResult
     | JobResult
+    | PointsResult
+    | SuiteResult
 )
 
 _RESULT: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])

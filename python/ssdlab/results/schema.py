@@ -11,7 +11,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
+
+from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.results.family import Child, Member
+from ssdlab.results.rated import Rated
+from ssdlab.results.stored import Stored
+from ssdlab.results.variant import VariantInfo
 
 RUN_SCHEMA = "ssdlab.run/1"
 JOURNAL_SCHEMA = "ssdlab.journal/1"
@@ -21,12 +27,6 @@ Policy = Literal["continue", "restart", "re-precondition"]
 Direction = Literal["read", "write", "trim"]
 Latencies = dict[str, float | None]
 """`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
-
-
-class Stored(BaseModel):
-    """A frozen record; unknown fields are an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 # --- manifest.json ----------------------------------------------------------------------------------------
@@ -67,6 +67,7 @@ class DriveInfo(Stored):
     capacity_bytes: int
     logical_block_bytes: int
     identity: dict[str, JsonValue] = Field(default={}, description="all that the drive told about itself")
+    variant: VariantInfo | None = Field(default=None, description="what a run made of it: another entry")
 
 
 class Warned(Stored):
@@ -92,7 +93,7 @@ class Failure(Stored):
     kind: str
     what: str
     advice: str
-    facts: dict[str, JsonValue] = {}
+    facts: dict[str, JsonValue] = Field(default={})
 
 
 class Session(Stored):
@@ -142,6 +143,9 @@ class Manifest(Stored):
     tables: tuple[TableInfo, ...] = Field(
         default=(), description="after compaction; empty while step logs stand"
     )
+    ratings: tuple[Rated, ...] = Field(default=(), description="what the drive is rated for")
+    member: Member | None = Field(default=None, description="the suite that the run is part of")
+    children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
 
 
 # --- journal.jsonl ----------------------------------------------------------------------------------------
@@ -303,6 +307,9 @@ class Point(Stored):
     service_ns: Latencies | None = None
     response_ns: Latencies | None = None
     cpu_per_io_ns: float | None = None
+    mean_w: float | None = Field(
+        default=None, description="mean power over the same window; None: no meter"
+    )
     host: HostLoad | None = None
     attribution: Attribution | None = None
 
@@ -310,6 +317,11 @@ class Point(Stored):
     def in_flight_asked(self) -> int:
         """I/Os in flight that the point asked for."""
         return self.workers * self.depth
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """Work for each watt: kIOPS/W of random I/O, MB/s/W of sequential; None without a meter."""
+        return efficiency(self.pattern, self.iops, self.mb_s, self.mean_w)
 
 
 class ResultBase(Stored):
@@ -373,6 +385,9 @@ class Qd1Result(ResultBase):
     )
     block_sizes: tuple[Point, ...] = Field(
         description="by workload, then by rising block size; gaps have `missing`"
+    )
+    steady: tuple[SteadyProof, ...] = Field(
+        default=(), description="what writes were taken in, sequential, then random; empty: after one fill"
     )
 
 
