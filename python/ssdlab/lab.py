@@ -34,6 +34,7 @@ from ssdlab.workload import Block, Mix, Stop, Stream, Workload
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.drives.purge import PurgeMethod
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Policy
 
@@ -224,9 +225,23 @@ class Lab:
             raise UsageError(f"idle for {seconds} s is in the past", "give a time of 0 s or more")
         return self._do("idle", label, {"seconds": seconds}, "restart")
 
-    def trim(self, *, label: str = "trim") -> Step:
-        """Discard the whole span."""
-        return self._do("trim", label, {"start": 0, "length": self._usable_bytes}, "restart")
+    def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
+        """Discard a span, by default the whole one, and find out what came of it.
+
+        The step's facts have in ``trim`` what `ssdlab.drives.trimming.TrimRecord` says: ``reached_device``
+        (True, False, or None where nothing shows it), its ``evidence``, and what trimmed blocks ``reads``
+        (`zeroes`, `unchanged`, ...; None where the samples were blank before).
+
+        Parameters
+        ----------
+        start, length
+            The span in bytes; without a length, to the end of the part in use.
+        label
+            What the step is called in reports.
+        """
+        if length is None:
+            length = self._usable_bytes - start
+        return self._do("trim", label, {"start": start, "length": length}, "restart")
 
     def flush(self) -> Step:
         """Make everything written durable, the drive's cache included."""
@@ -254,21 +269,31 @@ class Lab:
         """Put a remark into the record."""
         return self._do("note", "note", {"text": text}, "restart")
 
-    def purge(self, *, if_able: bool = False, label: str = "purge") -> Step:
+    def purge(
+        self, *, if_able: bool = False, method: PurgeMethod | None = None, label: str = "purge"
+    ) -> Step:
         """Erase the drive to its fresh state, and prove it.
+
+        The step's facts have `purged`, and in `record` what `ssdlab.drives.purge.PurgeRecord` says.
 
         Parameters
         ----------
         if_able
             Where the drive has no way to be purged (a file has none), go on without; the step then says
             so, and the result departs from its method.
+        method
+            The way to use; by default the strongest that the drive supports.
+        label
+            What the step is called in reports.
 
         Raises
         ------
         DriveError
             It cannot be purged, failed in it, or was proven not to be purged.
+        Unsupported
+            The drive has no such way.
         """
-        return self._do("purge", label, {"if_able": if_able}, "restart")
+        return self._do("purge", label, {"if_able": if_able, "method": method}, "restart")
 
     def health(self) -> Step:
         """Read the drive's own health counters.

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.errors import DriveError, Interrupted, Refused
+from ssdlab.drive_steps import purge_step, trim_step
+from ssdlab.errors import Interrupted, Refused
 from ssdlab.gathering import CONDITION
 from ssdlab.hostload import host_load
 from ssdlab.journal import now, step_hash
@@ -203,13 +204,13 @@ class Runner:
         if request.verb == "idle":
             self._idle(float(str(request.args["seconds"])))
         elif request.verb == "trim":
-            self._drive.trim(int(str(request.args["start"])), int(str(request.args["length"])))
+            return trim_step(self._drive, request.args, self._look)
         elif request.verb == "flush":
             self._drive.flush()
         elif request.verb == "conditions":
             return _conditions(self._drive, request)
         elif request.verb == "purge":
-            return self._purge(if_able=bool(request.args["if_able"]))
+            return purge_step(self._drive, request.args, self._look)
         elif request.verb == "health":
             return StepResult(seconds=0.0, facts={"health": self._drive.health()})
         elif request.verb in ("fork", "back"):
@@ -236,28 +237,6 @@ class Runner:
         else:
             self._keeper.back(int(str(request.args["to"])), end=bool(request.args["end"]))
         return StepResult(seconds=0.0, facts={"forked": True})
-
-    def _purge(self, *, if_able: bool) -> StepResult:
-        """Purge, and record how it was proven; going on without is a departure."""
-
-        def look(progress: object) -> None:
-            del progress
-            self._check_stop()
-            self._tracker.tick(None)
-
-        try:
-            record = self._drive.purge(on_progress=look)
-        except DriveError as error:
-            if not if_able or error.facts.get("reason") != "no-purge":
-                raise
-            missed = Departure(code="not-purged", what="the drive was not purged", why=error.what)
-            return StepResult(seconds=0.0, facts={"purged": False, "departures": [missed.model_dump()]})
-        facts: dict[str, JsonValue] = {"purged": True, "record": json.loads(json.dumps(record.as_dict()))}
-        if record.substitute:
-            why = "what the host cannot address is not touched by it"
-            stand_in = Departure(code="purge-substitute", what=f"purged by {record.method}", why=why)
-            facts["departures"] = [stand_in.model_dump()]
-        return StepResult(seconds=0.0, facts=facts)
 
     def _idle(self, seconds: float) -> None:
         from ssdlab.drives.simulated import SimulatedDrive
@@ -308,6 +287,11 @@ class Runner:
             for s in workload.streams
         ]
         return all(self._drive.written(start, length) is True for start, length in spans)
+
+    def _look(self) -> None:
+        """Look on at a step that has no workload."""
+        self._check_stop()
+        self._tracker.tick(None)
 
     def _on_tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
         self._check_stop()

@@ -18,6 +18,7 @@ import numpy as np
 
 from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge import SUBSTITUTES, PurgeMethod, PurgeRecord
+from ssdlab.drives.trimming import TrimRecord
 from ssdlab.errors import DriveError, Unsupported
 from ssdlab.session import Bench, Order, resume, start
 
@@ -104,6 +105,7 @@ class FakeDrive:
     done: list[tuple[str, Any]] = field(default_factory=list)
     """Everything that was done to it, in order."""
     purgeable: bool = True
+    trims_reach: bool = True
     purge_method: PurgeMethod = "nvme-format-user-data"
     identity_changes: dict[str, Any] = field(default_factory=dict)
 
@@ -127,10 +129,13 @@ class FakeDrive:
         iops = self.curve(stream.in_flight, stream.block[0].bytes, stream.writes)
         return FakeMeasurement(workload, iops)
 
-    def trim(self, start: int, length: int) -> None:
+    def trim(self, start: int, length: int, *, on_share: Any = None) -> TrimRecord:
         self.done.append(("trim", (start, length)))
+        reads = "zeroes" if self.trims_reach else "unchanged"
+        size = length if self.trims_reach else 0
+        return TrimRecord(start, length, 0.0, self.trims_reach, "tracepoint", 1, size, reads)
 
-    def purge(self, *, method: Any = None, on_progress: Any = None) -> PurgeRecord:
+    def purge(self, *, method: Any = None, on_progress: Any = None, **_: Any) -> PurgeRecord:
         self.done.append(("purge", None))
         if not self.purgeable:
             raise DriveError("/dev/fake0 cannot be purged", "use another", reason="no-purge")

@@ -46,6 +46,7 @@ COMMANDS: dict[str, Command] = {
     "watch": Command("ssdlab.cli.watch:watch", "look on at a run from another terminal"),
     "measure": Command("ssdlab.cli.measure:measure", "one workload now, like a fio line"),
     "job": Command("ssdlab.cli.job:job", "run a sequence of steps of your own from a TOML file"),
+    "purge": Command("ssdlab.cli.purge:purge", "erase a drive to its fresh state, and prove it"),
     "show": Command("ssdlab.cli.show:show", "the result of a run"),
     "note": Command("ssdlab.cli.note:note", "add a dated note to a run"),
     "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),

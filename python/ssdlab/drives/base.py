@@ -6,7 +6,7 @@ No method knows which kind it has. What a drive cannot do raises; it never prete
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ssdlab import _core
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+    from ssdlab.drives.sysfs import HostFiles
+    from ssdlab.drives.trimming import OnShare, TrimRecord
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Workload
 
@@ -106,13 +108,32 @@ class Drive(Protocol):
             A signal came; `measurement` likewise.
         """
 
-    def trim(self, start: int, length: int) -> None:
-        """Discard a range of bytes."""
+    def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
+        """Discard a range of bytes and find out whether that reached the device, and what it reads as.
+
+        Parameters
+        ----------
+        start, length
+            The range, in multiples of the logical block.
+        on_share
+            Told now and then the share that is done; what it raises ends the trim.
+
+        Raises
+        ------
+        UsageError
+            The range is no part of the drive.
+        Refused
+            The drive was opened for reading, or is no longer the same.
+        DriveError
+            It takes no discard.
+        """
 
     def purge(
         self,
         *,
         method: PurgeMethod | None = None,
+        consents: Collection[str] = (),
+        limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
         """Bring the drive into its fresh state and prove it.
@@ -121,11 +142,17 @@ class Drive(Protocol):
         ----------
         method
             The one to use; by default the strongest that the drive supports.
+        consents
+            Identifiers of other namespaces that may lose their data too.
+        limit_s
+            How long it may take, in place of the drive's own estimate.
         on_progress
             Called about once a second while it goes on; what it raises stops the waiting, not the drive.
 
         Raises
         ------
+        Unsupported
+            The drive does not have the method named; `offers` has those that it has.
         Refused
             It cannot be done without harm to what consent does not cover, or the drive was opened for
             reading.
@@ -213,27 +240,27 @@ class RealDrive(ABC):
             header=header,
         )
 
-    def trim(self, start: int, length: int) -> None:
-        """Discard a range of bytes of a device, or punch it out of a file.
+    def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
+        """Discard a range of bytes of a device, or punch it out of a file; see `Drive.trim`."""
+        from ssdlab.drives import trimming
+        from ssdlab.drives.medium import DeviceMedium
 
-        Raises
-        ------
-        Refused
-            The drive was opened for reading, or is no longer the same.
-        DriveError
-            The drive takes no discard.
-        """
         self._before_writing()
-        self._target.trim(start, length)
+        trimming.check_range(start, length, self.capacity_bytes, self.logical_block_bytes)
+        files, node = self._place()
+        with DeviceMedium(self._target) as medium:
+            return trimming.trim(medium, start, length, files=files, node=node, on_share=on_share)
 
     def purge(
         self,
         *,
         method: PurgeMethod | None = None,
+        consents: Collection[str] = (),
+        limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
         """Purge the drive; see `Drive.purge`. A file has nothing to purge: its blocks are its disk's."""
-        del method, on_progress
+        del method, consents, limit_s, on_progress
         raise DriveError(
             f"{self._identity.path} cannot be purged: it is no drive of its own",
             "purge needs a whole block device; a method that needs a purged drive does not fit a file",
@@ -282,6 +309,10 @@ class RealDrive(ABC):
 
     def _before_reading(self, start: int, length: int) -> None:  # noqa: B027 - most drives refuse nothing
         """Refuse a read of what was never written; nothing to refuse where that cannot be known."""
+
+    @abstractmethod
+    def _place(self) -> tuple[HostFiles, Path | None]:
+        """Return the host, and the sysfs folder of the block device that this is or lies on."""
 
     @abstractmethod
     def _check_same(self) -> None:

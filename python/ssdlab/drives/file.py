@@ -111,6 +111,9 @@ class FileDrive(RealDrive):
             self._note(writing=False)
         os.close(self._descriptor)
 
+    def _place(self) -> tuple[HostFiles, Path | None]:
+        return self._files, self._beneath()
+
     def _beneath(self) -> Path | None:
         return self._files.node(device_number(os.fstat(self._descriptor).st_dev))
 

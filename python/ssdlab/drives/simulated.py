@@ -13,10 +13,10 @@ from ssdlab.drives.power import Power
 from ssdlab.drives.profiles import profile_text, profiles
 from ssdlab.drives.simulated_state import KeepableState, StateFile
 from ssdlab.drives.simulated_text import SimulatedText
-from ssdlab.errors import DriveError, LabError, Refused
+from ssdlab.errors import LabError, Refused, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.conditions import Conditions
     from ssdlab.drives.counters import IoCounters
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+    from ssdlab.drives.trimming import OnShare, TrimRecord
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Workload
 
@@ -144,10 +145,27 @@ class SimulatedDrive:
             raise
         return self._measurement(native, before, from_ns)
 
-    def trim(self, start: int, length: int) -> None:
-        """Discard a range of bytes."""
+    def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
+        """Discard a range of bytes; see `Drive.trim`. What a block returns is known, not read."""
+        from ssdlab.drives.trimming import TrimRecord, check_range
+
         self._before_writing()
+        check_range(start, length, self.capacity_bytes, self.logical_block_bytes)
+        held, began_ns = self._native.written(start, length), self._native.now_ns
         self._native.trim(start, length)
+        if on_share is not None:
+            on_share(1.0)
+        return TrimRecord(
+            start=start,
+            length=length,
+            seconds=(self._native.now_ns - began_ns) / 1e9,
+            reached_device=True,
+            evidence="simulated",
+            discards=1,
+            discarded_bytes=length,
+            # With `trim=ignored` it is told of the trim and keeps what it holds.
+            reads=None if not held else "unchanged" if self._native.written(start, length) else "zeroes",
+        )
 
     def flush(self) -> None:
         """Make all written data durable; takes the drive's time, not ours."""
@@ -157,18 +175,23 @@ class SimulatedDrive:
         self,
         *,
         method: PurgeMethod | None = None,
+        consents: Collection[str] = (),
+        limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
     ) -> PurgeRecord:
         """Erase all flash and forget all data; the state is known, so nothing needs to be read back."""
         from ssdlab.drives.purge import PurgeProgress, PurgeRecord
 
+        del consents, limit_s  # it has no siblings, and takes no time of ours
         self._before_writing()
         if method not in (None, "simulated"):
-            raise DriveError(
-                f"{self.identity.path} has no purge by {method}",
-                "leave the method out",
-                reason="no-purge",
+            raise Unsupported(
+                f"{self.identity.path} cannot be purged by {method}: it is a way of other drives",
+                "it offers: simulated; leave --method out",
+                reason="no-such-way",
                 target=self.identity.path,
+                method=method,
+                offers=["simulated"],
             )
         started_ns = self._native.now_ns
         self._native.purge()

@@ -20,13 +20,15 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
+from ssdlab.drives.purge import PurgeMethod, check_method
 from ssdlab.errors import LabError, UsageError, unknown
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.points import point_of
 from ssdlab.model import Bytes, Frozen
 from ssdlab.results.schema import JobResult
+from ssdlab.span import AnySpan, Span
 from ssdlab.workload import Stream, Workload
 
 if TYPE_CHECKING:
@@ -77,11 +79,32 @@ class NoteStep(Frozen):
     text: str = Field(min_length=1, description="what to put into the record")
 
 
+class PurgeStep(Frozen):
+    """Options of a purge step."""
+
+    noun: ClassVar[str] = "purge step"
+
+    method: PurgeMethod | None = Field(None, description="how; by default the strongest that the drive has")
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _known(cls, method: object) -> object:
+        return None if method is None else check_method(str(method))
+
+
+class TrimStep(Frozen):
+    """Options of a trim step."""
+
+    noun: ClassVar[str] = "trim step"
+
+    span: AnySpan = Field(Span(), description="what to discard: 0..25%, 1GiB..2GiB; by default everything")
+
+
 _OPTIONS: dict[str, type[Frozen]] = {
-    "purge": BareStep,
+    "purge": PurgeStep,
     "fill": FillStep,
     "idle": IdleStep,
-    "trim": BareStep,
+    "trim": TrimStep,
     "flush": BareStep,
     "limit": LimitStep,
     "note": NoteStep,
@@ -196,10 +219,12 @@ def _do(lab: Lab, step: JobStep, label: str) -> None:
             lab.limit(size)
         case NoteStep(text=text):
             lab.note(text)
-        case _ if step.do == "purge":
-            lab.purge(label=label)
-        case _ if step.do == "trim":
-            lab.trim(label=label)
+        case PurgeStep(method=method):
+            lab.purge(method=method, label=label)
+        case TrimStep(span=span):
+            used, unit = cast("int", lab.span.length), lab.logical_block_bytes
+            start, length = span.resolve(used, unit, unit)
+            lab.trim(start=start, length=length, label=label)
         case _:
             lab.flush()
 

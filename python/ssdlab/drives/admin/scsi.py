@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 SENSE_BYTES = 252
 _NOT_READY, _ILLEGAL_REQUEST = 0x2, 0x5
-_SANITIZE_ACTIONS = {"block": 0x02, "crypto": 0x03}
+SANITIZE_ACTIONS = {"block": 0x02, "crypto": 0x03}
+SUPPORTED_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,21 @@ def request_sense_cdb() -> bytes:
     return bytes([0x03, 0, 0, 0, SENSE_BYTES, 0])
 
 
+def supported_cdb(opcode: int, action: int | None) -> bytes:
+    """Return REPORT SUPPORTED OPERATION CODES for one command, or one service action of it (SPC-6 6.36)."""
+    option = 0x01 if action is None else 0x02
+    return bytes([0xA3, 0x0C, option, opcode, *(action or 0).to_bytes(2, "big"),
+                  *SUPPORTED_BYTES.to_bytes(4, "big"), 0, 0])  # fmt: skip
+
+
+def is_supported(content: bytes) -> bool:
+    """Say whether the answer to `supported_cdb` is that the device has it, as the standard says."""
+    return len(content) >= 2 and content[1] & 0x07 == 0x03
+
+
 def sanitize_cdb(action: str) -> bytes:
     """Return SANITIZE, `block` or `crypto` erase, returning at once (IMMED)."""
-    return bytes([0x48, 0x80 | _SANITIZE_ACTIONS[action], *(0,) * 8])
+    return bytes([0x48, 0x80 | SANITIZE_ACTIONS[action], *(0,) * 8])
 
 
 def format_cdb() -> bytes:

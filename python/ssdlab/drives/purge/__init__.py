@@ -1,17 +1,29 @@
 """Purge: a drive back to its fresh state, and the proof of it.
 
-The words here are what a drive, a journal and a report say of a purge; how each kind of drive is purged is in
-the other modules of this package.
+`record` holds the words in which a drive, a journal and a report tell of a purge. `ways` finds out how a
+drive can be purged; `nvme`, `ata`, `scsi` and `host` do it; `purging` chooses, watches and proves; `ledger`
+keeps what was begun, so that a restart finds it. A way reports what it did, and is never believed: marks
+written before must be gone afterwards.
 """
 
 from __future__ import annotations
 
 from ssdlab.drives.purge.record import (
+    METHODS,
     SUBSTITUTES,
     PurgeMethod,
     PurgeProgress,
     PurgeRecord,
     Sampling,
+    check_method,
 )
 
-__all__ = ["SUBSTITUTES", "PurgeMethod", "PurgeProgress", "PurgeRecord", "Sampling"]
+__all__ = [
+    "METHODS",
+    "SUBSTITUTES",
+    "PurgeMethod",
+    "PurgeProgress",
+    "PurgeRecord",
+    "Sampling",
+    "check_method",
+]

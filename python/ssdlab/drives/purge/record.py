@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from ssdlab.errors import unknown
 
 PurgeMethod = Literal[
     "nvme-sanitize-block",
     "nvme-sanitize-crypto",
-    "nvme-sanitize-overwrite",
     "nvme-format-crypto",
     "nvme-format-user-data",
+    "nvme-sanitize-overwrite",
     "ata-security-erase-enhanced",
     "ata-security-erase",
     "scsi-sanitize-block",
@@ -20,10 +22,28 @@ PurgeMethod = Literal[
     "zero-fill",
     "simulated",
 ]
-"""How a drive can be purged, strongest first within its interface."""
+"""How a drive can be purged, in the order in which they are chosen within an interface: those first that
+reach all of the medium and leave it fresh. To overwrite wears flash as a fill does, so formats come before
+it."""
+
+METHODS: tuple[PurgeMethod, ...] = get_args(PurgeMethod)
 
 SUBSTITUTES: frozenset[PurgeMethod] = frozenset({"discard", "zero-fill"})
 """Methods that free or overwrite what the host can address, and say nothing of what lies behind it."""
+
+
+def check_method(text: str) -> PurgeMethod:
+    """Return the method of that name.
+
+    Raises
+    ------
+    UsageError
+        There is none; it names the nearest.
+    """
+    found = next((method for method in METHODS if method == text), None)
+    if found is None:
+        raise unknown("way to purge", text, METHODS)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +105,12 @@ class PurgeRecord:
         Wall-clock seconds (drive time for a simulated one).
     siblings
         Other namespaces that were erased along with it.
+    followed
+        Whether it was found going on, begun before, and followed to its end.
+    commands
+        What was sent to the drive, in order.
+    kept
+        File that this record is kept in; None for a simulated drive.
     """
 
     method: PurgeMethod
@@ -94,6 +120,9 @@ class PurgeRecord:
     drive_log: str | None
     elapsed_s: float
     siblings: tuple[str, ...] = ()
+    followed: bool = False
+    commands: tuple[str, ...] = ()
+    kept: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""

@@ -1,0 +1,172 @@
+"""`ssdlab purge`: a drive back to its fresh state, proven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from ssdlab import units
+from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
+from ssdlab.cli.progress import display
+from ssdlab.errors import Interrupted, LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ssdlab.drives.purge import PurgeProgress, PurgeRecord
+    from ssdlab.drives.purge.dry_run import DryRun
+
+SCHEMA = "ssdlab.purge/1"
+
+
+def purge(
+    drive: str,
+    /,
+    *,
+    destroy: Annotated[tuple[str, ...], Parameter(name="--destroy", negative=())] = (),
+    wipe_signatures: bool = False,
+    method: str | None = None,
+    limit: str | None = None,
+    dry_run: bool = False,
+    json: bool = False,
+) -> None:
+    """Erase a drive to its fresh state by the strongest way it has, and prove it by reading back.
+
+    A sanitize that goes on in the drive already is followed. What is done is kept in a file, also when it
+    fails.
+
+    Parameters
+    ----------
+    drive
+        A block device such as /dev/nvme0n1.
+    destroy
+        Identifier of the drive whose data is lost (see `ssdlab drives`); once more for each other namespace
+        that may lose its data too.
+    wipe_signatures
+        Consent to losing a file system, partition table or array member on it.
+    method
+        How, by name: see --dry-run for the drive's ways.
+    limit
+        How long it may take: 90min, 6h. By default twice what the drive expects, and ten minutes.
+    dry_run
+        Tell every command and write, and what stands in each other way. Nothing is changed.
+    json
+        Print JSON, schema ssdlab.purge/1.
+    """
+    from ssdlab.drives.purge import check_method
+
+    chosen = None if method is None else check_method(method)
+    limit_s = None if limit is None else units.parse_duration(limit) / units.NS_PER_S
+    if dry_run:
+        from ssdlab.drives.purge.dry_run import rehearse
+
+        found = rehearse(drive, chosen, destroy, limit_s, wipe_signatures=wipe_signatures)
+        _print_plan(found, as_json=json)
+        return
+    from ssdlab.drives.purge.dry_run import open_for_purge
+
+    shown = display()
+    told, on_progress = _teller(shown.update)
+    with open_for_purge(drive, destroy, wipe_signatures=wipe_signatures) as held:
+        try:
+            record = held.purge(method=chosen, consents=destroy, limit_s=limit_s, on_progress=on_progress)
+        except KeyboardInterrupt:
+            raise _left(drive, told) from None
+        except LabError as error:
+            _say_kept(error.facts.get("kept"))
+            raise
+        finally:
+            shown.close()
+        _print_record(held.identity.path, record, as_json=json)
+
+
+def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callable[[PurgeProgress], None]]:
+    """Return the method that was told of last, and what shows how far it is."""
+    told: list[str] = []
+
+    def tell(progress: PurgeProgress) -> None:
+        told[:] = [progress.method]
+        share = "" if progress.share is None else f", {progress.share:.0%}"
+        show((f"{progress.method}: {progress.what}{share}, {units.span_text(progress.elapsed_s)}",))
+
+    return told, tell
+
+
+def _left(drive: str, told: list[str]) -> Interrupted:
+    method = told[0] if told else ""
+    by_host = method in {"", "discard", "zero-fill"}
+    what = "nothing more is erased" if by_host else "the drive goes on by itself"
+    return Interrupted(
+        f"the purge of {drive} was left by a signal: {what}",
+        f"run the same command again: {'it begins anew' if by_host else 'a sanitize is followed to its end'}",
+        method=method,
+    )
+
+
+def _say_kept(path: object) -> None:
+    if path is not None:
+        say(f"kept: {path}")
+
+
+def _print_record(path: str, record: PurgeRecord, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": SCHEMA, "drive": path, "status": "done", **record.as_dict()})
+        return
+    print_line(f"{path} is purged", "good")
+    print_fields(
+        [
+            ("method", record.method + (", a substitute: spare blocks keep their data" * record.substitute)),
+            ("followed", "it was going on already" if record.followed else None),
+            ("proof", _proof(record)),
+            ("drive's log", record.drive_log),
+            ("time", units.span_text(record.elapsed_s)),
+            ("erased too", ", ".join(record.siblings)),
+        ],
+        indent=2,
+    )
+    _print_passed_over(record.passed_over)
+    _say_kept(record.kept)
+
+
+def _proof(record: PurgeRecord) -> str:
+    found = record.sampling
+    if found is None:
+        return "the state of a simulated drive is known"
+    kinds = (("zeroes", found.zero), ("FFh", found.ones), ("other data", found.other))
+    now = ", ".join(f"{count} {name}" for name, count in (*kinds, ("unreadable", found.unreadable)) if count)
+    if not found.marked:
+        return f"the drive's log alone: no marks were written before; {found.samples} samples read: {now}"
+    return f"{found.marked} marks written before, none left; {found.samples} samples read: {now}"
+
+
+def _print_passed_over(passed_over: tuple[tuple[str, str], ...]) -> None:
+    if passed_over:
+        print_line()
+        print_table(passed_over, ("not used", "because"))
+
+
+def _print_plan(found: DryRun, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": SCHEMA, "dry_run": True, **found.as_dict()})
+        return
+    print_line(f"{found.drive}: nothing is changed by this", "bold")
+    print_fields(
+        [
+            ("would follow", found.following),
+            ("would use", found.method),
+            ("erased too", ", ".join(found.siblings)),
+            ("time limit", None if found.limit_s is None else units.span_text(found.limit_s)),
+            ("marks", f"{found.marks} samples of {found.sample_bytes} bytes written and read back first"),
+        ],
+        indent=2,
+    )
+    for command in found.commands:
+        print_line(f"  sends: {command}")
+    print_line()
+    rows: list[tuple[Any, ...]] = [
+        (way.method, way.obstacle or way.note or "can be used") for way in found.ways
+    ]
+    print_table(rows, ("way", ""))
+    for objection in found.objections:
+        warn(f"as things stand it would be refused: {objection.what}", objection.advice)

@@ -1,0 +1,176 @@
+"""What a purge would do, and the door to one: a drive at work in a sanitize is opened all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.drives.opening import look, open_drive
+from ssdlab.drives.purge import nvme
+from ssdlab.drives.purge.of_device import subject_of
+from ssdlab.drives.purge.record import PurgeMethod
+from ssdlab.drives.purge.way import Subject
+from ssdlab.drives.purge.ways import Choice, choose, ways_of
+from ssdlab.drives.samples import SAMPLE_BYTES, SAMPLES
+from ssdlab.drives.sysfs import HostFiles
+from ssdlab.errors import DriveError, Refused, UsageError
+
+if TYPE_CHECKING:
+    from ssdlab.drives.admin.port import AdminPort
+    from ssdlab.drives.base import Drive
+
+
+@dataclass(frozen=True, slots=True)
+class WayTold:
+    """A way of a drive: what stands in it, or what else is to be said of it."""
+
+    method: PurgeMethod
+    obstacle: str | None
+    note: str | None
+    erases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a purge would be refused as things stand."""
+
+    what: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a purge would do.
+
+    Attributes
+    ----------
+    method, commands, siblings, limit_s
+        The way it would go, what it would send, what else it would erase, and for how long it would wait;
+        without a method there is none, see `objections`.
+    following
+        The sanitize that goes on already and would be followed.
+    marks, sample_bytes
+        Samples written and read back, before and after.
+    ways
+        All ways of its interface.
+    """
+
+    drive: str
+    method: PurgeMethod | None
+    following: PurgeMethod | None
+    commands: tuple[str, ...]
+    siblings: tuple[str, ...]
+    limit_s: float | None
+    marks: int
+    sample_bytes: int
+    ways: tuple[WayTold, ...]
+    objections: tuple[Objection, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON holds it."""
+        return asdict(self)
+
+
+def rehearse(
+    text: str,
+    method: PurgeMethod | None,
+    consents: Sequence[str],
+    limit_s: float | None = None,
+    *,
+    wipe_signatures: bool = False,
+    files: HostFiles | None = None,
+    port: AdminPort | None = None,
+) -> DryRun:
+    """Find out what a purge would do; the drive is asked and not changed.
+
+    Parameters
+    ----------
+    text, method, consents, limit_s, wipe_signatures
+        As for a purge.
+    files, port
+        The host and the way to the drive; others for tests.
+
+    Raises
+    ------
+    UsageError
+        The text names no block device.
+    """
+    files = files or HostFiles()
+    found = look(text, destroy=next(iter(consents), None), files=files, wipe_signatures=wipe_signatures)
+    identity = found.identity
+    node = None if identity is None else files.node_named(identity.name)
+    if identity is None or node is None or identity.kind not in {"block", "partition"}:
+        raise UsageError(
+            f"{text} is no block device: there is no command that would purge it",
+            "name a drive, see `ssdlab drives`",
+        )
+    subject = subject_of(identity, files, node, port)
+    objections = [] if found.writing is None else [Objection(found.writing.what, found.writing.advice)]
+    choice = _choice(subject, method, (identity.consent_id, *consents), limit_s, objections)
+    way = None if choice is None else choice.ways[0]
+    block = identity.logical_block_bytes
+    return DryRun(
+        drive=identity.path,
+        method=None if way is None else way.method,
+        following=None if choice is None or choice.following is None else choice.following.method,
+        commands=() if way is None else way.commands,
+        siblings=() if way is None else tuple(sibling.name for sibling in way.hits),
+        limit_s=None if way is None else way.limit_s,
+        marks=min(SAMPLES, identity.capacity_bytes // max(SAMPLE_BYTES, block)),
+        sample_bytes=max(SAMPLE_BYTES, block),
+        ways=tuple(
+            WayTold(each.method, each.obstacle, each.named_only, tuple(hit.name for hit in each.hits))
+            for each in ways_of(subject)
+        ),
+        objections=tuple(objections),
+    )
+
+
+def open_for_purge(text: str, consents: Sequence[str], *, wipe_signatures: bool = False) -> Drive:
+    """Open a drive for a purge; one that sanitizes itself cannot be read, and has nothing left to protect.
+
+    Raises
+    ------
+    UsageError, Refused, DriveError
+        As `open_drive` does.
+    """
+    destroy = _own(text, consents)
+    try:
+        return open_drive(text, destroy=destroy, writing=True, wipe_signatures=wipe_signatures)
+    except Refused as error:
+        if error.facts.get("reason") != "signatures-unknown" or not _sanitizing(text):
+            raise
+        return open_drive(text, destroy=destroy, writing=True, wipe_signatures=True)
+
+
+def _own(text: str, consents: Sequence[str]) -> str | None:
+    """Return which of the identifiers given is that of the drive itself; else the first, to be refused."""
+    if not consents or text.startswith("sim:"):
+        return next(iter(consents), None)
+    identity = look(text).identity
+    own = None if identity is None else identity.consent_id
+    return own if own in consents else consents[0]
+
+
+def _sanitizing(text: str) -> bool:
+    files, identity = HostFiles(), look(text).identity
+    node = None if identity is None else files.node_named(identity.name)
+    if identity is None or node is None:
+        return False
+    return nvme.running(subject_of(identity, files, Path(node))) is not None
+
+
+def _choice(
+    subject: Subject,
+    method: PurgeMethod | None,
+    consents: tuple[str, ...],
+    limit_s: float | None,
+    objections: list[Objection],
+) -> Choice | None:
+    try:
+        return choose(subject, method, consents, limit_s)
+    except (Refused, DriveError) as error:
+        objections.append(Objection(error.what, error.advice))
+        return None

@@ -1,0 +1,139 @@
+"""Every purge in a file of its own, written before it begins and kept for good.
+
+A sanitize outlives the program that began it, and an ATA erase may leave a password behind: after a kill the
+next purge of the drive finds here what was begun, and with which marks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ssdlab.drives.identity import Identity
+from ssdlab.drives.purge.marks import Marks
+from ssdlab.drives.purge.record import PurgeMethod, PurgeRecord
+from ssdlab.errors import LabError
+from ssdlab.results import durable
+
+SCHEMA = "ssdlab.purge/1"
+_OPEN = ("running", "left")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One purge.
+
+    Attributes
+    ----------
+    status
+        `running`; `left` when the waiting ended before the drive; `done`, `failed`, `turned-down` (the drive
+        did not begin), or `superseded` by a later purge.
+    drive
+        Who it is: `path id model serial firmware capacity_bytes`.
+    record, failure
+        What came of it.
+    """
+
+    status: str
+    drive: dict[str, Any]
+    method: PurgeMethod
+    consents: tuple[str, ...]
+    marks: Marks
+    begun: str
+    ended: str | None = None
+    record: dict[str, Any] | None = None
+    failure: dict[str, Any] | None = None
+
+
+class Ledger:
+    """The purges of this user on this host.
+
+    Parameters
+    ----------
+    folder
+        By default `ssdlab/purges` in the XDG state folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+        self._folder = folder or Path(state) / "ssdlab" / "purges"
+
+    def begin(self, identity: Identity, method: PurgeMethod, consents: tuple[str, ...], marks: Marks) -> Page:
+        """Record, durably, that a purge is about to begin; earlier ones of the drive are closed.
+
+        Raises
+        ------
+        HostError
+            It could not be written: nothing was begun.
+        """
+        for page in self.unfinished(identity.consent_id):
+            page.put(replace(page.entry, status="superseded", ended=_now()))
+        shown = ("path", "model", "serial", "firmware", "capacity_bytes")
+        drive = {"id": identity.consent_id, **{name: getattr(identity, name) for name in shown}}
+        entry = Entry("running", drive, method, consents, marks, begun=_now())
+        name = re.sub(r"[^\w.-]", "_", identity.consent_id)
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        page = Page(self._folder / f"{stamp}-{name}.json", entry)
+        with durable.library_errors(page.path):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            page.put(entry)
+        return page
+
+    def unfinished(self, consent_id: str) -> list[Page]:
+        """Return the purges of a drive that were begun and of which no end is known, the last one first."""
+        found = []
+        for path in sorted(self._folder.glob("*.json"), reverse=True):
+            entry = _read(path)
+            if entry is not None and entry.status in _OPEN and entry.drive.get("id") == consent_id:
+                found.append(Page(path, entry))
+        return found
+
+
+class Page:
+    """The file of one purge."""
+
+    def __init__(self, path: Path, entry: Entry) -> None:
+        self.path = path
+        self.entry = entry
+
+    def put(self, entry: Entry) -> None:
+        """Write it anew, all of it or nothing."""
+        self.entry = entry
+        content = {"schema": SCHEMA, **asdict(entry)}
+        durable.replace(self.path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+    def done(self, record: PurgeRecord) -> None:
+        """Record that it was done and proven."""
+        self.put(replace(self.entry, status="done", ended=_now(), record=record.as_dict()))
+
+    def failed(self, error: BaseException, status: str, record: PurgeRecord | None = None) -> None:
+        """Record how it ended otherwise; the error says where it is recorded."""
+        told: dict[str, Any] = {"what": f"{type(error).__name__}: {error}"}
+        if isinstance(error, LabError):
+            error.facts["kept"] = str(self.path)
+            told = {name: value for name, value in error.as_dict().items() if name != "exit_status"}
+        ended = None if status == "left" else _now()
+        kept = None if record is None else record.as_dict()
+        self.put(replace(self.entry, status=status, ended=ended, record=kept, failure=told))
+
+
+def _read(path: Path) -> Entry | None:
+    """Return an entry; None for a file that is not one of ours, or of a newer ssdlab."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.pop("schema") != SCHEMA:
+            return None
+        marks = content.pop("marks")
+        seen = {**marks, **{name: tuple(marks[name]) for name in ("offsets", "marked")}}
+        return Entry(**{**content, "consents": tuple(content["consents"]), "marks": Marks(**seen)})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,208 @@
+"""NVMe: Sanitize, which goes on in the drive by itself, and Format with secure erase, which is waited for.
+
+Source: NVM Express Base Specification 2.0c, 5.14 (Format NVM), 5.24 (Sanitize), 8.21 (Sanitize Operations),
+figure 247 (Sanitize Status log), figure 275 (SANICAP, FNA).
+"""
+
+from __future__ import annotations
+
+from ssdlab.drives.admin import nvme
+from ssdlab.drives.admin.fields import Malformed
+from ssdlab.drives.admin.nvme import erase
+from ssdlab.drives.consent import consent_id
+from ssdlab.drives.purge.record import PurgeMethod
+from ssdlab.drives.purge.way import Sibling, Subject, TurnedDown, Way, Work, overwrite_s, patience_s
+from ssdlab.errors import DriveError
+
+SANITIZES: dict[PurgeMethod, int] = {
+    "nvme-sanitize-block": erase.BLOCK_ERASE,
+    "nvme-sanitize-crypto": erase.CRYPTO_ERASE,
+    "nvme-sanitize-overwrite": erase.OVERWRITE,
+}
+FORMATS: dict[PurgeMethod, int] = {
+    "nvme-format-crypto": erase.ERASE_CRYPTO,
+    "nvme-format-user-data": erase.ERASE_USER_DATA,
+}
+_ACTION_BITS = 0x7
+
+
+def ways(subject: Subject) -> tuple[Way, ...]:
+    """Return the ways of an NVMe drive, those it does not have too."""
+    told = subject.details.nvme
+    controller = None if told is None else told.controller
+    if told is None or controller is None:
+        why = dict(subject.details.unanswered).get("controller", "it was not answered")
+        silent = f"what the drive can do is not known (Identify Controller: {why})"
+        return tuple(Way(method, obstacle=silent) for method in (*SANITIZES, *FORMATS))
+    others = _siblings(subject, told.active_namespaces)
+    can = controller.sanitize
+    capacity = subject.identity.capacity_bytes
+    found = []
+    for method, action in SANITIZES.items():
+        kind = method.rpartition("-")[2]
+        otherwise = overwrite_s(capacity) if kind == "overwrite" else patience_s(None)
+        found.append(
+            Way(
+                method,
+                obstacle=None if getattr(can, kind) else "the drive does not offer it (SANICAP)",
+                hits=others,
+                limit_s=patience_s(getattr(told.sanitize, f"{kind}_s", None), otherwise),
+                commands=(_sanitize_text(subject, action),),
+            )
+        )
+    hits = others if controller.format_all or controller.erase_all else ()
+    for method, setting in FORMATS.items():
+        missing = not controller.format or (setting == erase.ERASE_CRYPTO and not controller.erase_crypto)
+        found.append(
+            Way(
+                method,
+                obstacle="the drive does not offer it (OACS, FNA)" if missing else None,
+                hits=hits,
+                commands=(_format_text(subject, setting),),
+            )
+        )
+    return tuple(found)
+
+
+def status(subject: Subject) -> nvme.SanitizeStatus:
+    """Read the Sanitize Status log.
+
+    Raises
+    ------
+    DriveError
+        It could not be read, or is nonsense.
+    """
+    words = nvme.LOG_BYTES // 4 - 1
+    reply = subject.port.nvme(
+        nvme.GET_LOG,
+        nsid=nvme.ALL_NAMESPACES,
+        cdw=(nvme.LOG_SANITIZE | words << 16,),
+        read_bytes=nvme.LOG_BYTES,
+    )
+    why = nvme.status_text(reply.status)
+    if not reply.status:
+        try:
+            return nvme.sanitize_status(reply.data)
+        except Malformed as error:
+            why = str(error)
+    raise DriveError(
+        f"the Sanitize Status log of {subject.identity.path} cannot be read: {why}",
+        "the drive may be at work: keep it powered, and purge it again later",
+        reason="unanswered",
+    )
+
+
+def running(subject: Subject) -> PurgeMethod | None:
+    """Return which sanitize goes on in the drive, begun by whomever; None if none does."""
+    told = subject.details.nvme
+    if told is None or told.sanitize is None or told.sanitize.state != "running":
+        return None
+    action = told.sanitize.action & _ACTION_BITS
+    return next((name for name, value in SANITIZES.items() if value == action), "nvme-sanitize-block")
+
+
+def sanitize(work: Work) -> str:
+    """Begin a sanitize and follow it to its end; return what the drive's log says."""
+    action = SANITIZES[work.way.method]
+    work.sent.append(_sanitize_text(work.subject, action))
+    reply = work.subject.port.nvme(nvme.SANITIZE, cdw=erase.sanitize_words(action))
+    if reply.status:
+        raise TurnedDown(f"the drive answered {nvme.status_text(reply.status)}")
+    return follow(work)
+
+
+def follow(work: Work) -> str:
+    """Follow a sanitize that goes on to its end; return what the drive's log says."""
+    subject, action = work.subject, SANITIZES[work.way.method]
+    while (now := status(subject)).state == "running":
+        work.watch.look(now.share, "the drive sanitizes itself")
+        work.watch.pause()
+    said = _log_text(now)
+    if now.state == "failed":
+        work.sent.append("sanitize, action 1 (exit failure mode)")
+        subject.port.nvme(nvme.SANITIZE, cdw=erase.sanitize_words(erase.EXIT_FAILURE))
+        raise DriveError(
+            f"{work.way.method} of {subject.identity.path} failed: {said}",
+            "the drive was told to leave that state; try another way (--method), or replace the drive",
+            reason="failed",
+            method=work.way.method,
+            drive_log=said,
+        )
+    if now.state not in {"done", "done-deallocated"} or now.action & _ACTION_BITS != action:
+        raise DriveError(
+            f"{subject.identity.path} took {work.way.method}, but its log knows nothing of it: {said}",
+            "the drive was not purged by it; try another way (--method)",
+            reason="not-purged",
+            method=work.way.method,
+            drive_log=said,
+        )
+    return said
+
+
+def format_namespace(work: Work) -> str:
+    """Format the namespace with secure erase, its LBA format unchanged; return what it says afterwards."""
+    subject, setting = work.subject, FORMATS[work.way.method]
+    nsid = subject.identity.nsid or 1
+    work.sent.append(_format_text(subject, setting))
+    try:
+        words = erase.format_words(_identify(subject, nsid), setting)
+    except Malformed as error:
+        raise TurnedDown(f"its LBA format is not known: {error}") from error
+    limit_s = work.watch.left_s
+    reply = work.watch.during(
+        lambda: subject.port.nvme(nvme.FORMAT, nsid=nsid, cdw=words, limit_s=limit_s),
+        "the drive formats the namespace",
+        lambda: _share(subject, nsid),
+    )
+    if reply.status:
+        raise TurnedDown(f"the drive answered {nvme.status_text(reply.status)}")
+    try:
+        space = nvme.namespace(_identify(subject, nsid))
+    except Malformed as error:
+        return f"Identify Namespace: {error}"
+    return f"Identify Namespace: {space.used_blocks} of {space.size_blocks} blocks in use"
+
+
+def _identify(subject: Subject, nsid: int) -> bytes:
+    reply = subject.port.nvme(nvme.IDENTIFY, nsid=nsid, cdw=(nvme.CNS_NAMESPACE,), read_bytes=nvme.PAGE_BYTES)
+    if reply.status:
+        raise Malformed(f"the drive answered {nvme.status_text(reply.status)}")
+    return reply.data
+
+
+def _share(subject: Subject, nsid: int) -> float | None:
+    try:
+        return erase.format_share(_identify(subject, nsid))
+    except (Malformed, DriveError):
+        return None  # many drives answer nothing while they format
+
+
+def _siblings(subject: Subject, active: tuple[int, ...]) -> tuple[Sibling, ...]:
+    """Return the other namespaces: those that Linux shows, and those that only the controller knows of."""
+    identity, files = subject.identity, subject.files
+    found, shown = [], {identity.nsid}
+    for name in identity.siblings:
+        node = files.node_named(name)
+        nsid = int(name.rpartition("n")[2])
+        shown.add(nsid)
+        named = f"{identity.serial}/{nsid}" if node is None else consent_id(files, node)
+        found.append(Sibling(name, named, node))
+    hidden = (nsid for nsid in active if nsid not in shown)
+    return (*found, *(Sibling(f"namespace {nsid}", f"{identity.serial}/{nsid}", None) for nsid in hidden))
+
+
+def _sanitize_text(subject: Subject, action: int) -> str:
+    word = erase.sanitize_words(action)[0]
+    return f"NVMe Sanitize (84h) to the controller of {subject.identity.path}, dword 10 {word:#x}"
+
+
+def _format_text(subject: Subject, setting: int) -> str:
+    return (
+        f"NVMe Format NVM (80h) to namespace {subject.identity.nsid or 1} of {subject.identity.path}, "
+        f"secure erase setting {setting}, LBA format unchanged"
+    )
+
+
+def _log_text(found: nvme.SanitizeStatus) -> str:
+    clean = ", nothing written since" if found.erased else ""
+    return f"Sanitize Status: {found.state}, command dword 10 {found.action:#x}{clean}"

@@ -1,0 +1,81 @@
+"""SAS and other SCSI drives: SANITIZE and FORMAT UNIT, begun by one command and asked after by others.
+
+Sources: SBC-4 5.34 (SANITIZE), 5.4 (FORMAT UNIT); SPC-6 6.36 (REPORT SUPPORTED OPERATION CODES), 6.39
+(REQUEST SENSE), 4.4 (sense data).
+"""
+
+from __future__ import annotations
+
+from ssdlab.drives.admin import scsi
+from ssdlab.drives.purge.record import PurgeMethod
+from ssdlab.drives.purge.way import Subject, TurnedDown, Way, Work, overwrite_s
+from ssdlab.errors import DriveError
+
+_ACTIONS: dict[PurgeMethod, str] = {"scsi-sanitize-block": "block", "scsi-sanitize-crypto": "crypto"}
+METHODS: tuple[PurgeMethod, ...] = (*_ACTIONS, "scsi-format")
+_NO_SENSE = 0
+
+
+def ways(subject: Subject) -> tuple[Way, ...]:
+    """Return the ways of a SCSI drive, those it does not have too."""
+    return tuple(
+        Way(
+            method,
+            obstacle=_obstacle(subject, method),
+            limit_s=overwrite_s(subject.identity.capacity_bytes),
+            commands=(_text(subject, method),),
+        )
+        for method in METHODS
+    )
+
+
+def erase(work: Work) -> str:
+    """Begin SANITIZE or FORMAT UNIT and follow it to its end; return what the drive says then."""
+    subject, method = work.subject, work.way.method
+    work.sent.append(_text(subject, method))
+    if method in _ACTIONS:
+        reply = subject.port.scsi(scsi.sanitize_cdb(_ACTIONS[method]))
+    else:
+        reply = subject.port.scsi(scsi.format_cdb(), data=scsi.FORMAT_LIST)
+    if reply.status or reply.transport:
+        raise TurnedDown(f"the drive refused the command ({_sense_text(scsi.sense(reply.sense))})")
+    while (now := _sense(subject)) is not None and now.working is not None:
+        work.watch.look(now.share, "the drive erases itself")
+        work.watch.pause()
+    said = _sense_text(now)
+    if now is not None and now.key != _NO_SENSE:
+        raise DriveError(
+            f"{method} of {subject.identity.path} failed: {said}",
+            "purge it again, or another way (--method): until then it may take no I/O",
+            reason="failed",
+            method=method,
+            drive_log=said,
+        )
+    return f"REQUEST SENSE: {said}"
+
+
+def _obstacle(subject: Subject, method: PurgeMethod) -> str | None:
+    opcode, action = (0x48, scsi.SANITIZE_ACTIONS[_ACTIONS[method]]) if method in _ACTIONS else (0x04, None)
+    try:
+        reply = subject.port.scsi(scsi.supported_cdb(opcode, action), read_bytes=scsi.SUPPORTED_BYTES)
+    except DriveError as error:
+        return f"what the drive can do is not known ({error.what})"
+    if reply.status or reply.transport:
+        return "the drive does not tell which commands it has"
+    return None if scsi.is_supported(reply.data) else "the drive does not offer it"
+
+
+def _sense(subject: Subject) -> scsi.Sense | None:
+    reply = subject.port.scsi(scsi.request_sense_cdb(), read_bytes=scsi.SENSE_BYTES)
+    return scsi.sense(reply.data)
+
+
+def _sense_text(found: scsi.Sense | None) -> str:
+    if found is None:
+        return "no sense data"
+    return f"sense key {found.key:x}h, code {found.code:02x}h/{found.qualifier:02x}h"
+
+
+def _text(subject: Subject, method: PurgeMethod) -> str:
+    name = f"SANITIZE (48h), {_ACTIONS[method]} erase" if method in _ACTIONS else "FORMAT UNIT (04h)"
+    return f"SCSI {name}, to {subject.identity.path}"
