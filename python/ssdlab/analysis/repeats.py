@@ -64,5 +64,5 @@ def median_interval(values: Sequence[float], wanted: float = CONFIDENCE) -> Medi
 
 def _confidence(n: int, k: int) -> float:
     """Return the chance that the median lies between the k-th smallest and the k-th largest of n values."""
-    outside: int = sum(math.comb(n, below) for below in range(k))
-    return max(0.0, 1.0 - 2 * outside / 2**n)
+    outside = sum(math.comb(n, below) for below in range(k))
+    return max(0.0, 1.0 - math.ldexp(outside, 1 - n))

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ssdlab.errors import Refused
 from ssdlab.results import tables
+from ssdlab.results.outcome import SuiteResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.results.store import actual_status
 
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
     from ssdlab.results.outcome import AnyResult
     from ssdlab.results.schema import Manifest, Note
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """A finished suite with all its runs."""
+
+    manifest: Manifest
+    result: SuiteResult
+    runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,23 @@ def read_run(folder: Path) -> Run:
         notes=tuple(found.notes()),
         voided=tuple(f"step {v.ordinal} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()),
     )
+
+
+def read(folder: Path) -> Run | SuiteRun:
+    """Read a finished run, or a suite with all its runs.
+
+    Raises
+    ------
+    Refused
+        As of `read_run`.
+    """
+    found = RunFolder(folder)
+    if not found.manifest.children:
+        return read_run(folder)
+    result = _result(found)
+    assert isinstance(result, SuiteResult)  # of a suite
+    done = [folder.parent / each.run_id for each in result.outcomes if each.left_out is None]
+    return SuiteRun(found.manifest, result, tuple(read_run(each) for each in done))
 
 
 def _result(found: RunFolder) -> AnyResult:

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 from ssdlab.errors import LabError
 from ssdlab.results.run_folder import read_manifest
@@ -26,7 +27,7 @@ def main(words: list[str]) -> int:
     folder, part = Path(words[0]), words[1]
     suite = read_manifest(folder)
     child = next(each for each in suite.children if each.part == part)
-    options = {"pause_after": int(words[2])} if len(words) > 2 else {}
+    options: dict[str, Any] = {"pause_after": int(words[2])} if len(words) > 2 else {}
     try:
         work_on(suite, folder.parent, child, bench=Bench(**options))
     except Paused:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.efficiency import efficiency as work_per_watt
 from ssdlab.report import numbers
-from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
+from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.steady import steady_lead
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.outcome import MixedResult
@@ -28,7 +30,9 @@ def section(runs: Sequence[Shown]) -> Section:
         title=runs[0].run.manifest.method.title,
         lead=tuple(finding(*one) for one in kept),
         runs=tuple(shown.index for shown, _ in kept),
-        figures=(_lines(kept),),
+        figures=tuple(
+            figure for figure in (_lines(kept), _bars(kept), _efficiency(kept)) if figure is not None
+        ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
@@ -61,6 +65,45 @@ def _lines(kept: Sequence[Mixed]) -> Figure:
         buttons=(Buttons("view", "Depth", tuple(view.label for view in views)),),
         wide=True,
     )
+
+
+def _headlines(kept: Sequence[Mixed]) -> list[tuple[Shown, MixPoint, str]]:
+    """Return the points that comparisons use, with the words of their mix."""
+    return [
+        (shown, point, f"{point.read_pct}/{100 - point.read_pct} mix")
+        for shown, result in kept
+        for point in result.points
+        if point.read_pct == result.headline_read_pct
+    ]
+
+
+def _bars(kept: Sequence[Mixed]) -> Figure:
+    found = _headlines(kept)
+    views = []
+    for depth in sorted({point.depth for _, point, _ in found}):
+        bars = [Bar(shown.index, point.mb_s, "") for shown, point, _ in found if point.depth == depth]
+        group = BarGroup(found[0][2], tuple(sorted(bars, key=lambda bar: -bar.value)))
+        axis = Axis("MB/s (decimal)", "mb_s")
+        views.append(BarsView(f"QD {depth}", axis, "higher", (group,)))
+    return Figure(
+        id="mixed-random-bars",
+        title="Throughput of the mix that comparisons use",
+        lead="Reads and writes together; higher is better.",
+        described=" ".join(finding(*one) for one in kept),
+        chart=BarsChart(tuple(views)),
+        tables=(_table(kept),),
+        measured=(f"No latency is given: {kept[0][1].latency_withheld}.",),
+        buttons=(Buttons("view", "Depth", tuple(view.label for view in views)),),
+    )
+
+
+def _efficiency(kept: Sequence[Mixed]) -> Figure | None:
+    worked = []
+    for shown, point, mix in sorted(_headlines(kept), key=lambda found: found[1].depth):
+        found = work_per_watt("mixed", point.iops, point.mb_s, point.mean_w)
+        if found is not None and point.mean_w is not None:
+            worked.append(efficiency.Worked(shown, mix, "", found, point.mean_w, f"QD {point.depth}"))
+    return efficiency.figure("mixed-random", worked)
 
 
 def _view(kept: Sequence[Mixed], depth: int) -> XyView:

@@ -17,7 +17,7 @@ from ssdlab.report.charts import (
     XyChart,
     XyView,
 )
-from ssdlab.report.sections import over_time, percentiles, point_tables, rates
+from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import Qd1Result
 from ssdlab.units import block_text, latency_text, size_text
@@ -62,6 +62,7 @@ def section(runs: Sequence[Shown]) -> Section:
     figures = (
         _bars(measured, (point_tables.throughput(corners),)),
         percentiles.marks("qd1", "Latency at one I/O in flight", tails, point_tables.latencies(corners)),
+        efficiency.figure("qd1", _worked(measured)),
         _blocks(sizes),
         percentiles.nines("qd1", tails, point_tables.latencies(corners)),
         over_time.figure("qd1", watched, ""),
@@ -107,6 +108,14 @@ def _bars(corners: Corners, tables: Tables) -> Figure:
         measured=_how(corners),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
     )
+
+
+def _worked(corners: Corners) -> list[efficiency.Worked]:
+    return [
+        each
+        for shown, point in corners
+        for each in efficiency.of_point(shown, _name(point), block_text(point.block_bytes), point)
+    ]
 
 
 def _bars_view(corners: Corners, unit: Quantity) -> BarsView:

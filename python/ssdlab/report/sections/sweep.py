@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.sections import over_time, percentiles, point_tables, rates, steady
+from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, steady
 from ssdlab.report.still import sweep_still
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import PeakResult
@@ -88,6 +88,7 @@ def section(runs: Sequence[Shown]) -> Section:
         percentiles.nines(name, tails, reported),
         _bars(name, sweeps),
         percentiles.marks(name, "Latency at the reported depth", tails, reported),
+        efficiency.figure(name, _worked(sweeps)),
         over_time.figure(name, watched, _depth(sweeps[0].chosen)),
     )
     return Section(
@@ -245,6 +246,15 @@ def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
         measured=_how(sweeps),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
     )
+
+
+def _worked(sweeps: Sequence[Sweep]) -> list[efficiency.Worked]:
+    return [
+        each
+        for title, pick in _HEADLINES
+        for sweep in sweeps
+        for each in efficiency.of_point(sweep.shown, title, _depth(pick(sweep)), pick(sweep))
+    ]
 
 
 def _headline_points(sweeps: Sequence[Sweep]) -> list[tuple[Shown, Point]]:

@@ -1,0 +1,112 @@
+"""Measured points and the figures drawn from them: of methods that have no page of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
+from ssdlab.report.numbers import Table, of_run, of_unit, words
+from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results.outcome import PointsResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.charts import Quantity
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.schema import Point
+
+    Rows = Sequence[tuple[Shown, Point]]
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of one method, all its runs in the same charts."""
+    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PointsResult)]
+    method = runs[0].run.manifest.method
+    rows = [(shown, point) for shown, result in kept for point in result.points]
+    measured = [(shown, point) for shown, point in rows if point.missing is None]
+    watched = [
+        over_time.Watched(shown, point.ordinal, point.label)
+        for shown, point in measured
+        if point.ordinal is not None
+    ]
+    worked = [
+        each for shown, point in measured for each in efficiency.of_point(shown, point.label, "", point)
+    ]
+    tails = [_tail(shown, point) for shown, point in measured]
+    latencies = point_tables.latencies(rows)
+    figures = (
+        _bars(method.name, measured) if measured else None,
+        percentiles.marks(method.name, "Latency of each point", tails, latencies) if tails else None,
+        efficiency.figure(method.name, worked),
+        over_time.figure(method.name, watched, ""),
+    )
+    return Section(
+        id=method.name,
+        title=method.title,
+        lead=tuple(_finding(shown, result) for shown, result in kept),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=tuple(figure for figure in figures if figure is not None),
+        exhibits=(
+            Exhibit("Headline figures", "What the method reports.", (_scalars(kept),)),
+            point_tables.host(rows),
+        ),
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def _finding(shown: Shown, result: PointsResult) -> str:
+    told = [f"{each.label} {of_unit(each.value, each.unit)}" for each in result.scalars]
+    return f"{shown.label}: {', '.join(told)}." if told else f"{shown.label}: {len(result.points)} points."
+
+
+def _bars(name: str, measured: Rows) -> Figure:
+    units: tuple[Quantity, Quantity] = ("mb_s", "iops")
+    views = tuple(
+        BarsView(rates.WORDS[unit], rates.axis(unit), "higher", _groups(measured, unit)) for unit in units
+    )
+    return Figure(
+        id=f"{name}-bars",
+        title="Throughput of each point",
+        lead="Higher is better. Whisker: slowest to fastest interval.",
+        described="; ".join(
+            f"{shown.label}, {point.label}: {rates.told(point)}" for shown, point in measured
+        ),
+        chart=BarsChart(views),
+        tables=(point_tables.throughput(measured),),
+        measured=("What each point asked for stands in its table, and in the steps at the end.",),
+        buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
+    )
+
+
+def _groups(measured: Rows, unit: Quantity) -> tuple[BarGroup, ...]:
+    groups: dict[str, list[Bar]] = {}
+    for shown, point in measured:
+        low, high = rates.spread(point, unit)
+        bar = Bar(shown.index, rates.rate(point, unit) or 0.0, "", low, high)
+        groups.setdefault(point.label, []).append(bar)
+    return tuple(
+        BarGroup(label, tuple(sorted(bars, key=lambda bar: -bar.value))) for label, bars in groups.items()
+    )
+
+
+def _scalars(kept: Sequence[tuple[Shown, PointsResult]]) -> Table:
+    rows = tuple(
+        (of_run(shown.label, shown.index), words(each.label), words(of_unit(each.value, each.unit)))
+        for shown, result in kept
+        for each in result.scalars
+    )
+    return Table("Headline figures", ("Run", "Figure", "Value"), rows)
+
+
+def _tail(shown: Shown, point: Point) -> percentiles.Tail:
+    return percentiles.Tail(
+        shown,
+        point.label,
+        "",
+        point.direction,
+        point.ordinal,
+        point.service_ns or {},
+        point.response_ns or {},
+    )

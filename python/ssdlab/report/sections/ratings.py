@@ -1,0 +1,65 @@
+"""Results beside what the drives are rated for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.rated_shares import RatedShare, rated_shares
+from ssdlab.report import numbers
+from ssdlab.report.numbers import Table, of_unit, words
+from ssdlab.report.view import Exhibit, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+
+
+def section(runs: Sequence[Shown]) -> Section | None:
+    """Return the section of ratings; None where no result has one."""
+    rows = [(shown, each) for shown in runs for each in shares(shown)]
+    if not rows:
+        return None
+    return Section(
+        id="ratings",
+        title="Against the ratings",
+        lead=(),
+        runs=tuple(dict.fromkeys(shown.index for shown, _ in rows)),
+        figures=(),
+        exhibits=(
+            Exhibit(
+                "Each result as a share of what the drive is rated for",
+                "More than 100 % of a throughput, and less of a latency or a power, is better than rated. A "
+                "rating speaks of one drive state: in another the drive may do less and break no promise.",
+                (_table(rows),),
+            ),
+        ),
+    )
+
+
+def shares(shown: Shown) -> tuple[RatedShare, ...]:
+    """Return the headline figures of a run that have a rating."""
+    return rated_shares(shown.run.result.scalars, shown.run.manifest.ratings)
+
+
+def told(each: RatedShare) -> str:
+    """Return a share in words: `98.4 % of the rated 98.0k IOPS`."""
+    return f"{numbers.share(each.share).text} of the rated {of_unit(each.rated.value, each.unit)}"
+
+
+def _table(rows: Sequence[tuple[Shown, RatedShare]]) -> Table:
+    head = ("Run", "Method", "Figure", "Result", "Rated", "Share", "State rated", "Source")
+    body = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            words(shown.run.manifest.method.title),
+            words(each.figure.label),
+            words(of_unit(each.figure.value, each.figure.unit)),
+            words(of_unit(each.rated.value, each.unit)),
+            numbers.share(each.share),
+            words(each.rated.state or "not said"),
+            words(each.rated.source),
+        )
+        for shown, each in rows
+    )
+    return Table("Results and ratings", head, body)

@@ -1,0 +1,92 @@
+"""What a review consists of: the parts of a suite, the state each began in, and what several runs say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.report import numbers
+from ssdlab.report.numbers import Table, of_unit, words
+from ssdlab.report.view import Exhibit, Section
+from ssdlab.results.store import short_id
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.source import SuiteRun
+    from ssdlab.results.outcome import ChildOutcome, RepeatedFigure
+
+STATES = {
+    "any": "what the method itself brings about",
+    "written": "written once, in order",
+    "fresh": "purged, where the drive can be",
+    "random-steady": "steady state of random writes",
+    "sequential-steady": "steady state of sequential writes",
+}
+
+
+def sections(suites: Sequence[SuiteRun]) -> list[Section]:
+    """Return a section for each suite on the page."""
+    return [_section(number, suite) for number, suite in enumerate(suites)]
+
+
+def _section(number: int, suite: SuiteRun) -> Section:
+    manifest, result = suite.manifest, suite.result
+    done = [each for each in result.outcomes if each.left_out is None]
+    exhibits = [Exhibit("Parts", _procedure(manifest.method.prose), (_parts(result.outcomes),))]
+    if result.repeated:
+        exhibits.append(
+            Exhibit(
+                "Several runs",
+                "The median of each figure, and the interval that holds the median of all runs with the "
+                "stated confidence, whatever their spread is (order statistics).",
+                (_repeated(result.repeated),),
+            )
+        )
+    return Section(
+        id=f"suite-{number}",
+        title=manifest.method.title,
+        lead=(
+            f"{manifest.drive.name}: {len(done)} runs, begun {manifest.created[:10]}, seed {manifest.seed}.",
+        ),
+        runs=(),
+        figures=(),
+        exhibits=tuple(exhibits),
+        caveats=(
+            *result.caveats,
+            *(f"{each.part} was left out: {each.left_out}" for each in result.outcomes if each.left_out),
+        ),
+    )
+
+
+def _procedure(prose: str) -> str:
+    """Return the procedure of a suite, as its prose has it."""
+    paragraphs = [" ".join(part.split()) for part in prose.split("\n\n")]
+    found = next((part for part in paragraphs if part.startswith("Procedure ")), paragraphs[0])
+    return found.removeprefix("Procedure ")
+
+
+def _parts(outcomes: Sequence[ChildOutcome]) -> Table:
+    rows = []
+    for each in outcomes:
+        begins = STATES.get(each.state, each.state)
+        if each.prepared_by is not None:
+            begins += f", made once: forked from {short_id(each.prepared_by)}"
+        run = "left out" if each.left_out else short_id(each.run_id)
+        rows.append((words(each.part), words(each.title), words(begins), words(run)))
+    return Table("Parts of the review", ("Part", "Method", "Began in", "Run"), tuple(rows))
+
+
+def _repeated(figures: Sequence[RepeatedFigure]) -> Table:
+    head = ("Part", "Figure", "Median", "Lower end", "Upper end", "Confidence", "Runs", "Least", "Greatest")
+    rows = tuple(
+        (
+            words(each.part),
+            words(each.label),
+            *(words(of_unit(value, each.unit)) for value in (each.median, each.low, each.high)),
+            numbers.share(each.confidence),
+            numbers.count(len(each.values)),
+            *(words(of_unit(value, each.unit)) for value in (min(each.values), max(each.values))),
+        )
+        for each in figures
+    )
+    return Table("Medians and their confidence intervals", head, rows)
