@@ -171,8 +171,10 @@ class FakeAta:
                 if order in words and words[order] == self.password and not self.lies:
                     self.media[:] = bytes(len(self.media))
                     self.password = self.password if self.keeps_password else None
-            if words.get("--security-disable") == self.password:
+            if words.get("--security-disable") == self.password and not self.keeps_password:
                 self.password = None
+        if self.locked and words.get("--security-unlock") == self.password:
+            self.locked = False
         return ToolReply(arguments, 0, "")
 
     def _identify(self) -> bytes:
@@ -193,3 +195,49 @@ class FakeAta:
         )
         changes = {164: word(w82), 170: word(w85), 256: word(state if self.supported else 0), 178: word(1)}
         return patched("ata-identify.bin", {**changes, 180: word(1), 510: bytes(2)})
+
+
+@dataclass
+class FakeScsi:
+    """A SAS drive. `steps`: answers to REQUEST SENSE until an erase ends; `outcome` is the sense key then."""
+
+    commands: tuple[int, ...] = (0x48, 0x04)
+    steps: int = 3
+    outcome: int = 0
+    refuses: bool = False
+    media: bytearray = field(default_factory=lambda: bytearray(1 << 20))
+    sent: list[bytes] = field(default_factory=list)
+    left: int = 0
+    working: int = 0
+
+    def nvme(self, opcode: int, **_: object) -> NvmeReply:
+        raise AssertionError("a SAS drive was sent an NVMe command")
+
+    def tool(self, *arguments: str, limit_s: float) -> ToolReply:
+        raise AssertionError(f"no program is needed for a SAS drive: {arguments}")
+
+    def scsi(self, cdb: bytes, *, read_bytes: int = 0, data: bytes = b"", limit_s: float = 0) -> ScsiReply:
+        self.sent.append(cdb)
+        match cdb[0]:
+            case 0xA3:
+                return ScsiReply(0, b"", bytes([0, 3 if cdb[3] in self.commands else 1, 0, 10]))
+            case 0x48 | 0x04 if self.refuses:
+                return ScsiReply(2, bytes([0x72, 0x05, 0x20, 0, 0, 0, 0, 0]))
+            case 0x48 | 0x04:
+                self.working, self.left = (0x1B if cdb[0] == 0x48 else 0x04), self.steps
+                return ScsiReply(0)
+            case 0x03:
+                return ScsiReply(0, b"", self._sense())
+        return ScsiReply(2)
+
+    def _sense(self) -> bytes:
+        self.left -= 1
+        if self.working and self.left > 0:
+            done = 65536 * (self.steps - self.left) // self.steps
+            progress = bytes([0x80]) + done.to_bytes(2, "big")
+            return bytes([0x70, 0, 2, 0, 0, 0, 0, 10, 0, 0, 0, 0, 0x04, self.working, 0]) + progress
+        if self.working and not self.outcome:
+            self.media[:] = bytes(len(self.media))
+        key, code = (self.outcome, 0x31) if self.working and self.outcome else (0, 0)
+        self.working = 0
+        return bytes([0x70, 0, key, 0, 0, 0, 0, 10, 0, 0, 0, 0, code, 0x03 if key else 0, 0, 0, 0, 0])

@@ -27,6 +27,10 @@ class Clock:
         """Wait for an event, at most so long; return whether it has come."""
         return done.wait(seconds)
 
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        time.sleep(seconds)
+
 
 class Watch:
     """Looks on at one purge.
@@ -89,7 +93,7 @@ class Watch:
 
     def pause(self) -> None:
         """Let about a second pass."""
-        self._clock.wait(threading.Event(), _LOOK_S)
+        self._clock.sleep(_LOOK_S)
 
     def during(
         self, call: Callable[[], T], what: str, share_of: Callable[[], float | None] = lambda: None
