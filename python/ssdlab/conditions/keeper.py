@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.conditions.ledger import Change, Ended, Ledger, change_of
-from ssdlab.drives.settings.finding import HOST_WIDE, NAMES
+from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES
 from ssdlab.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.gathering import CONDITION
 from ssdlab.results.schema import Departure, StepResult, Warned
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _NO_MATTER = frozenset(NAMES) - {"write_cache", "power_state", "lba_format"}
 """Settings that no drive needs to have: without a queue in front of it, nothing holds or merges its I/Os."""
+_ORDER = ("lba_format", "scheduler")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class ConditionKeeper:
         """
         outcomes: list[Outcome] = []
         departures: list[Departure] = []
-        for name in sorted(required, key=_order):
+        for name in sorted(sorted(required), key=_order):
             must = firm or name == "lba_format"
             try:
                 outcome = self._set(name, required[name], firm=firm)
@@ -138,6 +139,8 @@ class ConditionKeeper:
         """Tell which settings are not any more, at the end, as they were set."""
         found = []
         for change in self._ledger.outstanding:
+            if change.follows is not None:
+                continue
             now = self._read(change.name)
             if now != change.after:
                 said = "cannot be read" if now is None else f"is {now}"
@@ -184,19 +187,33 @@ class ConditionKeeper:
         before = setting.read()
         if before == value:
             return Outcome(setting.name, wanted, value, before, before, setting.remark())
+        for name in FOLLOWERS.get(setting.name, ()):
+            found = self._read(name)
+            if found is not None and self._ledger.find(name) is None:
+                self._note(self._drive.setting(name), found, found, follows=setting.name)
+        self._note(setting, before, value)
+        try:
+            setting.write(value)
+        finally:
+            # A drive that refuses, or only says that it did, has nothing to be put back.
+            change = self._ledger.find(setting.name)
+            if change is not None and self._read(setting.name) == change.before:
+                self._ledger.end(change, "already back")
+        return Outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
+
+    def _note(self, setting: Setting, before: str, after: str, follows: str | None = None) -> None:
         who = None if setting.name in HOST_WIDE else self._drive.identity
         change = change_of(
             setting.name,
             None if who is None else who.consent_id,
             None if who is None else who.name,
             before=before,
-            after=value,
+            after=after,
             lasting=setting.lasting,
             destroys=setting.destroys,
+            follows=follows,
         )
         self._ledger.note(change)
-        setting.write(value)
-        return Outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
 
     def _read(self, name: str) -> str | None:
         try:
@@ -241,7 +258,7 @@ def put_back(setting: Setting, change: Change) -> Ended:
     now = setting.read()
     if now == change.before:
         return "already back"
-    if now != change.after:
+    if now != change.after and change.follows is None:
         return "changed since"
     setting.write(change.before)
     if (now := setting.read()) != change.before:
@@ -254,9 +271,9 @@ def put_back(setting: Setting, change: Change) -> Ended:
     return "put back"
 
 
-def _order(name: str) -> tuple[bool, str]:
-    """Put a format first: it resets what the kernel keeps of the drive."""
-    return name != "lba_format", name
+def _order(name: str) -> int:
+    """Put first what resets others: a format, then the scheduler."""
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
 
 def _words(name: str) -> str:

@@ -37,6 +37,7 @@ class Change(Stored):
     after: str
     lasting: bool = Field(description="whether it outlives a reboot")
     destroys: bool = Field(description="whether changing it loses the drive's data")
+    follows: str | None = Field(default=None, description="setting whose change changes this one")
     boot_id: str
     at: str
     ended: Ended | None = Field(default=None, description="what became of it; None: still to be put back")
@@ -119,9 +120,11 @@ class Ledger:
         Of one that is changed again what it was at first stays: that is what it goes back to.
         """
         first = self.find(change.name)
-        if first is not None:
-            change = change.model_copy(update={"before": first.before})
-        self._put((*(each for each in self.changes if each is not first), change))
+        if first is None:
+            self._put((*self.changes, change))
+            return
+        change = change.model_copy(update={"before": first.before, "follows": first.follows})
+        self._put(tuple(change if each is first else each for each in self.changes))
 
     def end(self, change: Change, how: Ended) -> None:
         """Record, durably, what became of a change."""
@@ -150,6 +153,7 @@ def change_of(
     after: str,
     lasting: bool,
     destroys: bool,
+    follows: str | None = None,
 ) -> Change:
     """Return a change that is about to be made, of now and of this boot."""
     return Change(
@@ -160,6 +164,7 @@ def change_of(
         after=after,
         lasting=lasting,
         destroys=destroys,
+        follows=follows,
         boot_id=boot_id(),
         at=now(),
     )

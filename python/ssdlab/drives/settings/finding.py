@@ -33,6 +33,9 @@ NAMES = {
 }
 """Every setting, and what it says."""
 
+FOLLOWERS = {"scheduler": ("nr_requests", "writeback_throttle_us")}
+"""Settings that the kernel sets to defaults of its own when another is changed."""
+
 HOST_WIDE = frozenset({"governor"})
 """Settings that are no drive's."""
 
