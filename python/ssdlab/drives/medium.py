@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -58,8 +59,13 @@ class DeviceMedium:
 
     def __init__(self, target: _core.Target) -> None:
         self._target = target
-        access = os.O_RDWR if target.writable else os.O_RDONLY
-        self._descriptor = os.open(target.path, access | os.O_DIRECT | os.O_CLOEXEC)
+        access = (os.O_RDWR if target.writable else os.O_RDONLY) | os.O_CLOEXEC
+        try:
+            self._descriptor = os.open(target.path, access | os.O_DIRECT)
+        except OSError as error:
+            if error.errno != errno.EINVAL or target.kind != "file":
+                raise
+            self._descriptor = os.open(target.path, access)  # a file system that has nothing but its cache
 
     @property
     def size_bytes(self) -> int:

@@ -6,6 +6,7 @@ they were blank before, what they return afterwards tells nothing.
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.medium import Medium
 from ssdlab.drives.samples import Kinds, kinds_of, places, read_all, unit_of
-from ssdlab.errors import UsageError
+from ssdlab.errors import DriveError, LabError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,7 +165,18 @@ def reach_text(record: TrimRecord) -> str:
 
 def _discard(medium: Medium, start: int, length: int, on_share: OnShare | None) -> None:
     for at in range(start, start + length, _PART_BYTES):
-        medium.discard(at, min(_PART_BYTES, start + length - at))
+        try:
+            medium.discard(at, min(_PART_BYTES, start + length - at))
+        except LabError as error:
+            if error.facts.get("errno") not in (errno.EOPNOTSUPP, errno.ENOTTY):
+                raise
+            path = error.facts.get("device", "it")
+            raise DriveError(
+                f"{path} takes no discards",
+                "leave the trim out; behind a bridge or a volume, attach the drive directly",
+                reason="no-trim",
+                device=path,
+            ) from error
         if on_share is not None:
             on_share(min(1.0, (at + _PART_BYTES - start) / length))
 
