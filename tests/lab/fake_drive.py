@@ -100,6 +100,8 @@ class FakeDrive:
     logical_block_bytes: int = 512
     known_written: bool | None = True
     settings: Any = None
+    controls: dict[str, Any] = field(default_factory=dict)
+    """What can be set on it, by name."""
     before_run: Callable[[int], None] = lambda count: None
     """Called with the number of the run, from 1; may raise."""
     done: list[tuple[str, Any]] = field(default_factory=list)
@@ -147,6 +149,11 @@ class FakeDrive:
 
     def conditions(self) -> Any:
         return self.settings
+
+    def setting(self, name: str) -> Any:
+        if name in self.controls:
+            return self.controls[name]
+        raise Unsupported(f"no {name} can be set", "leave it out", setting=name)
 
     def counters(self) -> None:
         return None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ssdlab import _core
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+    from ssdlab.drives.settings import Setting
     from ssdlab.drives.sysfs import HostFiles
     from ssdlab.drives.trimming import OnShare, TrimRecord
     from ssdlab.measurement import Measurement
@@ -167,6 +168,17 @@ class Drive(Protocol):
     def conditions(self) -> Conditions | None:
         """Read the settings that numbers depend on; None where no block device stands behind the drive."""
 
+    def setting(self, name: str) -> Setting:
+        """Return a setting that can be read and perhaps changed (see `ssdlab.drives.settings`).
+
+        Raises
+        ------
+        UsageError
+            None is called so.
+        Unsupported
+            This drive has none of that name, or it is not ours to change.
+        """
+
     @property
     def state(self) -> DriveState | None:
         """Its state, where that can be kept; None for a real drive."""
@@ -235,7 +247,7 @@ class RealDrive(ABC):
             resolved,
             self._identity,
             log_path=log_path,
-            on_tick=on_tick,
+            on_tick=self._watched(on_tick, writing=workload.changes_data),
             until=until,
             header=header,
         )
@@ -273,6 +285,16 @@ class RealDrive(ABC):
         """Return None: what a real drive is in cannot be kept."""
         return
 
+    def setting(self, name: str) -> Setting:
+        """Refuse: the disk beneath a file is shared with others; but the host's governor is at hand."""
+        from ssdlab.drives.settings.finding import HOST_WIDE, setting_of_host
+        from ssdlab.drives.settings.setting import no_such
+
+        if name in HOST_WIDE:
+            return setting_of_host(name, self._place()[0])
+        why = "a file's disk is not the run's alone, so that ssdlab leaves it as it is"
+        raise no_such(name, self._identity.path, why, "set it yourself, or test the block device")
+
     def health(self) -> dict[str, JsonValue]:
         """Refuse: a real drive's own counters are not read so far."""
         raise Unsupported(
@@ -306,6 +328,11 @@ class RealDrive(ABC):
                 target=self._identity.path,
             )
         self._check_same()
+
+    def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick | None:
+        """Return a tick that looks after the drive while it is measured, and then does what was asked for."""
+        del writing
+        return on_tick
 
     def _before_reading(self, start: int, length: int) -> None:  # noqa: B027 - most drives refuse nothing
         """Refuse a read of what was never written; nothing to refuse where that cannot be known."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.conditions import Conditions
     from ssdlab.drives.counters import IoCounters
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+    from ssdlab.drives.settings import Setting
     from ssdlab.drives.trimming import OnShare, TrimRecord
     from ssdlab.measurement import Measurement
     from ssdlab.workload import Workload
@@ -230,6 +231,15 @@ class SimulatedDrive:
         """Return None: no kernel stands between ssdlab and the drive."""
         return None
 
+    def setting(self, name: str) -> Setting:
+        """Return what the drive was made with: its write cache; nothing else can be asked for by name."""
+        from ssdlab.drives.settings.setting import Fixed, no_such
+
+        if name != "write_cache":
+            raise no_such(name, "a simulated drive", "it has none", "leave it out")
+        cache = "on" if _made_of(SimulatedText.parse(self._identity.path))["write_cache"] else "off"
+        return Fixed(name, cache, "say it in the drive's text: write-cache=on or write-cache=off")
+
     def counters(self) -> IoCounters | None:
         """Return None: no kernel counts its I/O; `native.counters()` are the drive's own."""
         return None
@@ -322,9 +332,7 @@ def _make(text: SimulatedText) -> _core.SimulatedDrive:
 
 def identity_of(text: SimulatedText) -> Identity:
     """Return who a simulated drive is, without making it; the same text is the same drive."""
-    from ssdlab import _core
-
-    made = _core.check_profile(profile_text(text.profile), **text.settings())
+    made = _made_of(text)
     name = made["profile"]["name"]
     return Identity(
         path=str(text),
@@ -337,6 +345,13 @@ def identity_of(text: SimulatedText) -> Identity:
         model=", ".join([f"simulated {name}", *_variant(text, made)]),
         rotational=False,
     )
+
+
+def _made_of(text: SimulatedText) -> dict[str, Any]:
+    """Return what a drive of that text would be, without making it."""
+    from ssdlab import _core
+
+    return _core.check_profile(profile_text(text.profile), **text.settings())
 
 
 def _variant(text: SimulatedText, made: dict[str, Any]) -> Iterator[str]:

@@ -18,11 +18,12 @@ What it cannot show
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import BeforeValidator, Field, JsonValue, create_model, field_validator, model_validator
 
 from ssdlab.drives.purge import PurgeMethod, check_method
+from ssdlab.drives.settings.finding import NAMES
 from ssdlab.errors import LabError, UsageError, unknown
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.points import point_of
@@ -36,7 +37,12 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Point
 
-_NOT_IN_STEPS = ("precondition", "allow_unwritten", "log_ios", "size", "destroy", "numa", "save", "library")
+_AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
+"""TOML writes some settings as numbers."""
+_NOT_IN_STEPS = (
+    *("precondition", "allow_unwritten", "log_ios", "numa", "save", "library"),
+    *("size", "destroy", "wipe_signatures", "endurance_cap"),
+)
 """Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
 
 
@@ -100,7 +106,25 @@ class TrimStep(Frozen):
     span: AnySpan = Field(Span(), description="what to discard: 0..25%, 1GiB..2GiB; by default everything")
 
 
+class SettingsStep(Frozen):
+    """Base of `ConditionsStep`."""
+
+    noun: ClassVar[str] = "conditions step"
+
+
+_SETTINGS: dict[str, Any] = {
+    name: (Annotated[str | None, _AS_TEXT], Field(None, description=what)) for name, what in NAMES.items()
+}
+ConditionsStep = create_model(
+    "ConditionsStep",
+    __base__=SettingsStep,
+    __doc__="Options of a conditions step: every setting that there is, as text or number.",
+    **_SETTINGS,
+)
+
+
 _OPTIONS: dict[str, type[Frozen]] = {
+    "conditions": ConditionsStep,
     "purge": PurgeStep,
     "fill": FillStep,
     "idle": IdleStep,
@@ -217,6 +241,8 @@ def _do(lab: Lab, step: JobStep, label: str) -> None:
             lab.idle(seconds, label=label)
         case LimitStep(size=size):
             lab.limit(size)
+        case SettingsStep() as settings:
+            lab.conditions(**settings.model_dump(exclude_none=True))
         case NoteStep(text=text):
             lab.note(text)
         case PurgeStep(method=method):
@@ -254,7 +280,9 @@ def _points(step: Step) -> list[Point]:
 
 def _writes(p: JobParams) -> bool:
     return any(
-        step.do in ("purge", "fill", "trim") or (step.do in _MEASURED and step.workload().changes_data)
+        step.do in ("purge", "fill", "trim")
+        or (step.do in _MEASURED and step.workload().changes_data)
+        or (step.do == "conditions" and "lba_format" in step.options)
         for step in p.steps
     )
 
