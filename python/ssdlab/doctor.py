@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ssdlab.errors import Refused
 from ssdlab.units import capacity_text, latency_text
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Facts:
         Where results go, and the space there; None when it cannot be written.
     missing_tools
         Those of `TOOLS` that are not installed.
+    left
+        What runs that died have left set, each with what puts it back: ``(what, advice)``.
     """
 
     environment: Environment
@@ -86,6 +89,7 @@ class Facts:
     library: Path
     library_free_bytes: int | None
     missing_tools: tuple[Tool, ...]
+    left: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +119,24 @@ def gather() -> Facts:
         library=library,
         library_free_bytes=_free_bytes(library),
         missing_tools=tuple(tool for tool in TOOLS if shutil.which(tool.name) is None),
+        left=_left(),
     )
 
 
 def examine(facts: Facts) -> list[Check]:
     """Return all checks, in the order in which they are told."""
-    parts = (_privileges, _engines, _limits, _clock, _processors, _groups, _schedulers, _storage, _tools)
+    parts = (
+        _privileges,
+        _engines,
+        _limits,
+        _clock,
+        _processors,
+        _groups,
+        _schedulers,
+        _settings,
+        _storage,
+        _tools,
+    )
     return [check for part in parts for check in part(facts)]
 
 
@@ -239,6 +255,13 @@ def _schedulers(facts: Facts) -> Iterator[Check]:
         yield Check("scheduler", "ok", "none on every drive that has a choice")
 
 
+def _settings(facts: Facts) -> Iterator[Check]:
+    for what, advice in facts.left:
+        yield Check("settings", "limited", what, advice)
+    if not facts.left:
+        yield Check("settings", "ok", "no run has left anything set")
+
+
 def _storage(facts: Facts) -> Iterator[Check]:
     if facts.attributes:
         yield Check("file marks", "ok", "files can carry the mark that ssdlab made them")
@@ -277,6 +300,21 @@ def _schedulers_here() -> dict[str, str]:
         if node is not None and scheduler is not None:
             found[node.name] = scheduler
     return found
+
+
+def _left() -> tuple[tuple[str, str], ...]:
+    from ssdlab.conditions.leftovers import left_behind
+    from ssdlab.results.store import run_words, short_id
+
+    found: list[tuple[str, str]] = []
+    try:
+        for ledger in left_behind():
+            now = f"ssdlab conditions restore {short_id(ledger.run)}"
+            advice = f"put it back with {now}, or go on: ssdlab resume {run_words(ledger.folder)}"
+            found += [(f"a run that died left the {change.words}", advice) for change in ledger.outstanding]
+    except Refused as error:
+        found.append((error.what, error.advice))
+    return tuple(found)
 
 
 def _takes_attributes() -> bool:
