@@ -151,11 +151,15 @@ class FileSystem:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How a drive hangs on this host; `file_system` only for a file."""
+    """How a drive hangs on this host; `file_system` only for a file.
+
+    `drivers` are the kernel's, from the disk to its bus, such as `sd` and `ahci`.
+    """
 
     identity: Identity
     conditions: Conditions | None
     queues: Queues | None
+    drivers: tuple[str, ...]
     file_system: FileSystem | None
 
 
@@ -199,9 +203,15 @@ def read_environment(identity: Identity | None = None, *, files: HostFiles | Non
     )
 
 
-def environment_facts(drive: Drive) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON can hold it."""
-    return read_environment(drive.identity).as_dict()
+def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
+    """Return the environment of an open drive as JSON can hold it, with the test platform of its host.
+
+    `rig` is the rig file; None takes the user's own, if there is one.
+    """
+    from ssdlab.platform_parts import read_platform
+
+    platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
+    return {**read_environment(drive.identity).as_dict(), "platform": platform_facts}
 
 
 def tool_facts() -> dict[str, str]:
@@ -331,8 +341,20 @@ def _storage(files: HostFiles, identity: Identity, allowed: tuple[int, ...]) -> 
         identity=identity,
         conditions=None if node is None else read_conditions(node),
         queues=None if node is None else read_queues(node, allowed),
+        drivers=() if node is None else drivers_of(node),
         file_system=file_system,
     )
+
+
+def drivers_of(node: Path) -> tuple[str, ...]:
+    """Return the kernel's drivers of a block device, from the disk to the device on the PCI bus."""
+    found = []
+    for folder in disk_of(node).parents:
+        if (folder / "driver").is_symlink():
+            found.append((folder / "driver").readlink().name)
+        if (folder / "subsystem").is_symlink() and (folder / "subsystem").readlink().name == "pci":
+            break
+    return tuple(found)
 
 
 def read_queues(node: Path, allowed: tuple[int, ...]) -> Queues:

@@ -182,6 +182,7 @@ def _library(options: MeasureOptions) -> Path:
 @contextmanager
 def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Iterator[Drive]:
     from ssdlab.drives import open_drive
+    from ssdlab.drives.endurance import cap_of
 
     watcher.phase("laying out the file", duration_ns=None, size_bytes=options.size_bytes)
     with _preparing("laying out the file"):
@@ -189,6 +190,8 @@ def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
             drive,
             size=options.size_bytes,
             destroy=options.destroy,
+            wipe_signatures=options.wipe_signatures,
+            endurance=cap_of(options.endurance_cap),
             writing=options.writing,
             allow_unwritten=options.allow_unwritten,
             on_tick=watcher.tick,

@@ -51,6 +51,21 @@ def _percent(value: object) -> object:
     return share.numerator
 
 
+def endurance_share(value: object) -> object:
+    """Return the share that the text of ``--endurance-cap`` means: a percentage, above 100 % too.
+
+    >>> endurance_share("150%")
+    1.5
+    """
+    if not isinstance(value, str):
+        return value
+    return float(units.parse_percent(value, noun="endurance cap", beyond=True))
+
+
+EnduranceShare = Annotated[float, BeforeValidator(endurance_share), Metavar("PERCENT")]
+"""A share of a drive's rated endurance; 0.1 is a tenth."""
+
+
 class MeasureOptions(Frozen):
     """What `ssdlab measure` may be told; names and text as on the command line."""
 
@@ -130,6 +145,12 @@ class MeasureOptions(Frozen):
     )
     destroy: Annotated[str, Metavar("ID")] | None = Field(
         None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
+    )
+    wipe_signatures: bool = Field(
+        False, description="let --destroy cover a file system, partition table or array member on the drive"
+    )
+    endurance_cap: EnduranceShare | None = Field(
+        None, gt=0, description="share of the rated endurance that may be written [default: 10%]"
     )
     save: bool = Field(False, description="keep the result in the library, as a run")
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(

@@ -9,14 +9,19 @@ sees.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
+from ssdlab.arrival import Bursts
+from ssdlab.effects import effects_of
+from ssdlab.journal import step_hash
 from ssdlab.pattern import Sequential
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import StepResult
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from ssdlab.drives.signatures import Signature
     from ssdlab.errors import Refused
     from ssdlab.lab import Request
     from ssdlab.workload import Stream, Workload
@@ -66,6 +71,10 @@ class PlannedStep:
     bytes_written: Bounds
     target_bytes: int | None
     """Where it stops by bytes: how many."""
+    hash: str = ""
+    """Of verb and arguments, as the journal has it."""
+    effects: tuple[str, ...] = ()
+    """What reaches the drive, each a phrase: ``writes 128 KiB blocks in order to ...``."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,10 @@ class Plan:
     preparation_bytes: int = 0
     objection: Refused | None = None
     """Why the run would be refused as things stand."""
+    signatures: tuple[Signature, ...] = ()
+    """What is wiped off the drive before its first write, by consent."""
+    endurance_bytes: int | None = None
+    """Rated endurance of the drive, where it is on record."""
 
     @property
     def seconds(self) -> Bounds:
@@ -117,14 +130,18 @@ def planned_step(request: Request) -> PlannedStep:
         seconds, written, target = _workload(request, request.workload)
     elif request.verb == "idle":
         idle = float(str(request.args["seconds"]))
-        seconds = Bounds(idle, idle + STEP_MOST_S)
+        least = 0.0 if request.args.get("certain") is False else idle
+        seconds = Bounds(least, idle + STEP_MOST_S)
     elif request.verb == "trim":
         seconds = Bounds(0.0, STEP_MOST_S + int(str(request.args["length"])) / 1e12 * TRIM_MOST_S_PER_TB)
     elif request.verb == "flush":
         seconds = Bounds(0.0, FLUSH_MOST_S)
     elif request.verb == "purge":
         seconds = Bounds(0.0, PURGE_MOST_S)
-    return PlannedStep(request.ordinal, request.verb, request.label, seconds, written, target)
+    digest = step_hash(request.verb, request.args)
+    return PlannedStep(
+        request.ordinal, request.verb, request.label, seconds, written, target, digest, effects_of(request)
+    )
 
 
 def layout_bounds(size_bytes: int) -> Bounds:
@@ -170,6 +187,10 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bound
         return NOTHING
     largest = max(block.bytes for block in stream.block)
     ceiling = min(FASTEST_MB_S * 1e6, stream.in_flight * largest / SHORTEST_LATENCY_S) * seconds.most
+    if isinstance(stream.arrival, Bursts):
+        ceiling = min(ceiling, ceil(seconds.most * NS_PER_S / stream.arrival.every_ns) * stream.arrival.bytes)
+    elif stream.requested_iops is not None:
+        ceiling = min(ceiling, (stream.requested_iops * ceil(seconds.most) + 1) * largest)
     if target is None:
         return Bounds(0.0, ceiling)
     whole = stream.stop.time_ns is None and stream.ops.read_pct == 0  # type: ignore[union-attr]  # it writes

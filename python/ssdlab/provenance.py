@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.drives.rated import rated_values
 from ssdlab.journal import boot_id, now
 from ssdlab.results.schema import DriveInfo, Manifest, Session
 from ssdlab.results.store import new_run_id
@@ -15,32 +16,24 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ssdlab.drives.base import Drive
+    from ssdlab.drives.identity import Identity
     from ssdlab.session import Order
 
 
 def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
     """Return the manifest that a run begins with."""
-    from ssdlab.drives.simulated import SimulatedText
-
     started = now()
     info = drive_info(order.drive, drive)
-    text = (
-        info.id
-        if info.kind == "file"
-        else str(SimulatedText.parse(order.drive).anchored())
-        if info.kind == "sim"
-        else str(Path(order.drive).absolute())
-        if "/" in order.drive
-        else order.drive
-    )
     options: dict[str, JsonValue] = {
-        "text": text,
+        "text": lasting_text(order.drive, info),
         "size_bytes": order.size_bytes,
         "destroy": order.destroy,
         "writing": writing,
+        "wipe_signatures": order.wipe_signatures,
+        "endurance_cap": order.endurance_cap,
     }
     return Manifest(
-        run_id=new_run_id(order.method.name),
+        run_id=order.run_id or new_run_id(order.method.name),
         status="running",
         method=order.method.info(order.params),
         quick=order.quick,
@@ -49,16 +42,33 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         open_options=options,
         engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", "sync")),
         seed=order.seed if order.seed is not None else secrets.randbits(63),
-        environment=surroundings(drive),
+        environment=surroundings(drive, order.rig),
         tool=tool(),
         created=started,
         sessions=(Session(started=started, boot_id=boot_id()),),
+        member=order.member,
+        ratings=rated_values(drive.identity),
     )
+
+
+def lasting_text(text: str, info: DriveInfo) -> str:
+    """Return a text that means the same drive from any working directory."""
+    from ssdlab.drives.simulated_text import SimulatedText
+
+    if info.kind == "file":
+        return info.id
+    if info.kind == "sim":
+        return str(SimulatedText.parse(text).anchored())
+    return str(Path(text).absolute()) if "/" in text else text
 
 
 def drive_info(text: str, drive: Drive) -> DriveInfo:
     """Return a drive's identity as a manifest keeps it."""
-    identity = drive.identity
+    return identity_info(text, drive.identity)
+
+
+def identity_info(text: str, identity: Identity) -> DriveInfo:
+    """Return an identity as a manifest keeps it."""
     plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
     kind = "block" if identity.kind == "partition" else identity.kind
     return DriveInfo(
@@ -79,8 +89,8 @@ def tool() -> dict[str, JsonValue]:
     return dict(tool_facts())
 
 
-def surroundings(drive: Drive) -> dict[str, JsonValue]:
+def surroundings(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
     from ssdlab.environment import environment_facts
 
-    return environment_facts(drive)
+    return environment_facts(drive, rig)

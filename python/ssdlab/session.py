@@ -8,35 +8,48 @@ across steps.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.conditions.ledger import Ledger
+from ssdlab.conditions.variant import (
+    AS_IT_IS,
+    Variant,
+    check_able,
+    variant_info,
+    varied,
+    with_variant,
+)
 from ssdlab.drive_state import check_left, discard_states, keeper_of, told_of
+from ssdlab.drives.endurance import cap_of, rating_of
 from ssdlab.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.gathering import departures_of, warnings_of
 from ssdlab.journal import Journal, RunLock, boot_id, now
 from ssdlab.lab import Lab
-from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
 from ssdlab.plan import Plan, Recorder, layout_bounds
-from ssdlab.provenance import drive_info, first_manifest
+from ssdlab.provenance import first_manifest
 from ssdlab.results.durable import library_errors
 from ssdlab.results.live import LiveFile
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Departure, Failure, Manifest, Session
+from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
 from ssdlab.results.store import make_run_folder, run_words, write_manifest
 from ssdlab.runner import Rewind, Runner
+from ssdlab.same_run import check_drive, same_method
+from ssdlab.spent import written_by_run
 from ssdlab.stopping import StopFlag
 from ssdlab.tracking import Tracker, layout_watch
 
 if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive, OnTick
+    from ssdlab.drives.base import Drive
     from ssdlab.drives.identity import Identity
+    from ssdlab.drives.opening import Look
     from ssdlab.methods.method import Method, Params
     from ssdlab.progress import Observer
+    from ssdlab.results.family import Member
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
 
@@ -58,8 +71,18 @@ class Order:
         Of a file that is to be made.
     destroy
         Consent to losing the drive's data.
+    wipe_signatures
+        Whether that consent covers a file system, partition table or array member on the drive.
+    endurance_cap
+        Share of the rated endurance that may be written; by default a tenth.
     seed
         Of the run; by default one is drawn.
+    rig
+        File that describes the test platform; by default that of the user, if there is one.
+    run_id, member
+        Where the run is part of a suite: its id, and what it is there.
+    variant
+        What the drive is to be made before the first step; the text of a simulated one says it already.
     """
 
     method: Method
@@ -69,6 +92,12 @@ class Order:
     size_bytes: int | None = None
     destroy: str | None = None
     seed: int | None = None
+    run_id: str | None = None
+    member: Member | None = None
+    variant: Variant = AS_IT_IS
+    wipe_signatures: bool = False
+    endurance_cap: float | None = None
+    rig: Path | None = None
 
 
 class Bench:
@@ -80,6 +109,8 @@ class Bench:
         As `ssdlab.drives.open_drive`.
     finish
         Compacts a finished run and returns its manifest.
+    look
+        As `ssdlab.drives.look`.
     runner
         Options for `Runner`.
     """
@@ -88,13 +119,16 @@ class Bench:
         self,
         open_drive: Opener | None = None,
         finish: Finisher | None = None,
+        look: Callable[..., Look] | None = None,
         **runner: Any,  # noqa: ANN401 - those of Runner
     ) -> None:
+        from ssdlab.drives import look as real_look
         from ssdlab.drives import open_drive as real_drive
         from ssdlab.results.compaction import finish_run
 
         self.open_drive = open_drive or real_drive
         self.finish = finish or finish_run
+        self.look = look or real_look
         self.runner = runner
 
 
@@ -109,25 +143,47 @@ def plan_order(order: Order) -> Plan:
     """
     from ssdlab.drives import look
 
-    found = look(order.drive, size=order.size_bytes, destroy=order.destroy)
+    found = look(
+        order.drive,
+        size=order.size_bytes,
+        destroy=order.destroy,
+        wipe_signatures=order.wipe_signatures,
+    )
     if found.identity is None:
         refusal = found.reading
         assert refusal is not None  # what has no identity is refused
         raise refusal.error(order.drive)
-    refusal = found.writing if order.method.writes(order.params) else found.reading
+    writing = order.method.writes(order.params) or order.variant.destroys
+    refusal = found.writing if writing else found.reading
     objection = None if refusal is None else refusal.error(order.drive)
-    planned = replace(plan_on(order.method, order.params, found.identity), objection=objection)
+    method = varied(order.method, variant_info(order.variant, found.identity, writing=writing))
+    planned = replace(
+        plan_on(method, order.params, found.identity),
+        objection=objection,
+        signatures=found.signatures if order.wipe_signatures else (),
+    )
+    planned = _with_endurance(planned, found.identity, order.endurance_cap)
     if found.exists:
         return planned
     size = found.identity.capacity_bytes
     return replace(planned, preparation=layout_bounds(size), preparation_bytes=size)
 
 
-def plan_on(method: Method, params: Params, drive: Identity | Drive) -> Plan:
+def plan_on(
+    method: Method,
+    params: Params,
+    drive: Identity | Drive,
+    **lab: Any,  # noqa: ANN401 - seeds and span of Lab
+) -> Plan:
     """Run a procedure on a lab that only counts, for a drive of that capacity and logical block."""
     recorder = Recorder()
-    lab = Lab(recorder, capacity_bytes=drive.capacity_bytes, logical_block_bytes=drive.logical_block_bytes)
-    method.procedure(lab, params)
+    identity: Any = getattr(drive, "identity", drive)
+    facts: dict[str, Any] = {
+        "capacity_bytes": drive.capacity_bytes,
+        "logical_block_bytes": drive.logical_block_bytes,
+        "forks": identity.kind == "sim",
+    }
+    method.procedure(Lab(recorder, **facts, **lab), params)
     return Plan(tuple(recorder.steps))
 
 
@@ -146,11 +202,26 @@ def start(
     bench = bench or Bench()
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
-    writing = order.method.writes(order.params)
+    writing = order.method.writes(order.params) or order.variant.destroys
     layout = layout_watch(order.size_bytes or 0, observers)
-    with _open(bench, order.drive, order.size_bytes, order.destroy, writing, on_tick=layout) as drive:
-        plan = plan_on(order.method, order.params, drive)
-        manifest = first_manifest(order, drive, writing)
+    with bench.open_drive(
+        order.drive,
+        size=order.size_bytes,
+        destroy=order.destroy,
+        wipe_signatures=order.wipe_signatures,
+        endurance=cap_of(order.endurance_cap),
+        writing=writing,
+        on_tick=layout,
+    ) as drive:
+        check_able(order.variant, drive)
+        variant = variant_info(order.variant, drive.identity, writing=writing)
+        order = replace(order, method=varied(order.method, variant))
+        span_bytes = None if order.member is None else order.member.span_bytes
+        plan = plan_on(order.method, order.params, drive, span_bytes=span_bytes)
+        plan = _with_endurance(plan, drive.identity, order.endurance_cap)
+        if plan.objection is not None:
+            raise plan.objection
+        manifest = with_variant(first_manifest(order, drive, writing), variant)
         folder = make_run_folder(library, manifest.run_id)
         write_manifest(folder, manifest)
         return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
@@ -172,7 +243,7 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
             return _finish_again(folder, manifest, lock, bench)
-        chosen, params = _same_method(manifest)
+        chosen, params = same_method(manifest)
         options = manifest.open_options
         text, size = str(options["text"]), cast("int | None", options["size_bytes"])
         if manifest.drive.kind == "file" and not Path(text).exists():
@@ -181,11 +252,12 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
                 "put it back, or start a new run",
                 path=text,
             )
-        destroy = cast("str | None", options["destroy"])
-        with _open(bench, text, size, destroy, bool(options["writing"])) as drive:
-            _check_drive(manifest, drive)
+        with bench.open_drive(text, size=size, on_tick=None, **_consent_again(manifest, folder)) as drive:
+            check_drive(manifest, drive, formatted=Ledger(folder).find("lba_format") is not None)
+            chosen = varied(chosen, manifest.drive.variant)
             check_left(manifest.sessions[-1], drive)
-            plan = plan_on(chosen, params, drive)
+            span_bytes = None if manifest.member is None else manifest.member.span_bytes
+            plan = plan_on(chosen, params, drive, span_bytes=span_bytes)
             session = Session(started=now(), boot_id=boot_id())
             again = manifest.model_copy(
                 update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
@@ -213,6 +285,7 @@ class _Work:
     ) -> None:
         self._folder, self._manifest, self._method, self._params = folder, manifest, method, params
         self._drive, self._bench, self._lock, self._before = drive, bench, lock, before
+        self._left: list[Warned] = []
         *earlier, session = manifest.sessions
         found = session.model_copy(update=told_of(drive, "drive_found"))
         self._manifest = manifest.model_copy(update={"sessions": (*earlier, found)})
@@ -225,6 +298,8 @@ class _Work:
                 write_manifest(self._folder, self._manifest)
                 keeper = keeper_of(self._drive, self._folder, new=self._before is None)
                 options = {"stopped": stop, "keeper": keeper, **self._bench.runner}
+                if (member := self._manifest.member) is not None:
+                    options["written_by"] = member.written_by
                 runner = Runner(self._drive, journal, self._folder, tracker, **options)
                 self._walk(runner, tracker)
             discard_states(self._folder)
@@ -244,9 +319,12 @@ class _Work:
                 except Rewind:
                     runner.restart()
             runner.catch_up(only_lasting=True)
-            self._conclude(runner.steps)
+            lost = runner.conditions.lost()
+            self._left = runner.conditions.put_back(finished=True)
+            self._conclude(runner.steps, lost)
         except BaseException as error:
             status = self._stopped_by(error)
+            self._left = runner.conditions.put_back(finished=False)
             self._record(error, status, runner.steps)
             tracker.ended(status)
             if isinstance(error, LabError):
@@ -255,15 +333,24 @@ class _Work:
             raise
 
     def _lab(self, runner: Runner) -> Lab:
+        member = self._manifest.member
         return Lab(
             runner,
-            capacity_bytes=self._drive.capacity_bytes,
-            logical_block_bytes=self._drive.logical_block_bytes,
+            capacity_bytes=self._manifest.drive.capacity_bytes,
+            logical_block_bytes=self._manifest.drive.logical_block_bytes,
+            forks=self._drive.state is not None,
             seed=self._manifest.seed,
+            preparation_seed=None if member is None else member.preparation_seed,
+            span_bytes=None if member is None else member.span_bytes,
         )
 
-    def _conclude(self, steps: Sequence[Step]) -> None:
-        from ssdlab.results.compaction import rows_of_logs
+    def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> None:
+        from ssdlab.results.compaction import (
+            buckets_of_logs,
+            ios_of_logs,
+            row_buckets_of_logs,
+            rows_of_logs,
+        )
 
         data = RunData(
             tuple(steps),
@@ -271,15 +358,20 @@ class _Work:
             self._drive.logical_block_bytes,
             self._manifest.quick,
             rows=partial(rows_of_logs, self._folder),
+            buckets=partial(buckets_of_logs, self._folder),
+            row_buckets=partial(row_buckets_of_logs, self._folder),
+            ios=partial(ios_of_logs, self._folder),
         )
         result = self._method.conclude(data, self._params).model_dump(mode="json")
-        departures = [*departures_of(steps), *self._unknown_state(steps)]
+        departures = [*departures_of(steps), *lost, *self._unknown_state(steps)]
         self._put("finished", steps, result=result, departures=tuple(departures))
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
         """Tell what the method needs and this drive cannot prove: that every block was written."""
         filled = any(step.verb == "fill" for step in steps)
         known = self._drive.written(0, self._drive.capacity_bytes) is not None
+        member = self._manifest.member
+        known |= member is not None and member.written_by is not None
         if "span written" not in self._method.needs or filled or known:
             return []
         return [
@@ -312,75 +404,36 @@ class _Work:
         sessions[-1] = sessions[-1].model_copy(
             update={"ended": now(), "status": status, **told_of(self._drive, "drive_left")}
         )
-        update = {"status": status, "sessions": tuple(sessions), "warnings": warnings_of(steps), **changes}
+        warned = (*warnings_of(steps), *self._left)
+        update = {"status": status, "sessions": tuple(sessions), "warnings": warned, **changes}
         self._manifest = self._manifest.model_copy(update=update)
         write_manifest(self._folder, self._manifest)
 
 
-def _open(
-    bench: Bench,
-    text: str,
-    size: int | None,
-    destroy: str | None,
-    writing: bool,
-    on_tick: OnTick | None = None,
-) -> Drive:
-    return bench.open_drive(text, size=size, destroy=destroy, writing=writing, on_tick=on_tick)
+def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
+    """Return what the run was allowed to do, as it was given when it began, and what of that is used up."""
+    options = manifest.open_options
+    share = cast("float | None", options.get("endurance_cap"))
+    writing = bool(options["writing"])
+    spent_bytes = written_by_run(folder) if writing and manifest.drive.kind == "block" else 0
+    return {
+        "destroy": cast("str | None", options["destroy"]),
+        "wipe_signatures": bool(options.get("wipe_signatures")),
+        "endurance": cap_of(share, spent_bytes),
+        "writing": writing,
+    }
 
 
-def _same_method(manifest: Manifest) -> tuple[Method, Params]:
-    known = find_method(manifest.method.name)
-    if known.version != manifest.method.version:
-        raise Refused(
-            f"run {manifest.run_id} was begun with version {manifest.method.version} of {known.name}, "
-            f"this ssdlab has version {known.version}",
-            "resume with the ssdlab that began it, or start a new run",
-            begun=manifest.method.version,
-            known=known.version,
-        )
+def _with_endurance(plan: Plan, drive: Identity, share: float | None) -> Plan:
+    """Add to a plan what share of the rated endurance it takes, and an objection where that is too much."""
+    rating = rating_of(drive, cap_of(share)) if drive.kind in {"block", "partition"} else None
+    if rating is None:
+        return plan
     try:
-        return known, known.params.model_validate(manifest.params)
-    except LabError as error:
-        raise Refused(
-            f"run {manifest.run_id} has other parameters than this ssdlab's {known.name}: {error.what}",
-            "resume with the ssdlab that began it, or start a new run",
-        ) from error
-
-
-def _check_drive(manifest: Manifest, drive: Drive) -> None:
-    now_there = drive_info(manifest.drive.text, drive)
-    for name in ("id", "capacity_bytes", "logical_block_bytes"):
-        then, found = getattr(manifest.drive, name), getattr(now_there, name)
-        if then != found:
-            raise Refused(
-                f"run {manifest.run_id} did not begin on this drive: its {name} is {found}, not {then}",
-                "attach that drive under the same name, or start a new run",
-                fact=name,
-                begun=then,
-                found=found,
-            )
-    if manifest.drive.kind == "file":
-        _check_file(manifest, now_there.identity)
-
-
-def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:
-    """Refuse a file that lies where the run's file lay, with the same size."""
-    facts = ["inode", "birth_ns"]
-    # Device numbers are given out anew at each boot.
-    if manifest.sessions and manifest.sessions[-1].boot_id == boot_id():
-        facts.append("file_device")
-    begun = manifest.drive.identity
-    for fact in facts:
-        then, now_there = begun.get(fact), found.get(fact)
-        if then is not None and now_there is not None and then != now_there:
-            raise Refused(
-                f"{manifest.drive.text} is not the file that run {manifest.run_id} began on: "
-                "another was put in its place",
-                "put the run's own file back, or start a new run",
-                fact=fact,
-                begun=then,
-                found=now_there,
-            )
+        rating.check(drive.path, round(plan.bytes_written.least), planned=True)
+    except Refused as error:
+        plan = replace(plan, objection=plan.objection or error)
+    return replace(plan, endurance_bytes=rating.endurance_bytes)
 
 
 def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench) -> Path:

@@ -20,7 +20,16 @@ from ssdlab.options import MeasureOptions
 WHAT = ("rw", "read-pct", "bs", "pattern", "span", "compressible", "dsync", "seed")
 HOW = ("threads", "depth", "engine", "batch", "cpus", "numa", "arrival", "rate", "backlog", "think")
 WHEN = ("seconds", "bytes", "ramp", "interval", "precondition")
-WHERE = ("allow-unwritten", "log-ios", "size", "destroy", "save", "library")
+WHERE = (
+    "allow-unwritten",
+    "log-ios",
+    "size",
+    "destroy",
+    "wipe-signatures",
+    "endurance-cap",
+    "save",
+    "library",
+)
 OPTIONS = (*WHAT, *HOW, *WHEN, *WHERE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_fields, print_json, print_line
@@ -11,20 +12,25 @@ from ssdlab.units import latency_text
 
 if TYPE_CHECKING:
     from ssdlab.doctor import Check
+    from ssdlab.platform_parts import Platform
 
 _STYLES = {"ok": "good", "limited": "warn", "missing": "bad"}
 
 
-def doctor(*, json: bool = False) -> None:
+def doctor(*, rig: Path | None = None, json: bool = False) -> None:
     """Tell what this host can and cannot measure, and what the tool itself costs here. No drive is touched.
 
     Parameters
     ----------
+    rig
+        File that describes the test platform; by default ssdlab/rig.toml in the XDG config folder.
     json
         Print JSON, schema ssdlab.doctor/1.
     """
     from ssdlab.doctor import examine, gather
+    from ssdlab.platform_parts import read_platform
 
+    platform = read_platform(rig=rig)
     facts = gather()
     checks = examine(facts)
     if json:
@@ -35,6 +41,7 @@ def doctor(*, json: bool = False) -> None:
                 "calibration": facts.calibration,
                 "capabilities": facts.capabilities,
                 "environment": facts.environment.as_dict(),
+                "platform": platform.as_dict(),
             }
         )
         return
@@ -43,12 +50,25 @@ def doctor(*, json: bool = False) -> None:
     print_line()
     print_line("what the tool itself costs here, with no drive in the way")
     print_fields(_calibration_fields(facts.calibration), indent=2)
+    print_line()
+    print_line(f"test platform{f' ({platform.name})' if platform.name else ''}")
+    print_fields(_platform_fields(platform), indent=2)
 
 
 def _print_check(check: Check) -> None:
     print_line(f"{paint(f'{check.state:<8}', _STYLES[check.state])} {check.name:<14} {check.what}")
     if check.advice:
         print_line(f"{'':24}{check.advice[0].upper()}{check.advice[1:]}", "dim")
+
+
+def _platform_fields(platform: Platform) -> list[tuple[str, object]]:
+    fields: list[tuple[str, object]] = []
+    for one in platform.components:
+        depends = (
+            "of the drive: see ssdlab drives DRIVE" if one.part in {"host_adapter", "slot"} else "unknown"
+        )
+        fields.append((one.title, one.name or depends))
+    return fields
 
 
 def _calibration_fields(calibration: Mapping[str, Any]) -> list[tuple[str, object]]:

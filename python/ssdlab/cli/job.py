@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from ssdlab.cli.ordering import library_of, print_run, size_of
+from ssdlab.cli.dry_run import dry_run as show_effects
+from ssdlab.cli.flags import takes
+from ssdlab.cli.ordering import cap_share, library_of, print_run, size_of, variant_of
 from ssdlab.cli.progress import RunProgress
+from ssdlab.conditions.variant import Variant, on_text
 from ssdlab.errors import UsageError
 
 
+@takes(Variant)
 def job(
     file: Path,
     drive: str,
@@ -16,11 +21,16 @@ def job(
     *,
     size: str | None = None,
     destroy: str | None = None,
+    wipe_signatures: bool = False,
+    endurance_cap: str | None = None,
+    dry_run: bool = False,
+    rig: Path | None = None,
     seed: int | None = None,
     library: Path | None = None,
     json: bool = False,
+    **variant: Any,  # noqa: ANN401 - Variant checks them
 ) -> None:
-    """Run the steps of a TOML file on a drive: fill, run, precondition, idle, trim, flush, limit, note.
+    """Run the steps of a TOML file on a drive: fill, run, precondition, idle, trim, flush, conditions ...
 
     Each step is a [[step]] table with `do = "run"` and its options; those of a run step are the options of
     `ssdlab measure`. The whole file is checked before anything is touched.
@@ -35,6 +45,14 @@ def job(
         Make the file with this size if it is missing: 4GiB.
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
+    wipe_signatures
+        Let --destroy cover a file system, partition table or array member on the drive.
+    endurance_cap
+        Share of the drive's rated endurance that may be written, by its record; by default 10%.
+    dry_run
+        Show every command and write that would reach the drive, and do nothing.
+    rig
+        File that describes the test platform; by default ssdlab/rig.toml in the XDG config folder.
     seed
         Seed of all random draws; by default one is drawn and recorded.
     library
@@ -53,7 +71,23 @@ def job(
             f"cannot read {file}: {error}", "name a TOML file of steps", path=str(file)
         ) from error
     params = read_job(text, file.name)
-    ordered = Order(find_method("job"), params, drive, False, size_of(size), destroy, seed)
+    asked = variant_of(variant)
+    ordered = Order(
+        find_method("job"),
+        params,
+        on_text(drive, asked),
+        False,
+        size_of(size),
+        destroy,
+        seed,
+        wipe_signatures=wipe_signatures,
+        endurance_cap=cap_share(endurance_cap),
+        rig=rig,
+        variant=asked,
+    )
+    if dry_run:
+        show_effects(ordered, json=json)
+        return
     with RunProgress() as progress:
         folder = start(ordered, library_of(library), [progress])
     print_run(folder, json=json)

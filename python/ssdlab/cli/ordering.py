@@ -10,8 +10,9 @@ from ssdlab.cli.output import print_json
 from ssdlab.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ssdlab.conditions.variant import Variant
     from ssdlab.session import Order
 
 
@@ -42,15 +43,56 @@ def order(
     quick: bool,
     size: str | None,
     destroy: str | None,
+    wipe_signatures: bool = False,
+    endurance_cap: str | None = None,
     seed: int | None = None,
+    rig: Path | None = None,
+    variant: Variant | None = None,
 ) -> Order:
     """Return what is to be run, checked as far as it can be without the drive."""
+    from ssdlab.conditions.variant import AS_IT_IS, on_text
     from ssdlab.methods import find_method
     from ssdlab.session import Order
 
     method = find_method(name)
     params = method.params.build(settings(words), quick=quick)
-    return Order(method, params, drive, quick, size_of(size), destroy, seed)
+    variant = variant or AS_IT_IS
+    return Order(
+        method,
+        params,
+        on_text(drive, variant),
+        quick,
+        size_of(size),
+        destroy,
+        seed,
+        wipe_signatures=wipe_signatures,
+        endurance_cap=cap_share(endurance_cap),
+        rig=rig,
+        variant=variant,
+    )
+
+
+def variant_of(given: Mapping[str, Any]) -> Variant:
+    """Return what the variant options of a command line say."""
+    from ssdlab.conditions.variant import Variant
+
+    return Variant(**{name: value for name, value in given.items() if value is not None})
+
+
+def cap_share(text: str | None) -> float | None:
+    """Return the share of a drive's rated endurance that `--endurance-cap` means.
+
+    Raises
+    ------
+    UsageError
+        It is no percentage above 0.
+    """
+    if text is None:
+        return None
+    share = float(units.parse_percent(text, noun="endurance cap", beyond=True))
+    if share <= 0:
+        raise UsageError(f"an endurance cap of {text} leaves nothing to write", "give one such as 20%")
+    return share
 
 
 def size_of(text: str | None) -> int | None:

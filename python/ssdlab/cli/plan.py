@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from ssdlab import units
-from ssdlab.cli.ordering import order
+from ssdlab.cli.flags import takes
+from ssdlab.cli.ordering import order, variant_of
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
-from ssdlab.cli.progress import range_text
+from ssdlab.cli.progress import bytes_text, range_text
+from ssdlab.conditions.variant import Variant
 
 if TYPE_CHECKING:
     from ssdlab.plan import Bounds, Plan
+    from ssdlab.session import Order
+    from ssdlab.suites.ordering import SuiteOrder
 
 SCHEMA = "ssdlab.plan/1"
 
 
+@takes(Variant)
 def plan(
     name: str,
     drive: str,
@@ -24,36 +30,85 @@ def plan(
     *,
     set: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
     quick: bool = False,
+    repeat: int = 1,
     size: str | None = None,
     destroy: str | None = None,
+    wipe_signatures: bool = False,
+    endurance_cap: str | None = None,
     json: bool = False,
+    **variant: Any,  # noqa: ANN401 - Variant checks them
 ) -> None:
-    """Tell the steps of a method on a drive, how long they take and what they write. Nothing is touched.
+    """Tell what a method or a suite does on a drive, how long it takes and what it writes; touch nothing.
 
     Parameters
     ----------
     name
-        The method: see `ssdlab methods`.
+        The method or suite: see `ssdlab methods`.
     drive
         A block device such as /dev/nvme0n1, or a file (with --size when it would have to be made).
     set
         Set a parameter of the method: --set seconds=30. May be given several times.
     quick
         Take the method's quick presets.
+    repeat
+        Plan so many runs.
     size
         Size that the file would be made with: 4GiB.
     destroy
         Identifier of the drive, to see whether it would be accepted.
+    wipe_signatures
+        Let --destroy cover a file system, partition table or array member on the drive.
+    endurance_cap
+        Share of the rated endurance that may be written, to see whether the plan keeps to it.
     json
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [least, most].
     """
+    from ssdlab.cli.suites import suite_order
     from ssdlab.session import plan_order
 
-    ordered = order(name, drive, set, quick=quick, size=size, destroy=destroy)
+    options: dict[str, Any] = {
+        "quick": quick,
+        "size": size,
+        "destroy": destroy,
+        "wipe_signatures": wipe_signatures,
+        "endurance_cap": endurance_cap,
+        "variant": variant_of(variant),
+    }
+    several = suite_order(name, drive, set, repeat=repeat, **options)
+    if several is not None:
+        _plan_suite(name, several, json=json)
+        return
+    ordered = order(name, drive, set, **options)
     planned = plan_order(ordered)
     if json:
-        print_json(_as_json(name, drive, ordered.params.model_dump(mode="json"), planned))
+        print_json(plan_as_json(ordered, planned))
         return
+    print_plan(planned)
+    if planned.objection is not None:
+        warn(f"as things stand the run would be refused: {planned.objection.what}", planned.objection.advice)
+
+
+def _plan_suite(name: str, several: SuiteOrder, *, json: bool) -> None:
+    """Plan a suite, or a method several times."""
+    from ssdlab.cli.suites import plan_json, print_suite_plan
+    from ssdlab.suites.session import plan_suite
+
+    planned = plan_suite(several)
+    objection = planned.objection
+    if json:
+        told = None if objection is None else objection.as_dict()
+        parts = plan_json(planned)
+        print_json(
+            {"schema": SCHEMA, "suite": name, "drive": several.drive, "parts": parts, "objection": told}
+        )
+        return
+    print_suite_plan(several, planned)
+    if objection is not None:
+        warn(f"as things stand the suite would be refused: {objection.what}", objection.advice)
+
+
+def print_plan(planned: Plan) -> None:
+    """Print the steps of a plan with their times and writes, and the sums."""
     rows: list[tuple[object, ...]] = [
         (step.ordinal + 1, step.verb, step.label, _seconds(step.seconds), _bytes(step.bytes_written))
         for step in planned.steps
@@ -66,19 +121,29 @@ def plan(
         [
             ("time", _seconds(planned.seconds)),
             ("writes", _bytes(planned.bytes_written) or "nothing"),
-            ("endurance", "share not known: the drive's rating is not on record"),
+            ("endurance", _endurance(planned)),
         ]
     )
-    if planned.objection is not None:
-        warn(f"as things stand the run would be refused: {planned.objection.what}", planned.objection.advice)
 
 
-def _as_json(name: str, drive: str, params: dict[str, Any], planned: Plan) -> dict[str, Any]:
+def _endurance(planned: Plan) -> str:
+    if planned.endurance_bytes is None:
+        return "share not known: the drive's rating is not on record"
+    written, rated = planned.bytes_written, planned.endurance_bytes
+    least, most = written.least / rated, written.most / rated
+    shares = f"{least:.2%}" if least == most else f"{least:.2%} to {most:.2%}"
+    return f"{shares} of the rated {units.capacity_text(planned.endurance_bytes)}"
+
+
+def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
+    """Return a plan as JSON, schema ssdlab.plan/1; times in seconds, as [least, most]."""
+    written = [planned.bytes_written.least, planned.bytes_written.most]
+    rated = planned.endurance_bytes
     return {
         "schema": SCHEMA,
-        "method": name,
-        "drive": drive,
-        "params": params,
+        "method": ordered.method.name,
+        "drive": ordered.drive,
+        "params": ordered.params.model_dump(mode="json"),
         "steps": [
             {
                 "ordinal": step.ordinal,
@@ -86,6 +151,7 @@ def _as_json(name: str, drive: str, params: dict[str, Any], planned: Plan) -> di
                 "label": step.label,
                 "seconds": [step.seconds.least, step.seconds.most],
                 "bytes_written": [step.bytes_written.least, step.bytes_written.most],
+                "effects": list(step.effects),
             }
             for step in planned.steps
         ],
@@ -93,9 +159,11 @@ def _as_json(name: str, drive: str, params: dict[str, Any], planned: Plan) -> di
             "bytes": planned.preparation_bytes,
             "seconds": [planned.preparation.least, planned.preparation.most],
         },
+        "wipes": [asdict(found) for found in planned.signatures],
         "seconds": [planned.seconds.least, planned.seconds.most],
-        "bytes_written": [planned.bytes_written.least, planned.bytes_written.most],
-        "endurance_share": None,
+        "bytes_written": written,
+        "endurance_bytes": rated,
+        "endurance_share": None if rated is None else [bound / rated for bound in written],
         "objection": None if planned.objection is None else planned.objection.as_dict(),
     }
 
@@ -105,9 +173,4 @@ def _seconds(bounds: Bounds) -> str:
 
 
 def _bytes(bounds: Bounds) -> str:
-    if bounds.most == 0:
-        return ""
-    if bounds.least == bounds.most:
-        return units.capacity_text(int(bounds.most))
-    least = f"{units.capacity_text(int(bounds.least))} to " if bounds.least else "at most "
-    return least + units.capacity_text(int(bounds.most))
+    return bytes_text(bounds.least, bounds.most)

@@ -1,16 +1,20 @@
-"""`ssdlab run`: run a method on a drive."""
+"""`ssdlab run`: run a method or a suite on a drive."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from ssdlab.cli.ordering import library_of, order, print_run
+from ssdlab.cli.dry_run import dry_run as show_effects
+from ssdlab.cli.flags import takes
+from ssdlab.cli.ordering import library_of, order, print_run, variant_of
 from ssdlab.cli.progress import RunProgress
+from ssdlab.conditions.variant import Variant
 
 
+@takes(Variant)
 def run(
     name: str,
     drive: str,
@@ -20,38 +24,76 @@ def run(
     quick: bool = False,
     size: str | None = None,
     destroy: str | None = None,
+    wipe_signatures: bool = False,
+    endurance_cap: str | None = None,
+    dry_run: bool = False,
+    rig: Path | None = None,
     seed: int | None = None,
+    repeat: int = 1,
     library: Path | None = None,
     json: bool = False,
+    **variant: Any,  # noqa: ANN401 - Variant checks them
 ) -> None:
-    """Run a method on a drive, and keep the run in the library.
+    """Run a method or a suite on a drive, and keep it in the library.
 
     Stopped by Ctrl-C, a kill or a crash, it goes on with `ssdlab resume`; nothing finished is done twice.
 
     Parameters
     ----------
     name
-        The method: see `ssdlab methods`.
+        The method or suite: see `ssdlab methods`.
     drive
         A block device such as /dev/nvme0n1, or a file (with --size when it must be made).
     set
-        Set a parameter of the method: --set seconds=30. May be given several times.
+        Set a parameter of the method: --set seconds=30; of a suite, of every part that has it, or of one:
+        --set qd1.seconds=30. May be given several times.
     quick
         Take the method's quick presets: minutes instead of hours, and a result that says so.
     size
         Make the file with this size if it is missing: 4GiB.
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
+    wipe_signatures
+        Let --destroy cover a file system, partition table or array member on the drive.
+    endurance_cap
+        Share of the drive's rated endurance that may be written, by its record; by default 10%.
+    dry_run
+        Show every command and write that would reach the drive, and do nothing.
+    rig
+        File that describes the test platform; by default ssdlab/rig.toml in the XDG config folder.
     seed
         Seed of all random draws; by default one is drawn and recorded.
+    repeat
+        Run it so often; medians with their confidence intervals are shown. Six runs or more give 95 %.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
+    from ssdlab.cli.suites import SuiteProgress, suite_order
     from ssdlab.session import start
+    from ssdlab.suites.session import start_suite
 
-    ordered = order(name, drive, set, quick=quick, size=size, destroy=destroy, seed=seed)
+    options: dict[str, Any] = {
+        "quick": quick,
+        "size": size,
+        "destroy": destroy,
+        "wipe_signatures": wipe_signatures,
+        "endurance_cap": endurance_cap,
+        "seed": seed,
+        "rig": rig,
+        "variant": variant_of(variant),
+    }
+    several = suite_order(name, drive, set, repeat=repeat, **options)
+    if several is not None:
+        with SuiteProgress() as shown:
+            folder = start_suite(several, library_of(library), shown)
+        print_run(folder, json=json)
+        return
+    ordered = order(name, drive, set, **options)
+    if dry_run:
+        show_effects(ordered, json=json)
+        return
     with RunProgress() as progress:
         folder = start(ordered, library_of(library), [progress])
     print_run(folder, json=json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -54,7 +54,8 @@ def _panel(shown: Shown) -> Panel:
     tables = (
         _parameters(manifest),
         _facts("Drive", manifest.drive.model_dump(mode="json")),
-        _facts("Host and environment", manifest.environment),
+        _platform(manifest.environment.get("platform")),
+        _facts("Host and environment", _without_platform(manifest.environment)),
         _facts("Tool", {**manifest.tool, "engine": manifest.engine, "seed": manifest.seed}),
         _requirements(manifest),
         _steps(shown.run.steps),
@@ -90,6 +91,31 @@ def _parameters(manifest: Manifest) -> Table:
 def _facts(caption: str, tree: Mapping[str, object]) -> Table:
     rows = tuple((words(name), words(text(value))) for name, value in flat(tree))
     return Table(caption, ("What", "Found"), rows)
+
+
+def _without_platform(environment: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in environment.items() if name != "platform"}
+
+
+def _platform(found: object) -> Table:
+    """Return the component table of the test platform; what nobody knows is said to be unknown."""
+    platform = found if isinstance(found, dict) else {}
+    components = platform.get("components") or []
+    caption = " ".join(["Test platform", *([f"({platform['name']})"] if platform.get("name") else [])])
+    priced = any(one.get("price") for one in components)
+    rows = []
+    for one in components:
+        row = [words(str(one["title"])), _component(one)]
+        rows.append((*row, words(str(one.get("price") or NOTHING))) if priced else tuple(row))
+    return Table(caption, ("Component", "What it is", *(("Price",) if priced else ())), tuple(rows))
+
+
+def _component(one: Mapping[str, object]) -> Cell:
+    link = str(one.get("link") or "")
+    return replace(
+        words(str(one.get("name") or "unknown")),
+        link=link if link.startswith(("https://", "http://")) else None,
+    )
 
 
 def _requirements(manifest: Manifest) -> Table:
