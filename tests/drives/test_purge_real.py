@@ -1,0 +1,163 @@
+"""`ssdlab purge` on devices of our own: what a user sees, and what is left on the device."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab import cli
+from ssdlab.drives import open_drive
+
+MIB = 1 << 20
+SIZE = 16 * MIB
+
+
+class Shell:
+    """Runs command lines in this process."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *words: str, status: int = 0) -> tuple[str, str]:
+        found = cli.main(words)
+        out, err = self._capsys.readouterr()
+        assert found == status, (out, err)
+        return out, err
+
+    def json(self, *words: str, status: int = 0) -> dict[str, Any]:
+        out, _ = self(*words, "--json", status=status)
+        return json.loads(out)
+
+
+@pytest.fixture
+def ssdlab(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return Shell(capsys)
+
+
+@pytest.fixture
+def small(make_zram: Callable[..., Path]) -> Path:
+    device = make_zram(SIZE)
+    with device.open("r+b") as file:
+        file.write(b"old data" * (SIZE // 8))
+    return device
+
+
+def digest(device: Path) -> str:
+    return hashlib.sha256(device.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("method", ["discard", "zero-fill"])
+@pytest.mark.parametrize("kind", ["zram", "loop"])
+def test_substitutes_leave_nothing(
+    ssdlab: Shell, kind: str, method: str, small: Path, loop: Callable[..., Path]
+) -> None:
+    device = small if kind == "zram" else loop()
+    record = ssdlab.json("purge", str(device), "--destroy", device.name, "--method", method)
+    assert (record["method"], record["substitute"], record["status"]) == (method, True, "done")
+    assert (record["sampling"]["marked"], record["sampling"]["survived"]) == (64, 0)
+    assert not any(device.read_bytes())
+    kept = json.loads(Path(record["kept"]).read_text())
+    assert kept["schema"] == "ssdlab.purge/1"
+    assert kept["drive"]["id"] == device.name
+    assert kept["record"]["commands"] == record["commands"]
+
+
+def test_told_in_words(ssdlab: Shell, small: Path) -> None:
+    out, err = ssdlab("purge", str(small), "--destroy", small.name)
+    assert f"{small} is purged" in out
+    assert "discard, a substitute" in out
+    assert "64 marks written before, none left" in out
+    assert err.startswith("kept: ")
+
+
+def test_a_dry_run_tells_all_and_changes_nothing(ssdlab: Shell, small: Path) -> None:
+    before = digest(small)
+    told = ssdlab.json("purge", str(small), "--dry-run")
+    assert (told["method"], told["marks"], told["dry_run"]) == ("discard", 64, True)
+    assert [way["method"] for way in told["ways"]] == ["discard", "zero-fill"]
+    assert told["commands"] == [f"discard bytes 0 to {SIZE} of {small}"]
+    assert "nothing says that it may be" in told["objections"][0]["what"]
+    out, err = ssdlab("purge", str(small), "--dry-run", "--method", "zero-fill", "--destroy", small.name)
+    assert "would use   zero-fill" in out
+    assert err == ""
+    assert digest(small) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "first"),
+    [
+        ((), 2, "nothing says that it may be"),
+        (("--destroy", "nonsense"), 2, "'nonsense' is not the identifier of"),
+        (("--destroy", "NAME", "--method", "zerofill"), 2, "no way to purge 'zerofill'"),
+        (
+            ("--destroy", "NAME", "--method", "ata-security-erase"),
+            2,
+            "cannot be purged by ata-security-erase",
+        ),
+        (("--destroy", "NAME", "--limit", "soon"), 2, "soon"),
+    ],
+)
+def test_wrong_input_changes_nothing(
+    ssdlab: Shell, small: Path, words: tuple[str, ...], status: int, first: str
+) -> None:
+    before = digest(small)
+    given = [small.name if word == "NAME" else word for word in words]
+    _, err = ssdlab("purge", str(small), *given, status=status)
+    assert first in err.splitlines()[0]
+    assert digest(small) == before
+
+
+def test_errors_say_what_can_be_done(ssdlab: Shell, small: Path) -> None:
+    command = ("purge", str(small), "--destroy", small.name, "--method")
+    _, err = ssdlab(*command, "zerofill", status=2)
+    assert "Did you mean zero-fill?" in err
+    _, err = ssdlab(*command, "nvme-format-crypto", status=2)
+    assert "It offers: discard, zero-fill" in err
+    told = ssdlab.json(*command, "nvme-format-crypto", status=2)
+    assert told["facts"]["offers"] == ["discard", "zero-fill"]
+
+
+def test_a_file_cannot_be_purged(ssdlab: Shell, scratch: Path) -> None:
+    file = scratch / "s.img"
+    open_drive(file, size=MIB).close()
+    _, err = ssdlab("purge", str(file), status=3)
+    assert "is no drive of its own" in err
+    _, err = ssdlab("purge", str(file), "--dry-run", status=2)
+    assert "is no block device" in err
+
+
+def test_a_simulated_drive_is_purged(ssdlab: Shell) -> None:
+    assert ssdlab.json("purge", "sim:tiny-test")["method"] == "simulated"
+
+
+def test_steps_of_a_job(ssdlab: Shell, small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "job.toml"
+    file.write_text(
+        '[[step]]\ndo = "purge"\nmethod = "zero-fill"\n[[step]]\ndo = "fill"\n'
+        '[[step]]\ndo = "trim"\nspan = "0..25%"\n'
+    )
+    ssdlab("job", str(file), str(small), "--destroy", small.name)
+    (journal,) = (tmp_path / "data").glob("ssdlab/runs/*/journal.jsonl")
+    ends = [json.loads(line) for line in journal.read_text().splitlines() if '"t":"end"' in line]
+    facts = [end["result"]["facts"] for end in ends]
+    assert facts[1]["record"]["method"] == "zero-fill"
+    assert facts[1]["departures"][0]["code"] == "purge-substitute"
+    trim = facts[3]["trim"]
+    assert (trim["start"], trim["length"], trim["reads"]) == (0, 4 * MIB, "zeroes")
+    assert small.read_bytes()[: 4 * MIB] == bytes(4 * MIB)
+    assert small.read_bytes()[4 * MIB : 4 * MIB + 4096] != bytes(4096)
+
+
+def test_a_job_with_an_unknown_way_is_refused_first(ssdlab: Shell, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "job.toml").write_text('[[step]]\ndo = "purge"\nmethod = "formt"\n')
+    before = digest(small)
+    _, err = ssdlab("job", str(tmp_path / "job.toml"), str(small), "--destroy", small.name, status=2)
+    assert "no way to purge 'formt'" in err
+    assert digest(small) == before
