@@ -14,13 +14,13 @@ Interruption policies of a step:
     The attempt is voided and begun anew.
 `re-precondition`
     The drive's state was part of the measurement and a pause has changed it: the last `precondition` step
-    is done again first, then the interrupted step. Steps that were finished stay finished.
+    is done again first, and every trim after it, then the interrupted step. Other finished steps stay so.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethod
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Policy
+    from ssdlab.results.tables import Columns
 
 T = TypeVar("T")
 
@@ -58,6 +59,27 @@ class Until:
     holds: Callable[[Sequence[Any]], bool] = field(compare=False)
 
 
+class Tables(Protocol):
+    """What the steps so far have measured, row by row; `methods.method.RunData` is one too."""
+
+    @property
+    def rows(self) -> Callable[[Step], Columns]:
+        """Gives the interval rows of a finished step, as `results.tables.SERIES_COLUMNS`."""
+
+    @property
+    def row_buckets(self) -> Callable[[Step], Columns]:
+        """Gives the histogram buckets of each of its rows, as `results.tables.HIST_COLUMNS`."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something worked out from tables in mid-run; what comes out is journalled, so that it may be branched on."""
+
+    name: str
+    args: dict[str, JsonValue]
+    value: Callable[[Tables], dict[str, JsonValue]] = field(compare=False)
+
+
 @dataclass(frozen=True)
 class Request:
     """One step, asked for: what a verb hands to the executor."""
@@ -69,6 +91,7 @@ class Request:
     policy: Policy
     workload: Workload | None = None
     until: Until | None = None
+    finding: Finding | None = None
 
 
 class Executor(Protocol):
@@ -89,18 +112,34 @@ class Lab:
         Facts of the drive.
     seed
         Seed of the run: each step draws its own from it and its ordinal.
+    preparation_seed
+        Seed of fills and preconditioning, where runs of a suite share them; by default that of the run.
+    span_bytes
+        Use no more of the drive than this, in whole blocks; None: all of it.
+    forks
+        Whether the drive can go back to a state; see `fork`.
     """
 
     def __init__(
-        self, executor: Executor, *, capacity_bytes: int, logical_block_bytes: int, seed: int = 1
+        self,
+        executor: Executor,
+        *,
+        capacity_bytes: int,
+        logical_block_bytes: int,
+        seed: int = 1,
+        preparation_seed: int | None = None,
+        span_bytes: int | None = None,
+        forks: bool = False,
     ) -> None:
         self.capacity_bytes = capacity_bytes
         self.logical_block_bytes = logical_block_bytes
+        self.forks = forks
         self._executor = executor
         self._seed = seed
+        self._preparation_seed = seed if preparation_seed is None else preparation_seed
         self._ordinal = 0
-        unit = SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else logical_block_bytes
-        self._usable_bytes = capacity_bytes // unit * unit
+        self._span_bytes = span_bytes
+        self._use(capacity_bytes)
         self._policy: Policy | None = None
 
     @property
@@ -219,11 +258,12 @@ class Lab:
         """Bring the drive into the state that the following steps measure; its own figures are kept too."""
         return self._work("precondition", workload, label, until, policy)
 
-    def idle(self, seconds: float, *, label: str = "idle") -> Step:
-        """Leave the drive alone."""
+    def idle(self, seconds: float, *, label: str = "idle", certain: bool = True) -> Step:
+        """Leave the drive alone; `certain` is that of `run`."""
         if seconds < 0:
             raise UsageError(f"idle for {seconds} s is in the past", "give a time of 0 s or more")
-        return self._do("idle", label, {"seconds": seconds}, "restart")
+        args: dict[str, JsonValue] = {"seconds": seconds, **({} if certain else {"certain": False})}
+        return self._do("idle", label, args, "restart")
 
     def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
         """Discard a span, by default the whole one, and find out what came of it.
@@ -248,9 +288,30 @@ class Lab:
         return self._do("flush", "flush", {}, "restart")
 
     def conditions(self, **required: str) -> Step:
-        """Read the drive's settings and record them; what is not as required becomes a departure."""
+        """Set what is required, read it back and record it; what cannot be had becomes a departure.
+
+        Names and values are those of `ssdlab.drives.settings.NAMES`: ``scheduler="none"``,
+        ``write_cache="off"``. All is put back at the end of the run.
+
+        Raises
+        ------
+        Unsupported, DriveError, HostError
+            Of ``lba_format`` alone, which loses the drive's data: it could not be set.
+        """
         args: dict[str, JsonValue] = {"required": dict(sorted(required.items()))}
-        return self._do("conditions", "conditions", args, "restart")
+        step = self._do("conditions", "conditions", args, "restart")
+        self._reformatted(required.get("lba_format"), step)
+        return step
+
+    def variant(self, demands: Mapping[str, str], usable: Mapping[str, JsonValue] | None, label: str) -> Step:
+        """Make the drive the variant that is under test, or fail; see `ssdlab.conditions.variant`."""
+        args: dict[str, JsonValue] = {"required": dict(sorted(demands.items()))}
+        args["usable"] = None if usable is None else dict(usable)
+        step = self._do("variant", label, args, "restart")
+        self._reformatted(demands.get("lba_format"), step)
+        if usable is not None:
+            self._use(int(str(usable["length"])))
+        return step
 
     def limit(self, usable_bytes: int) -> Step:
         """Use only the first bytes of the drive from here on: spare area for the drive to work with."""
@@ -268,6 +329,15 @@ class Lab:
     def note(self, text: str) -> Step:
         """Put a remark into the record."""
         return self._do("note", "note", {"text": text}, "restart")
+
+    def find(self, finding: Finding, *, label: str) -> Step:
+        """Work something out from the tables of finished steps; the step's facts hold it.
+
+        A summary, which every measured step returns, says much already; this is for what only rows tell. In
+        a plan the facts are empty.
+        """
+        args: dict[str, JsonValue] = {"name": finding.name, **finding.args}
+        return self._do("find", label, args, "restart", finding=finding)
 
     def purge(
         self, *, if_able: bool = False, method: PurgeMethod | None = None, label: str = "purge"
@@ -320,6 +390,17 @@ class Lab:
         yield back
         back(end=True)
 
+    def _use(self, capacity_bytes: int) -> None:
+        """Take the drive for one of that capacity."""
+        self.capacity_bytes = capacity_bytes
+        unit = SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else self.logical_block_bytes
+        self._usable_bytes = min(capacity_bytes, self._span_bytes or capacity_bytes) // unit * unit
+
+    def _reformatted(self, block: str | None, step: Step) -> None:
+        if block is not None:
+            self.logical_block_bytes = units.parse_bytes(block)
+            self._use(int(str(step.result.facts.get("capacity_bytes", self.capacity_bytes))))
+
     def _work(
         self,
         verb: str,
@@ -334,7 +415,7 @@ class Lab:
                 f"stream {endless!r} of step {label!r} would never stop",
                 "give it a time, bytes or I/Os to stop at",
             )
-        workload = self._laid(workload)
+        workload = self._laid(workload, self._seed if verb == "run" else self._preparation_seed)
         args: dict[str, JsonValue] = {"workload": workload.model_dump(mode="json"), **(extra or {})}
         if until is not None:
             args["until"] = {"name": until.name, **until.args}
@@ -348,18 +429,19 @@ class Lab:
         policy: Policy,
         workload: Workload | None = None,
         until: Until | None = None,
+        finding: Finding | None = None,
     ) -> Step:
-        request = Request(self._ordinal, verb, label, args, self._policy or policy, workload, until)
+        request = Request(self._ordinal, verb, label, args, self._policy or policy, workload, until, finding)
         if request.policy == "continue" and workload is not None:
             _check_continuable(workload)
         self._ordinal += 1
         return self._executor.perform(request)
 
-    def _laid(self, workload: Workload) -> Workload:
-        """Give the workload the step's seed and the lab's span where it has none of its own."""
+    def _laid(self, workload: Workload, seed: int) -> Workload:
+        """Give the workload a seed of the step and the lab's span where it has none of its own."""
         changes: dict[str, Any] = {}
         if "seed" not in workload.model_fields_set:
-            changes["seed"] = derived_seed(self._seed, self._ordinal)
+            changes["seed"] = derived_seed(seed, self._ordinal)
         streams = tuple(
             stream
             if "span" in stream.model_fields_set

@@ -7,12 +7,14 @@ import json
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.drive_steps import purge_step, trim_step
+from ssdlab.conditions.keeper import ConditionKeeper
+from ssdlab.conditions.ledger import Ledger
+from ssdlab.drive_steps import purge_step, required_of, trim_step, variant_step
 from ssdlab.errors import Interrupted, Refused
-from ssdlab.gathering import CONDITION
 from ssdlab.hostload import host_load
 from ssdlab.journal import now, step_hash
 from ssdlab.remainder import remainder, totals
@@ -45,6 +47,10 @@ class Rewind(Exception):
     """A preparation was voided: the procedure must run again from its first line. Never leaves `session`."""
 
 
+class Paused(Interrupted):
+    """The run stopped where it was told to; see `Runner`'s `pause_after`."""
+
+
 class Runner:
     """The executor of a real run.
 
@@ -64,6 +70,10 @@ class Runner:
         Reads how far a step log came; another one for drives that write none.
     keeper
         Keeps the state of a drive that has one which can be kept.
+    written_by
+        Run that has written the whole span before, which a device cannot tell.
+    pause_after
+        Ordinal of a step after which the run stops, with the drive's state kept, so that it can be forked.
     """
 
     def __init__(
@@ -76,6 +86,8 @@ class Runner:
         stopped: Callable[[], bool] = lambda: False,
         progress_of: Callable[[Path], LogProgress | None] = read_progress,
         keeper: StateKeeper | None = None,
+        written_by: str | None = None,
+        pause_after: int | None = None,
     ) -> None:
         self._drive = drive
         self._journal = journal
@@ -84,15 +96,19 @@ class Runner:
         self._stopped = stopped
         self._progress_of = progress_of
         self._keeper = keeper
+        self._written_by = written_by
+        self._pause_after = pause_after
         self._next_space_look = 0.0
         self._done_here: set[int] = set()
-        self._preparation: int | None = None
+        # The last preparation and the trims after it: together they make the state that is measured.
+        self._prepared: list[int] = []
+        self.conditions = ConditionKeeper(drive, Ledger(folder))
         self.steps: list[Step] = []
 
     def restart(self) -> None:
         """Forget which steps were walked through: the procedure runs again from its first line."""
         self.steps.clear()
-        self._preparation = None
+        self._prepared.clear()
         self._tracker.restart()
 
     def perform(self, request: Request) -> Step:
@@ -115,6 +131,8 @@ class Runner:
             if self._keeper is not None:
                 self._keeper.read_back(request, history.ended)
             step = _step(request, history.ended.attempt, history.ended.result)
+            if request.verb in ("conditions", "variant"):
+                self.conditions.again(step.result.facts, firm=request.verb == "variant")
             self._tracker.finished(step, read_back=True)
         else:
             self._check_stop()
@@ -123,10 +141,19 @@ class Runner:
             step = self._do(request, digest)
             self._done_here.add(request.ordinal)
             self._tracker.finished(step, read_back=False)
+            self._pause(request)
         self.steps.append(step)
         if request.verb == "precondition":
-            self._preparation = request.ordinal
+            self._prepared = [request.ordinal]
+        elif request.verb == "trim" and self._prepared:
+            self._prepared.append(request.ordinal)
         return step
+
+    def _pause(self, request: Request) -> None:
+        if request.ordinal == self._pause_after:
+            if self._keeper is not None:
+                self._keeper.keep(request.ordinal)
+            raise Paused("paused as asked", f"go on with: ssdlab resume {run_words(self._folder)}")
 
     def catch_up(self, *, only_lasting: bool = False) -> None:
         """Bring a drive whose state can be kept to where the last finished step left it."""
@@ -147,13 +174,15 @@ class Runner:
                 why = f"interrupted; {'the drive goes back to its beginning' if self._keeper else rule}"
                 for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
                     self._journal.void(request.ordinal, attempt, why)
-        if request.policy != "re-precondition" or self._preparation is None or self._keeper is not None:
+        if request.policy != "re-precondition" or not self._prepared or self._keeper is not None:
             return
-        if self._preparation not in self._done_here:
-            ended = self._journal.history(self._preparation).ended
-            assert ended is not None  # it was read back
+        if self._prepared[0] not in self._done_here:
             why = "an interruption let the drive rest, so the state it had brought about is gone"
-            self._journal.void(self._preparation, ended.attempt, why)
+            # The preparation last: whatever is cut off here, it is then done again.
+            for ordinal in reversed(self._prepared):
+                ended = self._journal.history(ordinal).ended
+                assert ended is not None  # it was read back
+                self._journal.void(ordinal, ended.attempt, why)
             raise Rewind
 
     def _kept(
@@ -201,6 +230,8 @@ class Runner:
     def _act(self, request: Request, attempt: int, parts: list[PartRecord]) -> StepResult:
         if request.workload is not None:
             return self._workload(request, request.workload, attempt, parts)
+        if request.finding is not None:
+            return StepResult(seconds=0.0, facts=request.finding.value(_LogTables(self._folder)))
         if request.verb == "idle":
             self._idle(float(str(request.args["seconds"])))
         elif request.verb == "trim":
@@ -208,7 +239,9 @@ class Runner:
         elif request.verb == "flush":
             self._drive.flush()
         elif request.verb == "conditions":
-            return _conditions(self._drive, request)
+            return self.conditions.bring_about(required_of(request.args))
+        elif request.verb == "variant":
+            return variant_step(self._drive, self.conditions, request.args, self._look)
         elif request.verb == "purge":
             return purge_step(self._drive, request.args, self._look)
         elif request.verb == "health":
@@ -254,7 +287,10 @@ class Runner:
         self, request: Request, workload: Workload, attempt: int, parts: list[PartRecord]
     ) -> StepResult:
         if request.args.get("unless_written") and not parts and self._all_written(workload):
-            return StepResult(seconds=0.0, facts={"already_written": True})
+            facts: dict[str, JsonValue] = {"already_written": True}
+            if self._written_by is not None:
+                facts["written_by"] = self._written_by
+            return StepResult(seconds=0.0, facts=facts)
         rest = remainder(workload, parts)
         segments = tuple(part.attempt for part in parts)
         if rest is None:
@@ -282,6 +318,8 @@ class Runner:
         )
 
     def _all_written(self, workload: Workload) -> bool:
+        if self._written_by is not None:
+            return True
         spans = [
             s.span_bytes(self._drive.capacity_bytes, self._drive.logical_block_bytes)
             for s in workload.streams
@@ -321,6 +359,16 @@ class Runner:
         return self._folder / STEPS / log_name(ordinal, attempt)
 
 
+class _LogTables:
+    """The tables of steps that are finished while the run goes on."""
+
+    def __init__(self, folder: Path) -> None:
+        from ssdlab.results.compaction import row_buckets_of_logs, rows_of_logs
+
+        self.rows = partial(rows_of_logs, folder)
+        self.row_buckets = partial(row_buckets_of_logs, folder)
+
+
 def _order_effects() -> Departure:
     return Departure(
         code="order-effects",
@@ -355,27 +403,6 @@ def _check_log(path: Path, fault: str | None) -> None:
             full = "No space left" in fault or "os error 28" in fault
             raise OSError(errno.ENOSPC if full else errno.EIO, fault)
         sync_folder(path.parent)
-
-
-def _conditions(drive: Drive, request: Request) -> StepResult:
-    """Read the settings; each that is not as required is a departure."""
-    found = drive.conditions()
-    required = request.args["required"]
-    assert isinstance(required, dict)
-    if found is None:
-        return StepResult(seconds=0.0, facts={"found": None, "departures": []})
-    departures = [
-        Departure(
-            code=f"{CONDITION}{name}",
-            what=f"{name.replace('_', ' ')} is {actual}; the method asks for {wanted}",
-            why="ssdlab reads the setting and does not change it; set it yourself and run again",
-        ).model_dump()
-        for name, wanted in required.items()
-        if (actual := getattr(found, name, None)) is not None and actual != wanted
-    ]
-    facts = {name: getattr(found, name) for name in found.__dataclass_fields__}
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
-    return StepResult(seconds=0.0, facts={"found": plain, "departures": list(departures)})
 
 
 def _warned(

@@ -54,13 +54,21 @@ COMMANDS: dict[str, Command] = {
     "sim show": Command("ssdlab.cli.sim:show", "a profile, each figure with its source"),
     "sim serve": Command("ssdlab.cli.sim_serve:serve", "a simulated drive in real time, over NBD"),
     "sim check": Command("ssdlab.cli.sim_check:check", "a profile's ratings against what its drive does"),
+    "conditions show": Command("ssdlab.cli.conditions:show", "the settings of a drive that runs can ask for"),
+    "conditions restore": Command(
+        "ssdlab.cli.conditions:restore", "put back what runs that died have left set"
+    ),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),
 }
 """Every command, in the order of the help text. Two words make a group."""
 
-GROUPS = {"library": "the folder of runs", "sim": "simulated drives"}
+GROUPS = {
+    "conditions": "settings of drive and host",
+    "library": "the folder of runs",
+    "sim": "simulated drives",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

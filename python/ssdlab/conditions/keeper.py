@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.conditions.ledger import Change, Ended, Ledger, change_of
@@ -169,6 +170,9 @@ class ConditionKeeper:
             try:
                 self._ledger.end(change, put_back(self._drive.setting(change.name), change))
             except LabError as error:
+                if self._gone(change):
+                    self._ledger.end(change, "gone")
+                    continue
                 left.append(_left(change, error.what))
         return left
 
@@ -200,6 +204,12 @@ class ConditionKeeper:
             if change is not None and self._read(setting.name) == change.before:
                 self._ledger.end(change, "already back")
         return Outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
+
+    def _gone(self, change: Change) -> bool:
+        """Whether a setting went with its drive: one that was unplugged has lost its power too."""
+        who = self._drive.identity
+        here = change.drive is None or change.destroys or who.kind not in ("block", "partition")
+        return not here and not Path(who.path).exists()
 
     def _note(self, setting: Setting, before: str, after: str, follows: str | None = None) -> None:
         who = None if setting.name in HOST_WIDE else self._drive.identity

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from ssdlab import _core
-    from ssdlab.drives.base import OnTick
+    from ssdlab.drives.base import OnTick, Until
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.drives.purge.way import Sibling
     from ssdlab.drives.settings import Setting
+    from ssdlab.measurement import Measurement
+    from ssdlab.workload import Workload
 
 _LOOK_S = 1.0
 """How often identity and bytes written are looked at while a workload runs."""
@@ -116,6 +118,23 @@ class BlockDrive(RealDrive):
         with BlockDrive(self._files.dev / sibling.name, sibling.node, intent, self._files):
             yield
 
+    def run(
+        self,
+        workload: Workload,
+        *,
+        log_path: Path | None = None,
+        on_tick: OnTick | None = None,
+        until: Until | None = None,
+        header: str | None = None,
+    ) -> Measurement:
+        """Run a workload; see `Drive.run`. What ends it because the device is gone has the reason `gone`."""
+        try:
+            return super().run(workload, log_path=log_path, on_tick=on_tick, until=until, header=header)
+        except DriveError as error:
+            if error.facts.get("reason") == "gone" or self._node.exists():
+                raise
+            raise self._gone(error) from error
+
     def conditions(self) -> Conditions:
         """Read its queue and cache settings."""
         return read_conditions(self._node)
@@ -189,8 +208,10 @@ class BlockDrive(RealDrive):
 
     def _look_after(self, *, writing: bool) -> None:
         changed = changes_of(self._identity, self._node)
-        # What is gone says nothing: then the next I/O fails, and tells why.
-        if any(now for _, now in changed.values()) and self._node.exists():
+        if not self._node.exists():
+            raise self._gone(None)
+        # A fact that is missing now may have been read while the device went: the next look tells.
+        if any(now for _, now in changed.values()):
             raise DriveError(
                 f"{self._identity.path} became another drive in mid-run: {_changes(changed)}",
                 "look at `ssdlab drives` for what it is now; what was measured until then is kept",
@@ -199,6 +220,16 @@ class BlockDrive(RealDrive):
             )
         if writing and self._rating is not None:
             self._rating.check(self._identity.path, self._written_bytes(self.counters()))
+
+    def _gone(self, cause: DriveError | None) -> DriveError:
+        """Say that the kernel has no such device any more; facts are those of the I/O that found it out."""
+        facts = {} if cause is None else {**cause.facts}
+        return DriveError(
+            f"{self._identity.path} is gone: it was unplugged, or its driver has given it up",
+            "what was measured until then is kept; see the kernel's log, and go on when the drive is back",
+            measurement=None if cause is None else cause.measurement,
+            **{**facts, "reason": "gone", "device": self._identity.path},
+        )
 
     def _written_bytes(self, now: IoCounters | None) -> int:
         now = now or self.counters()

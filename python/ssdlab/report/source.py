@@ -1,4 +1,4 @@
-"""Reading what a page is made of: finished run folders, their Results, rows and histograms."""
+"""Reading what a page is made of: run folders, their Results, rows and histograms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ssdlab.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.outcome import SuiteResult
-from ssdlab.results.run_folder import RunFolder, Step
+from ssdlab.results.run_folder import STEPS, RunFolder, Step
 from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
@@ -58,14 +58,17 @@ class Run:
 
 
 def read_run(folder: Path) -> Run:
-    """Read a finished run.
+    """Read a finished run, or the finished steps of one that failed or was stopped.
 
     Raises
     ------
     Refused
-        When it is no run folder, is damaged, of a newer ssdlab, without a result, or lacks its tables.
+        When it is no run folder, is damaged, of a newer ssdlab, goes on, has nothing to show, or lacks its
+        tables.
     """
     found = RunFolder(folder)
+    if actual_status(found.path, found.manifest) in ("failed", "interrupted"):
+        return _read_unfinished(found)
     result = _result(found)
     steps = found.steps()
     attempts = {step.ordinal: step.result.segments or (step.attempt,) for step in steps}
@@ -73,12 +76,31 @@ def read_run(folder: Path) -> Run:
     hist = _table(
         found, tables.HIST, f"row = {tables.TOTAL_ROW}", "ordinal, stream, direction, clock, low_ns"
     )
+    return _run(found, result, _counting(series, attempts), _counting(hist, attempts))
+
+
+def _read_unfinished(found: RunFolder) -> Run:
+    """Read what is kept of a run without an end: its rows are still in the logs of its steps."""
+    from ssdlab.results.compaction import buckets_of_logs, rows_of_logs
+    from ssdlab.unfinished import finished_steps
+
+    measured = [step for step in found.steps() if step.result.measurement is not None]
+    if not measured or not (found.path / STEPS).is_dir():
+        _result(found)  # refuses: there is nothing to show
+    series = tables.concatenate([rows_of_logs(found.path, step) for step in measured], tables.SERIES_COLUMNS)
+    hist = tables.concatenate([buckets_of_logs(found.path, step) for step in measured], tables.HIST_COLUMNS)
+    totals = hist["row"] == tables.TOTAL_ROW
+    whole = {name: column[totals] for name, column in hist.items()}
+    return _run(found, finished_steps(found), series, whole)
+
+
+def _run(found: RunFolder, result: AnyResult, series: tables.Columns, hist: tables.Columns) -> Run:
     return Run(
         manifest=found.manifest,
         result=result,
-        steps=tuple(steps),
-        series=_counting(series, attempts),
-        hist=_counting(hist, attempts),
+        steps=tuple(found.steps()),
+        series=series,
+        hist=hist,
         notes=tuple(found.notes()),
         voided=tuple(f"step {v.ordinal} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()),
     )
@@ -108,7 +130,7 @@ def _result(found: RunFolder) -> AnyResult:
         advice = {
             "running": f"wait for its end: ssdlab watch {manifest.run_id}",
             "interrupted": f"go on with it: ssdlab resume {manifest.run_id}",
-            "failed": f"see why: ssdlab show {manifest.run_id}",
+            "failed": f"no step of it is finished; see why: ssdlab show {manifest.run_id}",
         }.get(status, f"analyse it again: ssdlab show {manifest.run_id}")
         raise Refused(
             f"run {manifest.run_id} has no result to report: it is {status}",
