@@ -40,6 +40,8 @@ export function number(value: number, quantity: Quantity): string {
       return trimmed(scaled(value, BINARY));
     case "count":
       return String(value);
+    case "plain":
+      return digits(value);
     case "text":
       return "";
   }

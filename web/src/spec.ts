@@ -1,6 +1,6 @@
 /** What the Python side asks to be drawn. The same shapes are built by `ssdlab/report/charts.py`. */
 
-export type Quantity = "iops" | "mb_s" | "ns" | "s" | "bytes" | "count" | "text";
+export type Quantity = "iops" | "mb_s" | "ns" | "s" | "bytes" | "count" | "plain" | "text";
 
 /** One run as it appears in every chart: the colour belongs to the drive, the outline to the variant of the run. */
 export interface RunStyle {

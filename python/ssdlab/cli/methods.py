@@ -3,42 +3,99 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.output import print_json, print_line, print_table
+from ssdlab.cli.output import print_json, print_line, print_table, warn
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ssdlab.results.schema import MethodInfo
+    from ssdlab.suites.suite import Suite
 
 SCHEMA = "ssdlab.methods/1"
 _WIDTH = 100
 
 
 def methods(name: str | None = None, /, *, json: bool = False) -> None:
-    """List the methods, or tell all of one: its prose, parameters, defaults, units, source.
+    """List the methods and suites, or tell all of one: its prose, parameters, defaults, units, source.
 
     Parameters
     ----------
     name
-        One method; without it, all of them.
+        One method or suite; without it, all of them.
     json
         Print it as JSON, schema ssdlab.methods/1.
     """
-    from ssdlab.methods import all_methods, find_method
+    from ssdlab.methods import all_methods, find_method, methods_of_others
+    from ssdlab.suites import all_suites, find_suite
 
-    found = [find_method(name).info()] if name else [method.info() for method in all_methods()]
+    suite = None if name is None else find_suite(name)
+    if suite is not None:
+        _tell_suite(suite, json=json)
+        return
+    if name is not None:
+        info = find_method(name).info()
+        if json:
+            print_json({"schema": SCHEMA, "methods": [info.model_dump(mode="json")]})
+        else:
+            _print_one(info)
+        return
+    others = methods_of_others()
+    found = [method.info() for method in (*all_methods(), *others.methods.values())]
+    suites = all_suites()
     if json:
-        print_json({"schema": SCHEMA, "methods": [info.model_dump(mode="json") for info in found]})
-    elif name:
-        _print_one(found[0])
-    else:
-        rows: list[tuple[Any, ...]] = [
-            (info.name, "writes" if info.destructive else "reads only", info.prose.partition("\n")[0])
-            for info in found
-        ]
-        print_table(rows)
+        print_json(
+            {
+                "schema": SCHEMA,
+                "methods": [info.model_dump(mode="json") for info in found],
+                "suites": [_suite_json(each) for each in suites],
+                "broken": [asdict(each) for each in others.broken],
+            }
+        )
+        return
+    print_table([_row(info) for info in (*found, *(each.info() for each in suites))])
+    for each in others.broken:
+        warn(each.what)
+
+
+def _row(info: MethodInfo) -> tuple[str, str, str]:
+    return info.name, "writes" if info.destructive else "reads only", info.prose.partition("\n")[0]
+
+
+def _tell_suite(suite: Suite, *, json: bool) -> None:
+    if json:
+        print_json({"schema": SCHEMA, "methods": [], "suites": [_suite_json(suite)]})
+        return
+    info = suite.info()
+    print_line(
+        f"{info.name}, version {info.version}: {'writes' if info.destructive else 'reads only'}", "bold"
+    )
+    print_line()
+    print_line(info.prose)
+    print_line()
+    print_line("Parts, in the order of a real drive (--set part.name=value):")
+    rows = [
+        (f"  {part.label}", f"begins: {part.state}", ", ".join(f"{k}={v}" for k, v in part.settings.items()))
+        for part in suite.parts
+    ]
+    print_table(rows)
+
+
+def _suite_json(suite: Suite) -> dict[str, Any]:
+    info = suite.info()
+    parts = [
+        {
+            "part": part.label,
+            "method": part.method,
+            "state": part.state,
+            "settings": dict(part.settings),
+            "full_size": part.absolute,
+        }
+        for part in suite.parts
+    ]
+    return {**info.model_dump(mode="json"), "parts": parts, "span_bytes": suite.span_bytes}
 
 
 def _print_one(info: MethodInfo) -> None:

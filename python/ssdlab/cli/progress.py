@@ -104,10 +104,18 @@ class RunProgress:
     """Shows a run: phases, the time left as a range, live throughput and percentiles.
 
     Use it as a context manager.
+
+    Parameters
+    ----------
+    shown
+        Where; what fits stderr by default.
+    keep
+        Leave the display open at the end of a run: others follow.
     """
 
-    def __init__(self, shown: Display | None = None) -> None:
+    def __init__(self, shown: Display | None = None, *, keep: bool = False) -> None:
         self._display = shown or display()
+        self._keep = keep
 
     def began(self, progress: Progress) -> None:
         """Say that a step starts."""
@@ -128,7 +136,8 @@ class RunProgress:
     def ended(self, status: Status) -> None:
         """Take the live lines away."""
         del status
-        self._display.close()
+        if not self._keep:
+            self._display.close()
 
     def __enter__(self) -> RunProgress:
         return self
@@ -182,6 +191,16 @@ def range_text(least_s: float, most_s: float) -> str:
     if least_s < 1:
         return f"at most {units.span_text(round(most_s))}"
     return f"{units.span_text(round(least_s))} to {units.span_text(round(most_s))}"
+
+
+def bytes_text(least: float, most: float) -> str:
+    """Return a range of bytes written; nothing for none."""
+    if most == 0:
+        return ""
+    if least == most:
+        return units.capacity_text(int(most))
+    beginning = f"{units.capacity_text(int(least))} to " if least else "at most "
+    return beginning + units.capacity_text(int(most))
 
 
 def _expected(progress: Progress) -> str:

@@ -27,7 +27,7 @@ def report(
     Parameters
     ----------
     runs
-        Run folders, or ids or their beginnings.
+        Run folders, or ids or their beginnings; a suite brings all its runs.
     output
         The HTML file to write; an older file of that name is replaced.
     library
@@ -46,7 +46,7 @@ def report(
         raise UsageError(
             f"there is no folder {output.parent}", "make it, or name another file", path=str(output)
         )
-    found = [source.read_run(find_run(text, library or default_library())) for text in runs]
+    found = [source.read(find_run(text, library or default_library())) for text in runs]
     size_bytes = page.write(found, output)
     ids = [run.manifest.run_id for run in found]
     if json:

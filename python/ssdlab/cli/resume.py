@@ -22,10 +22,17 @@ def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> N
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
+    from ssdlab.cli.suites import SuiteProgress
+    from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import find_run
     from ssdlab.session import resume as go_on
+    from ssdlab.suites.session import resume_suite
 
     folder = find_run(run, library_of(library))
-    with RunProgress() as progress:
-        go_on(folder, [progress])
+    if read_manifest(folder).children:
+        with SuiteProgress() as shown:
+            resume_suite(folder, shown)
+    else:
+        with RunProgress() as progress:
+            go_on(folder, [progress])
     print_run(folder, json=json)

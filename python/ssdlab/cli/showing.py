@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import units
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
-from ssdlab.results.outcome import ConsistencyResult, FillResult, MixedResult, RateLimitResult
+from ssdlab.results.outcome import (
+    ConsistencyResult,
+    FillResult,
+    MixedResult,
+    PointsResult,
+    RateLimitResult,
+    SuiteResult,
+)
 from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
 from ssdlab.results.store import actual_status, run_words, short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from ssdlab.analysis.efficiency import Efficiency
+    from ssdlab.analysis.rated_shares import RatedShare
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest, Warned
 
@@ -31,6 +42,19 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         "folder": str(run.path),
         "status": manifest["status"],
         "result": manifest["result"],
+        "rated": [
+            {
+                "figure": each.figure.name,
+                "value": each.figure.value,
+                "unit": each.figure.unit,
+                "metric": each.rated.metric,
+                "rated": each.rated.value,
+                "state": each.rated.state,
+                "source": each.rated.source,
+                "share": each.share,
+            }
+            for each in shares_of(run)
+        ],
         "manifest": manifest,
         "steps": [
             {"ordinal": s.ordinal, "attempt": s.attempt, "verb": s.verb, "label": s.label}
@@ -52,12 +76,16 @@ def print_result(run: RunFolder) -> None:
     print_fields(_header(manifest, status))
     if run.result is None:
         _print_unfinished(run, status)
+    elif isinstance(run.result, SuiteResult):
+        from ssdlab.cli.suites import print_suite
+
+        print_suite(run, run.result)
     elif isinstance(run.result, PeakResult):
         _print_peak(run.result)
     elif isinstance(run.result, Qd1Result):
         _print_points(run.result.corners)
         _print_points(run.result.block_sizes)
-    elif isinstance(run.result, JobResult):
+    elif isinstance(run.result, JobResult | PointsResult):
         _print_points(run.result.points)
     elif isinstance(run.result, MixedResult):
         _print_mixed(run.result)
@@ -72,7 +100,31 @@ def print_result(run: RunFolder) -> None:
 
         print_line()
         print_measurement(run.result.measurement)
+    _print_ratings(run)
     _print_remarks(run)
+
+
+def _print_ratings(run: RunFolder) -> None:
+    """Print each result that has a rating as a share of it."""
+    shares = shares_of(run)
+    if not shares:
+        return
+    print_line()
+    rows = [
+        (
+            each.figure.label,
+            units.figure_text(each.figure.value, each.figure.unit),
+            f"{each.share:.0%} of the rated {units.significant(each.rated.value)} {each.unit}",
+            f"{each.rated.state or 'state not said'}, {each.rated.source}",
+        )
+        for each in shares
+    ]
+    print_table(rows, ("rated", "", "", ""), right=(1,))
+
+
+def shares_of(run: RunFolder) -> tuple[RatedShare, ...]:
+    """Return the headline figures of a run as shares of what the drive is rated for."""
+    return () if run.result is None else rated_shares(run.result.scalars, run.manifest.ratings)
 
 
 def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
@@ -87,6 +139,9 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
 
 
 def _print_unfinished(run: RunFolder, status: str) -> None:
+    if run.manifest.children:
+        _print_unfinished_suite(run, status)
+        return
     print_line()
     finished = len(run.steps())
     counted = "1 step is" if finished == 1 else f"{finished} steps are"
@@ -95,6 +150,15 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
         print_line(f"It stopped: {run.manifest.failure.what}")
     verb = "watch" if status == "running" else "resume"
     print_line(f"ssdlab {verb} {run_words(run.path)}")
+
+
+def _print_unfinished_suite(run: RunFolder, status: str) -> None:
+    from ssdlab.cli.suites import print_suite_state
+
+    print_suite_state(run)
+    if run.manifest.failure is not None:
+        print_line(f"It stopped: {run.manifest.failure.what}")
+    print_line(f"ssdlab {'watch' if status == 'running' else 'resume'} {run_words(run.path)}")
 
 
 def _print_peak(result: PeakResult) -> None:
@@ -116,9 +180,9 @@ def _print_mixed(result: MixedResult) -> None:
         name = f"{point.read_pct} % reads, depth {point.depth}"
         marked = point.read_pct == result.headline_read_pct
         speeds = (units.throughput_text(each) for each in (point.mb_s, point.read_mb_s, point.write_mb_s))
-        watts = "-" if point.mean_w is None else f"{point.mean_w:.3g} W"
-        rows.append((f"{name} {paint('<', 'accent')}" if marked else name, *speeds, watts))
-    print_table(rows, ("", "throughput", "reads", "writes", "power"), right=(1, 2, 3, 4))
+        power = _power(point.mean_w, efficiency("mixed", point.iops, point.mb_s, point.mean_w))
+        rows.append((f"{name} {paint('<', 'accent')}" if marked else name, *speeds, *power))
+    print_table(rows, ("", "throughput", "reads", "writes", "power", "efficiency"), right=(1, 2, 3, 4, 5))
 
 
 def _print_consistency(result: ConsistencyResult) -> None:
@@ -133,12 +197,16 @@ def _print_consistency(result: ConsistencyResult) -> None:
         for part in entry.stretches
     ]
     print_table(rows, ("IOPS", "from", "floor", "1 %", "mean", "deviation"), right=(1, 2, 3, 4, 5))
+    for entry in result.entries:
+        found = efficiency("random", entry.iops, entry.mb_s, entry.mean_w)
+        _print_power(f"{entry.name}, all of it: ", entry.mean_w, found)
 
 
 def _print_fill(result: FillResult) -> None:
     print_line()
     speeds = [units.throughput_text(each) for each in (result.mean_mb_s, result.last_mb_s)]
     print_line(f"{speeds[0]} over the whole drive, {speeds[1]} over its last 16 GB", "bold")
+    _print_power("", result.mean_w, efficiency("sequential", 0.0, result.mean_mb_s, result.mean_w))
     if result.cache_bytes is None:
         print_line("no end of a cache was found")
         return
@@ -165,19 +233,36 @@ def _print_rates(result: RateLimitResult) -> None:
     print_table(rows, ("offered IOPS", "mean", "p99", "p99.9", ""), right=(0, 1, 2, 3))
 
 
-def _print_points(points: Iterable[Point], mark: int | None = None) -> None:
+def _print_points(points: Sequence[Point], mark: int | None = None) -> None:
     print_line()
     rows: list[tuple[str, ...]] = []
+    metered = any(point.mean_w is not None for point in points)
+    heads = ("", "IOPS", "throughput", *_TAILS, *(("power", "efficiency") if metered else ()), "")
     for index, point in enumerate(points):
         name = f"{point.label} {paint('<', 'accent')}" if index == mark else point.label
         if point.missing is not None:
-            rows.append((name, "-", "", "", "", "", point.missing))
+            rows.append((name, "-", *("" for _ in heads[3:]), point.missing))
             continue
         limit = point.attribution.limit if point.attribution else ""
         tails = [_latency((point.response_ns or {}).get(key)) for key in _TAILS]
         iops, mb_s = units.count_text(point.iops or 0), units.throughput_text(point.mb_s or 0)
-        rows.append((name, iops, mb_s, *tails, "host in the tail" if limit == "host" else ""))
-    print_table(rows, ("", "IOPS", "throughput", *_TAILS, ""), right=(1, 2, 3, 4, 5))
+        power = _power(point.mean_w, point.efficiency) if metered else ()
+        rows.append((name, iops, mb_s, *tails, *power, "host in the tail" if limit == "host" else ""))
+    print_table(rows, heads, right=range(1, len(heads) - 1))
+
+
+def _power(mean_w: float | None, found: Efficiency | None) -> tuple[str, str]:
+    """Return mean power and efficiency; dashes without a meter."""
+    if mean_w is None:
+        return "-", "-"
+    told = "-" if found is None else f"{units.significant(found.value)} {found.unit}"
+    return f"{units.significant(mean_w)} W", told
+
+
+def _print_power(label: str, mean_w: float | None, found: Efficiency | None) -> None:
+    if mean_w is not None:
+        watts, told = _power(mean_w, found)
+        print_line(f"{label}{watts}, {told}")
 
 
 def _grouped(warnings: Iterable[Warned]) -> list[str]:

@@ -1,14 +1,15 @@
-"""The review methods, one file each, and the registry of them."""
+"""The review methods, one file each, and the registry of them; other packages may bring more."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ssdlab.errors import unknown
+from ssdlab.errors import Unsupported, unknown
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import Method
+    from ssdlab.methods.plugins import Offered
 
 REGISTRY = {
     "qd1": "ssdlab.methods.qd1",
@@ -17,6 +18,7 @@ REGISTRY = {
     "steady-random-write": "ssdlab.methods.steady_random_write",
     "steady-sequential-write": "ssdlab.methods.steady_sequential_write",
     "mixed-random": "ssdlab.methods.mixed_random",
+    "low-depths": "ssdlab.methods.low_depths",
     "whole-drive-fill": "ssdlab.methods.whole_drive_fill",
     "consistency": "ssdlab.methods.consistency",
     "rate-limit": "ssdlab.methods.rate_limit",
@@ -34,14 +36,29 @@ def find_method(name: str) -> Method:
     ------
     UsageError
         With the nearest name, when there is none.
+    Unsupported
+        Another package brings it along, and it cannot be used.
     """
     place = REGISTRY.get(name) or _UNLISTED.get(name)
-    if place is None:
-        raise unknown("method", name, REGISTRY, elsewhere="see ssdlab methods")
-    found: Method = import_module(place).METHOD
-    return found
+    if place is not None:
+        found: Method = import_module(place).METHOD
+        return found
+    others = methods_of_others()
+    if name in others.methods:
+        return others.methods[name]
+    if broken := next((each for each in others.broken if each.name == name), None):
+        raise Unsupported(broken.what, "update that package, or ask those who made it", method=name)
+    raise unknown("method", name, [*REGISTRY, *others.methods], elsewhere="see ssdlab methods")
 
 
 def all_methods() -> list[Method]:
-    """Return every method, in the order a review prints them."""
+    """Return every method of ssdlab itself, in the order a review prints them."""
     return [find_method(name) for name in REGISTRY]
+
+
+def methods_of_others() -> Offered:
+    """Return the methods that other packages bring along, and which of them cannot be used."""
+    from ssdlab.methods.plugins import offered
+    from ssdlab.suites import REGISTRY as SUITES
+
+    return offered({*REGISTRY, *_UNLISTED, *SUITES})

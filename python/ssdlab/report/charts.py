@@ -1,7 +1,8 @@
 """What the front end is asked to draw: the same shapes as in `web/src/spec.ts`.
 
 A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the units
-of the quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`.
+of the quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`; `plain` is a number
+whose unit the axis names.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "count", "text"]
+Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "count", "plain", "text"]
 Scale = Literal["linear", "log", "nines"]
 Shape = Literal["circle", "rect", "triangle", "diamond"]
 
@@ -32,6 +33,8 @@ class Axis:
     quantity: Quantity
     scale: Scale = "linear"
     ticks: tuple[tuple[float, str], ...] | None = None
+    range: tuple[float, float] | None = None
+    """Values that it reaches from and to in every view, so that switching compares; None: those drawn."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ class Line:
     points: tuple[Dot, ...]
     faint: bool | None = None
     """Second to another line of the same run: service time beside response time."""
+    plain: bool | None = None
+    """In the colour of the text: what the other lines of the run are held against."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +202,8 @@ class Choice:
 
     label: str
     tracks: tuple[Track, ...]
+    absent: str | None = None
+    """Why there is none."""
 
 
 @dataclass(frozen=True)
@@ -205,6 +212,10 @@ class SeriesChart:
 
     measures: tuple[Measure, ...]
     choices: tuple[Choice, ...]
+    variants: int = 1
+    """Choices of each view, where a second group of buttons chooses among them."""
+    window_s: tuple[float, float] | None = None
+    """Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown."""
     kind: Literal["series"] = "series"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,22 @@ from markupsafe import Markup
 from ssdlab.errors import HostError, UsageError
 from ssdlab.report.charts import plain
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import consistency, fill, job, measure, mixed, qd1, rate_limit, sweep
+from ssdlab.report.sections import (
+    consistency,
+    fill,
+    job,
+    measure,
+    mixed,
+    points,
+    qd1,
+    rate_limit,
+    ratings,
+    suite,
+    sweep,
+)
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
+from ssdlab.report.source import SuiteRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,14 +46,15 @@ _SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
     "consistency": consistency.section,
     "fill": fill.section,
     "rate-limit": rate_limit.section,
+    "points": points.section,
     "measure": measure.measured,
     "job": job.section,
 }
 """The section of each kind of Result, in the order of the page."""
 
 
-def render(runs: Sequence[Run]) -> str:
-    """Return the page of these finished runs as HTML.
+def render(runs: Sequence[Run | SuiteRun]) -> str:
+    """Return the page of these finished runs as HTML; a suite stands for all its runs.
 
     Raises
     ------
@@ -48,10 +63,15 @@ def render(runs: Sequence[Run]) -> str:
     HostError
         When the front end was not built.
     """
-    _check(runs)
-    placed = shown(runs)
-    sections = _sections(placed)
+    suites = [each for each in runs if isinstance(each, SuiteRun)]
+    single = [run for each in runs for run in (each.runs if isinstance(each, SuiteRun) else (each,))]
+    _check(single)
+    placed = shown(single)
+    rated = ratings.section(placed)
+    sections = [*suite.sections(suites), *_sections(placed), *((rated,) if rated is not None else ())]
     head = header(placed)
+    if suites and len(suites) == len(runs):
+        head = replace(head, subtitle=", ".join(dict.fromkeys(each.manifest.method.title for each in suites)))
     figures = [figure for section in sections for figure in section.figures]
     footer = "; ".join(
         f"{one.label}: run {one.run.manifest.run_id}, {one.run.manifest.created[:10]}" for one in placed
@@ -147,7 +167,7 @@ def _template() -> Any:  # noqa: ANN401 - jinja2 types it so
     return environment.get_template("page.html.j2")
 
 
-def write(runs: Sequence[Run], path: Path) -> int:
+def write(runs: Sequence[Run | SuiteRun], path: Path) -> int:
     """Write the page to `path` in one piece, and return its size in bytes.
 
     Raises
