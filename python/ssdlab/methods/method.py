@@ -96,8 +96,8 @@ def _plain(value: Any) -> JsonValue:  # noqa: ANN401 - of the field's own type
     return list(value) if isinstance(value, tuple) else value
 
 
-def _no_rows(step: Step) -> Columns:
-    raise ValueError(f"the rows of {step.label!r} were not given to the conclusion")
+def _not_given(step: Step) -> Columns:
+    raise ValueError(f"the tables of {step.label!r} were not given to the conclusion")
 
 
 @dataclass(frozen=True)
@@ -108,13 +108,22 @@ class RunData:
     ----------
     rows
         Gives the interval rows of a finished step, as `tables.SERIES_COLUMNS`; read when asked for.
+    buckets
+        Likewise its histogram buckets, as `tables.HIST_COLUMNS`.
+    row_buckets
+        Likewise those of each interval row: many, of a long step.
+    ios
+        Likewise its single I/Os, of streams that log them, as `tables.IO_COLUMNS`.
     """
 
     steps: tuple[Step, ...]
     capacity_bytes: int
     logical_block_bytes: int
     quick: bool = False
-    rows: Callable[[Step], Columns] = field(default=_no_rows, compare=False)
+    rows: Callable[[Step], Columns] = field(default=_not_given, compare=False)
+    buckets: Callable[[Step], Columns] = field(default=_not_given, compare=False)
+    row_buckets: Callable[[Step], Columns] = field(default=_not_given, compare=False)
+    ios: Callable[[Step], Columns] = field(default=_not_given, compare=False)
 
     def step(self, label: str) -> Step | None:
         """Return the measured step of that label, if there is one."""

@@ -1,4 +1,4 @@
-"""Turns the step logs of a finished run into its two tables, and the run into something immutable.
+"""Turns the step logs of a finished run into its tables, and the run into something immutable.
 
 `finish_run` starts this module as a program of its own, because duckdb and whole tables would more than
 double the size of the runner. The logs are deleted only after the tables were read back and counted; until
@@ -74,13 +74,13 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     )
     write_manifest(folder, finished)
     _remove_logs(folder)
-    for name in (MANIFEST, JOURNAL, tables.SERIES, tables.HIST):
+    for name in (MANIFEST, JOURNAL, *(table.name for table in finished.tables)):
         (folder / name).chmod(_READ_ONLY)
     return finished
 
 
 def compact(folder: Path) -> list[TableInfo]:
-    """Write both tables from the step logs and return what is in them.
+    """Write the tables from the step logs and return what is in them.
 
     Raises
     ------
@@ -94,12 +94,16 @@ def compact(folder: Path) -> list[TableInfo]:
     attempts = _attempts(folder)
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
+    ios = tables.concatenate([part for each in attempts for part in _ios(each)], tables.IO_COLUMNS)
     _check_totals(folder, series)
-    infos = []
-    for name, data, columns, order in (
+    wanted = [
         (tables.SERIES, series, tables.SERIES_COLUMNS, "ordinal, attempt, row, stream, direction"),
         (tables.HIST, hist, tables.HIST_COLUMNS, "ordinal, attempt, row, stream, direction, clock, low_ns"),
-    ):
+    ]
+    if len(ios["ordinal"]):
+        wanted.append((tables.IOS, ios, tables.IO_COLUMNS, "ordinal, attempt, submit_ns"))
+    infos = []
+    for name, data, columns, order in wanted:
         path = folder / name
         with library_errors(path):
             rows = tables.write(path, data, columns, order)
@@ -120,14 +124,40 @@ def rows_of_logs(folder: Path, step: Step) -> tables.Columns:
     Raises
     ------
     LabError
-        A log of the step is missing or damaged.
+        A log of the step is missing or damaged; of the two below too.
     """
-    attempts = step.result.segments or (step.attempt,)
-    paths = [folder / STEPS / log_name(step.ordinal, attempt) for attempt in attempts]
-    parts = [part for path in paths for part in _series(_Attempt(path, histograms=False))]
+    parts = [part for attempt in _attempts_of(folder, step) for part in _series(attempt)]
     found = tables.concatenate(parts, tables.SERIES_COLUMNS)
     order = np.lexsort((found["row"], found["attempt"]))
     return {name: column[order] for name, column in found.items()}
+
+
+def buckets_of_logs(folder: Path, step: Step) -> tables.Columns:
+    """Return the histogram buckets of a step as a whole, likewise."""
+    parts = [part for attempt in _attempts_of(folder, step) for part in _hist(attempt)]
+    return tables.concatenate(parts, tables.HIST_COLUMNS)
+
+
+def row_buckets_of_logs(folder: Path, step: Step) -> tables.Columns:
+    """Return the histogram buckets of each interval row of a step, likewise."""
+    attempts = _attempts_of(folder, step, histograms=True)
+    found = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
+    kept = found["row"] != tables.TOTAL_ROW
+    return {name: column[kept] for name, column in found.items()}
+
+
+def ios_of_logs(folder: Path, step: Step) -> tables.Columns:
+    """Return the single I/Os of a step, as they were submitted, likewise."""
+    parts = [part for attempt in _attempts_of(folder, step) for part in _ios(attempt)]
+    found = tables.concatenate(parts, tables.IO_COLUMNS)
+    order = np.lexsort((found["submit_ns"], found["attempt"]))
+    return {name: column[order] for name, column in found.items()}
+
+
+def _attempts_of(folder: Path, step: Step, *, histograms: bool = False) -> list[_Attempt]:
+    attempts = step.result.segments or (step.attempt,)
+    paths = [folder / STEPS / log_name(step.ordinal, attempt) for attempt in attempts]
+    return [_Attempt(path, histograms=histograms) for path in paths]
 
 
 class _Attempt:
@@ -138,8 +168,8 @@ class _Attempt:
 
         ordinal, _, attempt = path.stem.partition("-")
         self.ordinal, self.attempt = int(ordinal), int(attempt)
-        log = _core.read_log(path, keep_interval_histograms=histograms)
-        self.measured: _core.Measurement = log.measurement
+        self.log = _core.read_log(path, keep_interval_histograms=histograms)
+        self.measured: _core.Measurement = self.log.measurement
 
     def key(self, lines: int, stream: Any, direction: Any, row: Any) -> dict[str, Any]:  # noqa: ANN401
         def column(value: Any, kind: Any) -> Any:  # noqa: ANN401
@@ -205,6 +235,18 @@ def _hist(attempt: _Attempt) -> list[tables.Columns]:
             )
         )
     return parts
+
+
+def _ios(attempt: _Attempt) -> list[tables.Columns]:
+    found = attempt.log.ios()
+    lines = len(found["submit_ns"])
+    if not lines:
+        return []
+    streams, directions = (
+        np.array(names, dtype=np.object_) for names in (attempt.measured.streams, DIRECTIONS)
+    )
+    key = attempt.key(lines, streams[found["stream"]], directions[found["direction"]], 0)
+    return [{**{name: found[name] for name in tables.IO_COLUMNS if name in found}, **key}]
 
 
 def _buckets(

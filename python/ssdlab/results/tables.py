@@ -1,9 +1,10 @@
-"""The two tables of a finished run, `series.parquet` and `hist.parquet`: their columns, writing and reading.
+"""The tables of a finished run: their columns, writing and reading.
 
 `series` has one line for each interval row, stream and direction; times are ns since the start of its step.
 `hist` has one line for each bucket that is not empty: of the whole step where `row` is -1, else of that
-interval row. `kind` is `service` (submit to complete) or `response` (intended start to complete). Only this
-module and the catalogue import duckdb, and only when called: the runner stays small.
+interval row. `clock` is `service` (submit to complete) or `response` (intended start to complete). `ios`, in
+`ios.parquet`, is there where a stream logged its single I/Os: one line for each, `latency_ns` from its
+submission. Only this module and the catalogue import duckdb, and only when called: the runner stays small.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ Columns = dict[str, npt.NDArray[Any]]
 
 SERIES = "series.parquet"
 HIST = "hist.parquet"
+IOS = "ios.parquet"
 TOTAL_ROW = -1
 
 _KEY = {
@@ -59,6 +61,17 @@ HIST_COLUMNS: Mapping[str, str] = {
     "low_ns": "BIGINT",
     "high_ns": "BIGINT",
     "count": "BIGINT",
+}
+IO_COLUMNS: Mapping[str, str] = {
+    "ordinal": "INTEGER",
+    "attempt": "INTEGER",
+    "stream": "VARCHAR",
+    "direction": "VARCHAR",
+    "intended_ns": "BIGINT",
+    "submit_ns": "BIGINT",
+    "latency_ns": "BIGINT",
+    "offset": "BIGINT",
+    "length": "BIGINT",
 }
 
 
