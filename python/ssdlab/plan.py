@@ -190,7 +190,7 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bound
     if isinstance(stream.arrival, Bursts):
         ceiling = min(ceiling, ceil(seconds.most * NS_PER_S / stream.arrival.every_ns) * stream.arrival.bytes)
     elif stream.requested_iops is not None:
-        ceiling = min(ceiling, (stream.requested_iops * ceil(seconds.most) + 1) * largest)
+        ceiling = min(ceiling, float(stream.requested_iops * ceil(seconds.most) + 1) * largest)
     if target is None:
         return Bounds(0.0, ceiling)
     whole = stream.stop.time_ns is None and stream.ops.read_pct == 0  # type: ignore[union-attr]  # it writes
