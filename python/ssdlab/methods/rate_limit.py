@@ -22,10 +22,12 @@ What it cannot show
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.points import mean_w_of
+from ssdlab.methods.search import search_highest
 from ssdlab.methods.workloads import open_loop
 from ssdlab.model import Bytes
 from ssdlab.results.outcome import OfferedLoad, RateLimitResult
@@ -65,26 +67,11 @@ def procedure(lab: Lab, p: RateLimitParams) -> None:
     lab.conditions(scheduler="none")
     if p.fill:
         lab.fill(unless_written=True)
-    held, failed = 0, None
-    for rate in _doublings(p):
-        if not judge(_offer(lab, p, rate, certain=rate == p.first), p).held:
-            failed = rate
-            break
-        held = rate
-    while failed is not None and failed - held > max(1, p.resolution * failed):
-        middle = (held + failed) // 2
-        if judge(_offer(lab, p, middle, certain=False), p).held:
-            held = middle
-        else:
-            failed = middle
 
+    def holds(rate: int, certain: bool) -> bool:
+        return judge(_offer(lab, p, rate, certain=certain), p).held
 
-def _doublings(p: RateLimitParams) -> Iterator[int]:
-    rate = p.first
-    while rate < p.most:
-        yield rate
-        rate *= 2
-    yield p.most
+    search_highest(p.first, p.most, p.resolution, holds)
 
 
 def judge(step: Step, p: RateLimitParams) -> OfferedLoad:
@@ -106,7 +93,7 @@ def judge(step: Step, p: RateLimitParams) -> OfferedLoad:
         iops=summary["iops"],
         dropped=dropped,
         response_ns=worst,
-        mean_w=(summary.get("power") or {}).get("mean_w"),
+        mean_w=mean_w_of(summary),
         held=not why,
         why=why,
     )
