@@ -287,6 +287,6 @@ def _over_signatures(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     more = ", ".join(sorted({one.kind for one in rest} - {first.kind}))
     return Refusal(
         "signature",
-        f"{facts.path} carries {first.words}{f' (and {more})' if more else ''}",
+        f"{facts.path} carries {first.words}{f', and {more}' if more else ''}",
         f"if that may be lost too: --destroy '{facts.consent_id}' --wipe-signatures",
     )

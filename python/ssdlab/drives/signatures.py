@@ -133,4 +133,6 @@ def _signature(entry: dict[str, object]) -> Signature:
 
 def _weight(signature: Signature) -> int:
     usage = signature.usage
+    if signature.kind == "PMBR":  # stands in front of a GPT, for programs that do not know one
+        return len(_HAVE_WEIGHT)
     return _HAVE_WEIGHT.index(usage) if usage in _HAVE_WEIGHT else len(_HAVE_WEIGHT)

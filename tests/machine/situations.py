@@ -1,0 +1,114 @@
+"""Situations in which a drive must be refused, told apart by the message that each has of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Situation:
+    """One that was set up.
+
+    `target` is what is named to ssdlab; `options` of opening it for writing; `names` fill the blanks of the
+    message expected; `watched` are the devices and files of which no byte may change.
+    """
+
+    target: str
+    names: dict[str, str] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
+    watched: tuple[Path, ...] = ()
+
+
+MESSAGES = {
+    # Devices, on the host.
+    "mounted-whole": "{target} is in use: it is mounted at {point}",
+    "mounted-partition": "{target} is in use: its partition {part} is mounted at {point}",
+    "beside-a-mounted-partition": "{target} is in use: {part} (a partition beside it) is mounted at {point}",
+    "partition-of-a-mounted-disk": "{target} is in use: its disk {disk} is mounted at {point}",
+    "mounted-volume-on-it": "{target} is in use: {volume} (a volume on it) is mounted at {point}",
+    "mounted-disk-below": "{target} is in use: {disk} (which shares its storage) is mounted at {point}",
+    "member-of-a-mounted-btrfs": (
+        "{target} is in use: it is a member of the btrfs file system mounted at {point}"
+    ),
+    "swap": "{target} is in use: it is swap space",
+    "swap-partition": "{target} is in use: its partition {part} is swap space",
+    "the-disk-under-root": "{target} is the system's own disk: it is mounted at /",
+    "a-partition-under-root": "{target} is the system's own disk: its partition {part} is mounted at /",
+    "beside-the-partition-under-root": (
+        "{target} is the system's own disk: {part} (a partition beside it) is mounted at /"
+    ),
+    "the-disk-under-boot": "{target} is needed by this system to start or to run: it is mounted at /boot",
+    "loop-device-on-it": "{target} is in use: the loop device {volume} is attached to it",
+    "loop-device-on-a-partition": (
+        "{target} is in use: the loop device {volume} is attached to its partition {part}"
+    ),
+    "open-in-a-process": "{target} is open in process {pid} ({command})",
+    "mounted-in-another-namespace": (
+        "{target} is claimed by the kernel: mounted in another namespace, or part of an array or pool; it "
+        "carries an ext4 file system"
+    ),
+    "no-medium": "{target} has no size: no medium, or not set up",
+    "read-only": "{target} is read-only",
+    "no-consent": "{target} would be overwritten, and nothing says that it may be",
+    "wrong-identifier": "--destroy '{given}' is not the identifier of {target}",
+    "identifier-of-another-drive": "--destroy '{given}' is the identifier of {other}, and this is {target}",
+    "identifier-of-the-whole-disk": (
+        "--destroy '{given}' is the identifier of its whole disk {other}, and this is {target}"
+    ),
+    "identifier-of-the-partition": (
+        "--destroy '{given}' is the identifier of its partition {other}, and this is {target}"
+    ),
+    "link-to-another-disk": (
+        "--destroy '{given}' is the identifier of {other}, and this is {target} ({link} leads there)"
+    ),
+    "file-system": "{target} carries an ext4 file system named 'family-photos'",
+    "partition-table": "{target} carries a partition table (gpt), and PMBR",
+    "unused-volume-group": "{target} carries a physical volume of LVM",
+    "unused-btrfs-member": "{target} carries a btrfs file system, or a member of one",
+    "unused-swap": "{target} carries swap space",
+    "unused-bcache": "{target} carries a bcache device",
+    "unused-luks": "{target} carries a LUKS volume",
+    "signatures-not-readable": (
+        "what {target} carries is not known: wipefs is not installed, and this cannot be done without it"
+    ),
+    # Files.
+    "foreign-file": "{target} would be overwritten, and it was not made by ssdlab",
+    "changed-since": (
+        "{target} would be overwritten, and it was changed by something else since ssdlab made it"
+    ),
+    "hard-link": "{target} has 2 names (hard links), and writing would change all of them",
+    "symbolic-link": "{target} is a symbolic link, neither a file nor a block device",
+    "folder": "{target} is a directory, neither a file nor a block device",
+    "character-device": "{target} is a character device, neither a file nor a block device",
+    "swap-file": "{target} is swap space",
+    "behind-a-loop-device": "{target} is the backing file of {volume}",
+    "open-for-writing": "{target} is open for writing in process {pid} ({command})",
+    "other-size": "{target} exists with {bytes} bytes, and --size asks for 8192",
+    "empty-file": "{target} is empty",
+    "wrong-name": "--destroy '{given}' is not the name of {target}",
+    # Devices of the guest.
+    "lvm-active": "{target} is in use: the logical volume {volume} is active on it",
+    "lvm-mounted": "{target} is in use: {volume} (a volume on it) is mounted at {point}.",
+    "md-member": "{target} is in use: the array {volume} is built on it",
+    "md-member-partition": "{target} is in use: the array {volume} is built on its partition {part}",
+    "md-unassembled": "{target} carries a member of an md array",
+    "md-itself": "{target} (an md array on {below}) would be overwritten, and nothing says that it may be",
+    "dm-target": "{target} is in use: the device mapper volume {volume} is built on it",
+    "dm-itself": (
+        "{target} (a device mapper volume, {volume}, on {below}) would be overwritten, and nothing says that "
+        "it may be ({link} leads there)"
+    ),
+    "crypt-open": "{target} is in use: the encrypted volume {volume} is open on it",
+    "bcache-in-use": "{target} is in use: it belongs to {volume} of bcache",
+    "sibling-namespace": (
+        "--destroy '{given}' is the identifier of the other namespace {other}, and this is {target}"
+    ),
+    "two-paths": (
+        "{target} and {other} say that they are the same drive: two paths to it, or two drives that cannot "
+        "be told apart"
+    ),
+    "zoned": "{target} is a host-managed zoned drive (ZNS or SMR): its zones take no writes in any order",
+    "write-protected": "{target} is read-only.",
+}
+"""What is said in each situation."""
