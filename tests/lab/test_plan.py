@@ -113,11 +113,16 @@ def test_a_plan_says_what_speaks_against_the_run(tmp_path: Path) -> None:
     assert foreign.read_bytes() == bytes(1 << 20)
 
 
+STEADY = {"overwrites": "0", "least_seconds": "100ms", "most_seconds": "300ms", "round_seconds": "50ms"}
+
+
 @pytest.mark.parametrize("name", ["peak-random-read", "qd1"])
 def test_the_run_falls_inside_what_the_plan_said(scratch: Path, name: str) -> None:
     method = find_method(name)
     settings = {"seconds": "200ms", "ramp_seconds": "20ms"}
-    settings |= {"depths": "1,8,32"} if name != "qd1" else {"size_seconds": "50ms", "sizes": "4k,64k"}
+    settings |= (
+        {"depths": "1,8,32"} if name != "qd1" else {"size_seconds": "50ms", "sizes": "4k,64k", **STEADY}
+    )
     order = Order(method, method.params.build(settings), str(scratch / "s.img"), size_bytes=32 << 20)
     plan = plan_order(order)
     began = time.monotonic()

@@ -223,6 +223,25 @@ def test_interrupted_again_while_preparing_again(run_some) -> None:
     assert sorted(ends) == [0, 1, 1, 2, 3, 4], "only the preparation may have been finished twice"
 
 
+def test_a_trim_after_the_preparation_is_part_of_it(run_some) -> None:
+    """A trim that stayed done while the writes before it are done again would leave the wrong state."""
+
+    def trimmed(lab: Lab, p: SomeParams) -> None:
+        with lab.on_interruption("re-precondition"):
+            lab.precondition(closed_loop("random", "write", block_bytes=4096, in_flight=4, seconds=5.0))
+            lab.trim()
+            lab.run(read(), label="first")
+            lab.run(read(2), label="second")
+
+    with pytest.raises(Interrupted):
+        run_some(trimmed, FakeDrive(before_run=stop_at(3)))
+    after = FakeDrive()
+    run = RunFolder(run_some(trimmed, after))
+    assert kinds(after) == [("write", 4), ("read", 2)]
+    assert [s.attempt for s in run.steps()] == [2, 2, 1, 2], "both are done again, what was measured stays"
+    assert [(v.ordinal, v.attempt) for v in run.voided()] == [(3, 1), (1, 1), (0, 1)]
+
+
 def test_without_a_preparation_re_precondition_is_restart(run_some) -> None:
     def bare(lab: Lab, p: SomeParams) -> None:
         with lab.on_interruption("re-precondition"):
@@ -338,7 +357,7 @@ def replace_streams(workload):
 
 def test_every_listed_method_is_resumed_from_each_of_its_steps(tmp_path: Path) -> None:
     method = find_method("qd1")
-    params = method.params.build({"sizes": "4k,8k"})
+    params = method.params.build({"sizes": "4k,8k", "steady": "false"})
     whole = FakeDrive()
     run_on(whole, method, params, tmp_path / "whole")
     for cut in range(1, len(whole.runs) + 1):

@@ -265,7 +265,7 @@ def test_a_full_library_at_the_very_end_keeps_the_result(
 def test_a_drive_of_odd_size_is_reviewed_like_any_other(scratch: Path) -> None:
     for name, settings in (
         ("peak-sequential-read", {"depths": "1,8"}),
-        ("qd1", {"size_seconds": "20ms", "sizes": "4k,64k,1m"}),
+        ("qd1", {"size_seconds": "20ms", "sizes": "4k,64k,1m", "steady": "false"}),
     ):
         method = find_method(name)
         params = method.params.build({"seconds": "60ms", "ramp_seconds": "0", **settings})

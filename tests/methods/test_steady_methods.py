@@ -12,7 +12,7 @@ from ssdlab import _core
 from ssdlab.drives.simulated import profile_text
 from ssdlab.results.outcome import MixedResult
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import PeakResult
+from ssdlab.results.schema import PeakResult, Qd1Result
 
 BRIEF = {"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "120", "depths": "1,8", "seconds": "4"}
 
@@ -101,3 +101,29 @@ def test_mixes_go_from_reads_to_writes_and_give_no_latency(tmp_path: Path) -> No
     ]
     assert "latency" in result.latency_withheld
     assert not any("ns" in name for name in result.points[0].model_fields_set)
+
+
+def test_writes_of_one_io_are_taken_in_steady_state(tmp_path: Path) -> None:
+    settings = {name: value for name, value in BRIEF.items() if name != "depths"}
+    brief = {**settings, "seconds": "2", "size_seconds": "0.2", "ramp_seconds": "0", "sizes": "4k"}
+    steady = run("qd1", tmp_path, **brief)
+    fresh = run("qd1", tmp_path, **brief, steady="false").result
+    result = steady.result
+    assert isinstance(result, Qd1Result)
+    assert isinstance(fresh, Qd1Result)
+    assert [proof.reached for proof in result.steady] == [True, True]
+    assert not any("once" in caveat for caveat in result.caveats)
+    assert fresh.steady == ()
+    assert any("span filled once" in caveat for caveat in fresh.caveats)
+    labels = [step.label for step in steady.steps() if step.result.measurement is not None]
+    written = labels[labels.index("sequential to steady state") :]
+    assert written == [
+        "sequential to steady state",
+        "sequential write",
+        "sequential write 4 KiB",
+        "random to steady state",
+        "random write",
+        "random write 4 KiB",
+    ]
+    random_writes = {name: found.corners[1].iops for name, found in (("steady", result), ("fresh", fresh))}
+    assert random_writes["steady"] < 0.7 * random_writes["fresh"]

@@ -8,6 +8,8 @@ from ssdlab import units
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
+from ssdlab.cli.showing_client import print_paced, print_trim
+from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.outcome import (
     ConsistencyResult,
     FillResult,
@@ -18,6 +20,7 @@ from ssdlab.results.outcome import (
 )
 from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
 from ssdlab.results.store import actual_status, run_words, short_id
+from ssdlab.unfinished import finished_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,6 +98,10 @@ def print_result(run: RunFolder) -> None:
         _print_fill(run.result)
     elif isinstance(run.result, RateLimitResult):
         _print_rates(run.result)
+    elif isinstance(run.result, TrimResult):
+        print_trim(run.result)
+    elif isinstance(run.result, PacedBurstResult):
+        print_paced(run.result)
     elif isinstance(run.result, MeasureResult):
         from ssdlab.cli.figures import print_measurement
 
@@ -148,6 +155,9 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
     print_line(f"{counted} finished; there is no result yet.")
     if run.manifest.failure is not None:
         print_line(f"It stopped: {run.manifest.failure.what}")
+    if status != "running" and (points := finished_steps(run).points):
+        _print_points(points)
+        print_line()
     verb = "watch" if status == "running" else "resume"
     print_line(f"ssdlab {verb} {run_words(run.path)}")
 

@@ -7,17 +7,20 @@ Question
 Procedure
     The span is written first, from end to end, unless it is known to be. Then, one thread with one
     synchronous I/O in flight: 4 KiB random read and 128 KiB sequential read, then reads of 512 B to 1 MiB
-    in powers of two; after the reads 4 KiB random write and 128 KiB sequential write, then writes of the
-    same sizes, so that no read meets what the writes left. A size that the drive cannot address leaves its
+    in powers of two; the writes come after the reads, so that no read meets what they left. The drive is
+    written sequentially to steady state, proven as in `steady-sequential-write`, and without a rest 128 KiB
+    sequential write and writes of the same sizes are taken; then it is overwritten at random to steady
+    state, and 4 KiB random write and its sizes are taken. A size that the drive cannot address leaves its
     row empty, with the reason. The scheduler is none.
 
 Source
-    AnandTech, enterprise suite of 2018 to 2020, page "Performance at Queue Depth 1". Durations are ours;
-    the reviews state none.
+    AnandTech, enterprise suite of 2018 to 2020, page "Performance at Queue Depth 1": random write in steady
+    state. SNIA PTS 2.0.2, section 2.1.24: the criterion. Durations are ours; the reviews state none.
 
 What it cannot show
-    Steady state. The random writes go to a span that was filled once, so a drive with a cache or fresh
-    spare area is faster here than after hours of them; the steady-state methods answer that.
+    How fast a fresh or rested drive takes writes. With `--set steady=false`, and with `--quick`, the writes
+    go to a span that was filled once, so that a drive with a cache or fresh spare area is faster than after
+    hours of them; the result then says so.
 """
 
 from __future__ import annotations
@@ -27,8 +30,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab import units
-from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
-from ssdlab.methods.points import point_of
+from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.points import point_of, power_scalars
+from ssdlab.methods.steady import SteadyParams, caveats_of, proof, write_to_steady_state
 from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.model import Bytes
 from ssdlab.results.schema import Point, Qd1Result, Scalar
@@ -45,10 +49,12 @@ CORNERS: tuple[tuple[Order, Direction, int], ...] = (
     ("sequential", "write", 128 * 1024),
 )
 Size = Annotated[Bytes, Field(ge=512, le=MAX_BLOCK_BYTES, multiple_of=512)]
+_WRITTEN: tuple[Order, ...] = ("sequential", "random")
+"""Sequential first: the drive was filled sequentially, and what random writes leave takes hours to undo."""
 SIZES = tuple(512 * 2**power for power in range(12))
 
 
-class Qd1Params(Params):
+class Qd1Params(SteadyParams):
     """Parameters of `qd1`."""
 
     seconds: Seconds = param(
@@ -64,20 +70,38 @@ class Qd1Params(Params):
     fill_passes: int = param(
         1, "sequential fills before, where the span is not known to be written", ge=1, le=4
     )
+    steady: bool = param(True, "take the writes in steady state; else after one fill", quick=False)
 
 
 def procedure(lab: Lab, p: Qd1Params) -> None:
-    """Fill, then everything that reads, then everything that writes."""
+    """Fill, then everything that reads, then everything that writes, each order in its steady state."""
     lab.conditions(scheduler="none")
     lab.fill(passes=p.fill_passes, unless_written=True)
-    for direction in ("read", "write"):
-        for order, same, block_bytes in CORNERS:
-            if same == direction:
-                lab.run(_one(order, same, block_bytes, p.seconds, p), label=f"{order} {direction}")
-        for order, same, _ in CORNERS:
-            if same == direction:
-                for size in _addressable(p.sizes, lab.logical_block_bytes):
-                    lab.run(_one(order, same, size, p.size_seconds, p), label=_label(order, same, size))
+    _measure(lab, p, ("random", "sequential"), "read")
+    if not p.steady:
+        _measure(lab, p, ("sequential", "random"), "write")
+        return
+    with lab.on_interruption("re-precondition"):
+        for order in _WRITTEN:
+            _to_steady_state(lab, p, order)
+            _measure(lab, p, (order,), "write")
+
+
+def _measure(lab: Lab, p: Qd1Params, orders: tuple[Order, ...], direction: Direction) -> None:
+    """Take the workloads of a direction, then their lines over block size."""
+    chosen = [corner for corner in CORNERS if corner[0] in orders and corner[1] == direction]
+    for order, _, block_bytes in chosen:
+        lab.run(_one(order, direction, block_bytes, p.seconds, p), label=f"{order} {direction}")
+    for order, _, _ in chosen:
+        for size in _addressable(p.sizes, lab.logical_block_bytes):
+            lab.run(_one(order, direction, size, p.size_seconds, p), label=_label(order, direction, size))
+
+
+def _to_steady_state(lab: Lab, p: Qd1Params, order: Order) -> None:
+    block_bytes = next(size for same, direction, size in CORNERS if (same, direction) == (order, "write"))
+    depth = 1 if order == "sequential" else p.precondition_depth
+    written = p.model_copy(update={"precondition_depth": depth})
+    write_to_steady_state(lab, written, order, block_bytes, label=_steady(order))
 
 
 def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
@@ -88,7 +112,10 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
         if (step := data.step(f"{order} {direction}")) is not None
     )
     sizes = [_size(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
-    caveats = ["writes went to a span filled once and are not steady state"]
+    proofs = [proof(data, p, _steady(order)) for order in _WRITTEN] if p.steady else []
+    caveats = [text for found in proofs for text in caveats_of(found, quick=data.quick)]
+    if not p.steady:
+        caveats.append("writes went to a span filled once and are not steady state")
     if data.quick:
         full = Qd1Params()
         caveats.append(
@@ -100,7 +127,8 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
         engine="sync",
         corners=corners,
         block_sizes=tuple(sizes),
-        caveats=tuple(caveats),
+        steady=tuple(found for found in proofs if found is not None),
+        caveats=tuple(dict.fromkeys(caveats)),
         scalars=tuple(scalar for point in corners for scalar in _scalars(point)),
     )
 
@@ -109,6 +137,10 @@ def _one(order: Order, direction: Direction, block_bytes: int, seconds: float, p
     return closed_loop(
         order, direction, block_bytes=block_bytes, in_flight=1, seconds=seconds, ramp_seconds=p.ramp_seconds
     )
+
+
+def _steady(order: Order) -> str:
+    return f"{order} to steady state"
 
 
 def _label(order: Order, direction: Direction, size: int) -> str:
@@ -150,12 +182,13 @@ def _scalars(point: Point) -> list[Scalar]:
             unit="ns",
             better="lower",
         ),
+        *power_scalars(name, f"{point.label},", point.efficiency, point.mean_w),
     ]
 
 
 METHOD = Method(
     name="qd1",
-    version=1,
+    version=2,
     title="Queue depth 1",
     params=Qd1Params,
     procedure=procedure,

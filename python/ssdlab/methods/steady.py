@@ -81,7 +81,9 @@ class _Rounds:
         return len(self.mb_s) > before
 
 
-def write_to_steady_state(lab: Lab, p: SteadyParams, order: Order, block_bytes: int) -> Step:
+def write_to_steady_state(
+    lab: Lab, p: SteadyParams, order: Order, block_bytes: int, *, label: str = LABEL
+) -> Step:
     """Write over the whole span until SNIA's rule holds, not before the least, nor longer than the most."""
     row_ns, round_ns = _row_and_round_ns(p)
     workload = closed_loop(
@@ -98,12 +100,12 @@ def write_to_steady_state(lab: Lab, p: SteadyParams, order: Order, block_bytes: 
 
     bounds = {"least_bytes": least_bytes, "least_ns": least_ns, "round_ns": round_ns}
     until = Until("steady", dict(bounds), holds)
-    return lab.precondition(workload, label=LABEL, until=until)
+    return lab.precondition(workload, label=label, until=until)
 
 
-def proof(data: RunData, p: SteadyParams) -> SteadyProof | None:
+def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | None:
     """Judge the writing before the measurement; None if it was not done."""
-    step = data.step(LABEL)
+    step = data.step(label)
     if step is None:
         return None
     round_s = _row_and_round_ns(p)[1] / NS_PER_S

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from ssdlab.results.act import ActResult, ActSearchResult
+from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.schema import (
     JobResult,
     Latencies,
@@ -194,6 +196,10 @@ AnyResult = (
     | ConsistencyResult
     | FillResult
     | RateLimitResult
+    | TrimResult
+    | PacedBurstResult
+    | ActResult
+    | ActSearchResult
     | MeasureResult
     | JobResult
     | PointsResult

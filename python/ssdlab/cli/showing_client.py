@@ -1,0 +1,80 @@
+"""The results of the client-drive methods in a terminal: TRIM validation and paced bursts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab import units
+from ssdlab.cli.output import paint, print_line, print_table
+from ssdlab.results.client import VERDICTS
+
+if TYPE_CHECKING:
+    from ssdlab.results.client import PacedBurstResult, TrimResult
+
+_REACHED = {
+    True: "reached the device",
+    False: "did not reach the device",
+    None: "may have reached the device",
+}
+
+
+def print_trim(result: TrimResult) -> None:
+    """Print the verdict and the speeds that it rests on."""
+    print_line()
+    regained = ""
+    if result.regained is not None:
+        regained = f", {units.significant(100 * result.regained)} % of what was lost"
+    print_line(
+        f"TRIM {VERDICTS[result.verdict]}: {units.significant(100 * result.recovered)} % of the clean speed"
+        f"{regained}; it {_REACHED[result.trim.reached_device]}",
+        "bold",
+    )
+    print_line()
+    rows = [
+        (
+            plot.name,
+            units.throughput_text(plot.sustained_mb_s),
+            units.throughput_text(plot.mean_mb_s),
+            units.throughput_text(min(plot.parts_mb_s)),
+        )
+        for plot in (result.clean, result.before, result.after)
+        if plot is not None
+    ]
+    first = f"first {units.span_text(result.sustained_s)}"
+    print_table(rows, ("", first, "all blocks", "slowest part"), right=(1, 2, 3))
+
+
+def print_paced(result: PacedBurstResult) -> None:
+    """Print load time, speeds inside bursts, and every sustained rate that was tried."""
+    print_line()
+    reads = f"{len(result.reads_s)} reads of {units.capacity_text(result.read_bytes)}"
+    safe = "no rate" if result.safe_mb_s is None else units.throughput_text(result.safe_mb_s)
+    print_line(f"{reads} took {units.span_text(result.load_s)}; safe sustained writing: {safe}", "bold")
+    print_line()
+    rows = [
+        (
+            f"{load.name} {side.direction}s",
+            units.throughput_text(side.mb_s),
+            *(_latency(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
+            _latency(side.by_time.get("p99")),
+        )
+        for load in result.loads
+        for side in load.sides
+    ]
+    head = ("", "inside bursts", "p50", "p99", "p99.9", "p99 by time")
+    print_table(rows, head, right=(1, 2, 3, 4, 5))
+    print_line()
+    mark = f" {paint('<', 'accent')}"
+    tried = [
+        (
+            units.throughput_text(each.rate) + (mark if each.rate == result.safe_mb_s else ""),
+            _latency(each.p99_ns),
+            "held" if each.held else each.why,
+        )
+        for each in result.rates
+    ]
+    print_table(tried, ("sustained", "p99", ""), right=(0, 1))
+
+
+def _latency(latency_ns: float | None) -> str:
+    return "-" if latency_ns is None else units.latency_text(latency_ns)

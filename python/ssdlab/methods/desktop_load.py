@@ -1,0 +1,188 @@
+"""A desktop's load: small writes in bursts inside a span, and large reads of the rest beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from ssdlab.analysis.bursts import busy_ns
+from ssdlab.analysis.percentiles import of_time
+from ssdlab.arrival import Bursts, Closed
+from ssdlab.errors import UsageError
+from ssdlab.pattern import Sequential, Uniform
+from ssdlab.results.client import BurstLoad, BurstSide
+from ssdlab.results.schema import Direction
+from ssdlab.span import Span
+from ssdlab.units import NS_PER_S, capacity_text
+from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+
+if TYPE_CHECKING:
+    from ssdlab.methods.method import RunData
+    from ssdlab.methods.paced_burst import PacedBurstParams
+    from ssdlab.results.run_folder import Step
+
+READ_BLOCK_BYTES = 64 * 1024
+_UNIT_BYTES = 1 << 20
+_ROW_NS = NS_PER_S
+_DIRECTIONS: tuple[Direction, ...] = ("read", "write")
+_PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the load lies and how large its parts are, in whole blocks.
+
+    Attributes
+    ----------
+    span_bytes, block_bytes, depth
+        First bytes of the drive, which the writes stay in; their block; I/Os in flight of each direction.
+    burst_bytes, every_ns
+        Of the writes.
+    rest
+        Where the reads lie.
+    read_bytes, reads, read_every_ns
+        Of the reads.
+    """
+
+    span_bytes: int
+    block_bytes: int
+    depth: int
+    burst_bytes: int
+    every_ns: int
+    rest: Span
+    read_bytes: int
+    reads: int
+    read_every_ns: int
+
+    @property
+    def time_ns(self) -> int:
+        """How long a load lasts: until the last read has had its time."""
+        return self.reads * self.read_every_ns
+
+    def writes(self, *, paced: bool = True, every_ns: int = 0, time_ns: int = 0) -> Stream:
+        """Return the writes inside the span, in bursts or without a pause."""
+        arrival = Bursts(bytes=self.burst_bytes, every_ns=every_ns or self.every_ns) if paced else Closed()
+        return Stream(
+            name="writes",
+            ops=Mix(read_pct=0),
+            block=(Block(bytes=self.block_bytes),),
+            pattern=Uniform(),
+            span=Span(start=0, length=self.span_bytes),
+            depth=self.depth,
+            engine="uring",
+            arrival=arrival,
+            stop=Stop(time_ns=time_ns or self.time_ns),
+        )
+
+    def both(self, *, paced: bool) -> Workload:
+        """Return writes and reads at once; of the paced ones every I/O is logged."""
+        last = Stop(bytes=self.reads * self.read_bytes) if paced else Stop(time_ns=self.time_ns)
+        reads = Stream(
+            name="reads",
+            block=(Block(bytes=READ_BLOCK_BYTES),),
+            pattern=Sequential(),
+            span=self.rest,
+            depth=self.depth,
+            engine="uring",
+            arrival=Bursts(bytes=self.read_bytes, every_ns=self.read_every_ns) if paced else Closed(),
+            stop=last,
+            log_ios=paced,
+        )
+        writes = self.writes(paced=paced).model_copy(update={"log_ios": paced})
+        row_ns = min(_ROW_NS, max(_ROW_NS // 10, self.time_ns // 60))
+        return Workload.of(writes, reads, interval_ns=row_ns)
+
+    def overwrite(self) -> Workload:
+        """Return random writes of as many bytes as the span has."""
+        stop = Stop(bytes=self.span_bytes)
+        return Workload.of(self.writes(paced=False).model_copy(update={"stop": stop}))
+
+
+def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
+    """Lay the load on a drive, everything cut to whole blocks.
+
+    Raises
+    ------
+    UsageError
+        The drive is too small for writes and reads beside each other, or a burst for a block.
+    """
+    if p.burst < p.block:
+        raise UsageError(
+            f"bursts of {p.burst} bytes hold no block of {p.block}", "set burst to as much as block at least"
+        )
+    start = -(-p.span // _UNIT_BYTES) * _UNIT_BYTES
+    room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES
+    read_bytes = p.read // READ_BLOCK_BYTES * READ_BLOCK_BYTES
+    if room < p.reads * read_bytes:
+        raise UsageError(
+            f"the drive is too small: {capacity_text(p.span)} for the writes and {p.reads} reads of "
+            f"{capacity_text(p.read)} beside them do not fit into {capacity_text(usable_bytes)}",
+            "use a larger drive (a simulated one at scale 1), or set span and read to less",
+            needed_bytes=start + p.reads * read_bytes,
+            usable_bytes=usable_bytes,
+        )
+    return Layout(
+        span_bytes=p.span // p.block * p.block,
+        block_bytes=p.block,
+        depth=p.depth,
+        burst_bytes=p.burst // p.block * p.block,
+        every_ns=round(p.every_seconds * NS_PER_S),
+        rest=Span(start=start, length=room),
+        read_bytes=read_bytes,
+        reads=p.reads,
+        read_every_ns=round(p.read_every_seconds * NS_PER_S),
+    )
+
+
+def burst_load(data: RunData, name: Literal["paced", "saturated"]) -> BurstLoad:
+    """Return what the step of a load found."""
+    step = data.step(name)
+    assert step is not None  # the procedure has both
+    sides = [_side(data, step, direction, paced=name == "paced") for direction in _DIRECTIONS]
+    return BurstLoad(
+        name=name,
+        ordinal=step.ordinal,
+        seconds=cast("dict[str, Any]", step.result.measurement)["elapsed_s"],
+        sides=tuple(side for side in sides if side is not None),
+    )
+
+
+def _side(data: RunData, step: Step, direction: Direction, *, paced: bool) -> BurstSide | None:
+    summary = cast("dict[str, Any]", step.result.measurement)
+    side = summary.get(direction)
+    if not side or not side["ios"]:
+        return None
+    if paced:
+        ios = ios_of(data, step, direction)
+        busy_s = busy_ns(ios["submit_ns"], ios["submit_ns"] + ios["latency_ns"]) / NS_PER_S
+        latencies_s = float(ios["latency_ns"].sum()) / NS_PER_S
+    else:
+        busy_s = float(summary["elapsed_s"])
+        latencies_s = side["service_ns"]["mean"] * side["ios"] / NS_PER_S
+    return BurstSide(
+        direction=direction,
+        ios=side["ios"],
+        bytes=side["bytes"],
+        busy_s=busy_s,
+        latencies_s=latencies_s,
+        mb_s=side["bytes"] / busy_s / 1e6,
+        by_count=side["service_ns"],
+        by_time=_by_time(data, step, direction),
+    )
+
+
+def ios_of(data: RunData, step: Step, direction: Direction) -> dict[str, Any]:
+    """Return the single I/Os of one direction."""
+    found = data.ios(step)
+    ours = found["direction"] == direction
+    return {name: column[ours] for name, column in found.items()}
+
+
+def _by_time(data: RunData, step: Step, direction: Direction) -> dict[str, float | None]:
+    found = data.buckets(step)
+    ours = (found["direction"] == direction) & (found["clock"] == "service")
+    order = np.argsort(found["low_ns"][ours], kind="stable")
+    low, high, count = (found[name][ours][order] for name in ("low_ns", "high_ns", "count"))
+    return {f"p{percent}": of_time(low, high, count, percent) for percent in _PERCENTILES}

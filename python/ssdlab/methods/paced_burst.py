@@ -1,0 +1,191 @@
+"""How a drive stands writes that come in bursts beside large reads, as on a desktop.
+
+Question
+    Throughput and latency of reads and writes inside bursts; how long large reads take beside the writes;
+    how much of that is left without pauses; and what rate of writing the drive sustains without a change.
+
+Procedure
+    The drive is filled sequentially, and its first 8 GB are overwritten at random. Then for 60 s: 40 MB of
+    4 KiB writes at random places inside these 8 GB, due every 2 s; and beside them ten reads of 200 MB, one
+    every 6 s, each of a part of the rest that no other one reads, 64 KiB sequential. Reads and writes have
+    at most 4 I/Os in flight each, by one io_uring thread. Every I/O is logged. The same is done for as long
+    without pauses. Then the writes alone, in the same bursts that follow more and more closely: the rate is
+    doubled until their p99 is over twice that of the lowest rate, or they are not done in time; then the
+    interval is halved. Before each load the drive rests, and a simulated one goes back to the state after
+    the overwriting.
+
+Source
+    PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten reads
+    of 200 MB, depth of at most 4, throughput inside bursts, load time, latency percentiles, paced against
+    saturated. It gives neither the block of the writes nor the period of the reads; rests and the search for
+    the sustained rate are ours.
+
+What it cannot show
+    More than the span holds: a drive that writes more than this a day wears its cache otherwise. A rate
+    counts as sustained when it is kept up for the time of a try, so a cache larger than what is written in it
+    is not found to end. On a simulated drive that is scaled down the bursts are too large for its cache.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.analysis.bursts import spans_ns
+from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, burst_load, ios_of, lay_out
+from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.paced_rates import FACTOR, judge_rates, rate_label, rate_steps, rate_workload
+from ssdlab.methods.search import search_highest
+from ssdlab.model import Bytes
+from ssdlab.results.client import PacedBurstResult
+from ssdlab.results.schema import Scalar
+from ssdlab.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.run_folder import Step
+
+
+class PacedBurstParams(Params):
+    """Of the load in bursts, and of the search for the sustained rate."""
+
+    span: Bytes = param(
+        8 * 10**9, "first bytes of the drive: the writes stay in them", unit="B", quick=4 * 10**6, ge=1 << 20
+    )
+    block: Bytes = param(
+        4096,
+        "of the writes; the review says small ones, 64 KiB at most",
+        unit="B",
+        ge=512,
+        le=65536,
+        multiple_of=512,
+    )
+    burst: Bytes = param(
+        40 * 10**6, "written at once: 20 MB/s, a download", unit="B", quick=400_000, ge=512, le=10**12
+    )
+    every_seconds: Seconds = param(2.0, "from one burst to the next", unit="s", quick=0.2, ge=0.001, le=3600)
+    read: Bytes = param(200 * 10**6, "each read", unit="B", quick=10**6, ge=READ_BLOCK_BYTES, le=10**12)
+    reads: int = param(10, "how many", ge=1, le=1000)
+    read_every_seconds: Seconds = param(
+        6.0, "from one read to the next: ten within the minute", unit="s", quick=0.6, ge=0.001, le=3600
+    )
+    depth: int = param(
+        4, "I/Os in flight of each direction; the review has 4 at most", unit="I/Os", ge=1, le=4
+    )
+    rest_seconds: Seconds = param(
+        30.0, "before each load: a cache is emptied in it", unit="s", quick=0.1, ge=0, le=86_400
+    )
+    first: int = param(5, "rate to begin with: an unloaded drive", unit="MB/s", quick=16, ge=1, le=100_000)
+    most: int = param(4000, "rate to end with", unit="MB/s", quick=1000, ge=1, le=100_000)
+    resolution: float = param(
+        0.1, "of the rate: so far the search halves", unit="share", quick=0.25, ge=0.01, le=0.5
+    )
+    rate_seconds: Seconds = param(60.0, "at each rate", unit="s", quick=0.5, gt=0, le=86_400)
+
+
+def procedure(lab: Lab, p: PacedBurstParams) -> None:
+    """Fill, overwrite the span, then each load from there: paced, saturated, and the rates."""
+    layout = lay_out(cast("int", lab.span.length), p)
+    lab.conditions(scheduler="none")
+    lab.fill()
+    lab.precondition(layout.overwrite(), label="overwrite the span")
+    with lab.fork() as back:
+        for name in ("paced", "saturated"):
+            back()
+            lab.idle(p.rest_seconds)
+            lab.run(layout.both(paced=name == "paced"), label=name)
+        tried: list[Step] = []
+
+        def holds(rate: int, certain: bool) -> bool:
+            back()
+            lab.idle(p.rest_seconds, certain=certain)
+            workload = rate_workload(layout, rate, p.rate_seconds)
+            tried.append(lab.run(workload, label=rate_label(rate), certain=certain))
+            return judge_rates(tried, p.most)[-1].held
+
+        search_highest(p.first, p.most, p.resolution, holds)
+
+
+def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
+    """Put the loads together, and the highest rate that held below the lowest that did not."""
+    loads = (burst_load(data, "paced"), burst_load(data, "saturated"))
+    paced = data.step("paced")
+    assert paced is not None  # the procedure has it
+    writing, reading = cast("dict[str, Any]", paced.args["workload"])["streams"]
+    ios = ios_of(data, paced, "read")
+    reads = loads[0].side("read")
+    tries = judge_rates(rate_steps(data.steps), p.most)
+    failed = min((each.rate for each in tries if not each.held), default=None)
+    held = [each.rate for each in tries if each.held and (failed is None or each.rate < failed)]
+    result = PacedBurstResult(
+        quick=data.quick,
+        span_bytes=writing["span"]["length"],
+        block_bytes=p.block,
+        burst_bytes=writing["arrival"]["bytes"],
+        every_s=p.every_seconds,
+        read_bytes=reading["arrival"]["bytes"],
+        read_every_s=p.read_every_seconds,
+        depth=p.depth,
+        loads=loads,
+        load_s=reads.busy_s if reads else 0.0,
+        load_latencies_s=reads.latencies_s if reads else 0.0,
+        reads_s=tuple(
+            each / NS_PER_S for each in spans_ns(ios["intended_ns"], ios["submit_ns"] + ios["latency_ns"])
+        ),
+        rates=tuple(sorted(tries, key=lambda each: each.rate)),
+        safe_mb_s=max(held, default=None),
+        lowest_failed_mb_s=failed,
+        factor=FACTOR,
+        caveats=tuple(_caveats(data, failed, held)),
+    )
+    return result.model_copy(update={"scalars": tuple(_scalars(result))})
+
+
+def _caveats(data: RunData, failed: int | None, held: list[int]) -> list[str]:
+    found = []
+    if failed is None:
+        found.append("no rate of writing failed: the sustained rate lies higher than the search went")
+    if not held:
+        found.append("not even the lowest rate of writing was done in time")
+    if data.quick:
+        found.append(
+            "quick: bursts and span are a hundredth of the review's, so a cache does not end in them"
+        )
+    return found
+
+
+def _scalars(result: PacedBurstResult) -> list[Scalar]:
+    paced = result.loads[0]
+    speeds = [(side.direction, side.mb_s) for side in paced.sides]
+    return [
+        Scalar(name="paced_load_s", label="load time", value=result.load_s, unit="s", better="lower"),
+        *(
+            Scalar(
+                name=f"paced_{direction}_mb_s",
+                label=f"{direction}s inside bursts",
+                value=mb_s,
+                unit="MB/s",
+                better="higher",
+            )
+            for direction, mb_s in speeds
+        ),
+        Scalar(
+            name="paced_safe_mb_s",
+            label="safe sustained write rate",
+            value=result.safe_mb_s,
+            unit="MB/s",
+            better="higher",
+        ),
+    ]
+
+
+METHOD = Method(
+    name="paced-burst",
+    version=1,
+    title="Paced bursts",
+    params=PacedBurstParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+)
