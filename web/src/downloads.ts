@@ -29,7 +29,8 @@ function quoted(text: string): string {
 
 /** Every interval of every track of a time series. */
 export async function seriesCsv(chart: SeriesChart, columns: Columns, runs: RunStyle[]): Promise<string> {
-  const keys = chart.measures.map(({ key }) => key);
+  // Two measures may show one column on different axes.
+  const keys = [...new Set(chart.measures.map(({ key }) => key))];
   const lines = [["run", "point", "end_s", ...keys].join(",")];
   for (const [choice, { label, tracks }] of chart.choices.entries()) {
     for (const measure of chart.measures.keys()) await columns.load(chart, choice, measure);

@@ -6,7 +6,7 @@ import { csvOf, save, seriesCsv } from "./downloads";
 import type { Canvas, Option } from "./draw";
 import { marks, marksHeight } from "./marks";
 import { Columns, series } from "./series";
-import type { Chart, Page } from "./spec";
+import type { Chart, Page, SeriesChart } from "./spec";
 import { readTheme } from "./theme";
 import { xy } from "./xy";
 
@@ -15,7 +15,7 @@ const NARROW_HEIGHT = 320;
 
 export class Figure {
   private chart: EChartsType | undefined;
-  /** Pressed button of each group: the view, and for series the measure as well. */
+  /** Pressed button of each group: the view, and for series the variant and the measure as well. */
   private readonly pressed: Record<string, number> = {};
   private readonly columns = new Columns();
 
@@ -44,7 +44,7 @@ export class Figure {
 
   /** Unpacks what the pressed buttons ask for, then draws. */
   async show(): Promise<void> {
-    if (this.spec.kind === "series") await this.columns.load(this.spec, this.view, this.pressed["measure"] ?? 0);
+    if (this.spec.kind === "series") await this.columns.load(this.spec, this.choice(this.spec), this.pressed["measure"] ?? 0);
     this.draw();
   }
 
@@ -84,6 +84,11 @@ export class Figure {
     return this.pressed["view"] ?? 0;
   }
 
+  /** Which choice the pressed view and variant come to. */
+  private choice(spec: SeriesChart): number {
+    return this.view * spec.variants + (this.pressed["variant"] ?? 0);
+  }
+
   private height(width: number): number {
     switch (this.spec.kind) {
       case "bars":
@@ -106,7 +111,7 @@ export class Figure {
       case "marks":
         return marks(spec, at(spec.views, this.view), canvas);
       case "series":
-        return series(spec, this.columns, this.view, this.pressed["measure"] ?? 0, canvas);
+        return series(spec, this.columns, this.choice(spec), this.pressed["measure"] ?? 0, canvas);
     }
   }
 

@@ -48,22 +48,22 @@ export class Columns {
 export function series(chart: SeriesChart, columns: Columns, choice: number, measure: number, canvas: Canvas): Option {
   const wanted = chart.measures[measure] ?? chart.measures[0];
   if (wanted === undefined) return base(canvas.theme);
-  const tracks = chart.choices[choice]?.tracks ?? [];
+  const { tracks = [], absent = "" } = chart.choices[choice] ?? {};
   const shown = tracks.map((track) => ({ track, times_s: columns.of(track, "end_s"), values: columns.of(track, wanted.key) }));
-  return option(wanted.axis, shown, canvas);
+  const window_s = chart.window_s ?? [0, Math.max(1e-3, ...shown.map(({ times_s }) => times_s.at(-1) ?? 0))];
+  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, window_s, canvas);
 }
 
-function option(axis: Axis, shown: Shown[], canvas: Canvas): Option {
+function option(axis: Axis, shown: Shown[], window_s: [number, number], canvas: Canvas): Option {
   const { theme, height } = canvas;
-  const values = shown.flatMap(({ values: inside }) => inside);
-  const end_s = Math.max(...shown.map(({ times_s }) => times_s.at(-1) ?? 1));
-  const unit_s = timeUnit(end_s);
+  const values: number[] = axis.range ?? shown.flatMap(({ values: inside }) => inside);
+  const unit_s = timeUnit(window_s[1]);
   const common = base(theme);
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: ({ seriesName, value: [time, , value] }: Hit) => told(axis, seriesName, time * unit_s, value) },
     grid: { left: 8, right: shown.some(({ track }) => track.name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    xAxis: timeAxis(end_s, canvas),
+    xAxis: timeAxis(window_s, canvas),
     yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
     toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
@@ -76,12 +76,13 @@ function timeUnit(end_s: number): number {
   return end_s > LONG_S ? 3600 : 1;
 }
 
-function timeAxis(end_s: number, canvas: Canvas): Option {
+function timeAxis([begin_s, end_s]: [number, number], canvas: Canvas): Option {
   const long = timeUnit(end_s) > 1;
   const title = `${long ? "h:min" : "seconds"} since the start of the measurement`;
   const axis = axisOption({ title, quantity: "s", scale: "linear" }, { theme: canvas.theme, side: "x", values: [], length: canvas.width });
-  const max = end_s / timeUnit(end_s);
-  return long ? { ...axis, max, axisLabel: { ...(axis["axisLabel"] as Option), formatter: clock } } : { ...axis, max };
+  const [min, max] = [begin_s, end_s].map((time_s) => time_s / timeUnit(end_s));
+  const labelled = long ? { axisLabel: { ...(axis["axisLabel"] as Option), formatter: clock } } : {};
+  return { ...axis, ...labelled, min, max };
 }
 
 /** Hours as h:min, with seconds where there are any. */

@@ -18,6 +18,8 @@ export interface Axis {
   scale: "linear" | "log" | "nines";
   /** Fixed ticks: where, and what stands there. Without them 1-2-5 steps (log) or round steps (linear) are used. */
   ticks?: [number, string][];
+  /** Values that it reaches from and to in every view, so that switching compares; else those drawn. */
+  range?: [number, number];
 }
 
 export interface Point {
@@ -42,6 +44,8 @@ export interface Line {
   points: Point[];
   /** Second to another line of the same run. */
   faint?: boolean;
+  /** In the colour of the text: what the other lines of the run are held against. */
+  plain?: boolean;
 }
 
 /** A level drawn across the plot, such as 95 % of the best. */
@@ -109,7 +113,12 @@ export interface Track {
 export interface SeriesChart {
   kind: "series";
   measures: { key: string; label: string; axis: Axis }[];
-  choices: { label: string; tracks: Track[] }[];
+  /** By view, then by variant; without tracks, `absent` says why. */
+  choices: { label: string; tracks: Track[]; absent?: string }[];
+  /** Choices of each view. */
+  variants: number;
+  /** Seconds that are shown, the same for every choice; else from 0 to the end of what is shown. */
+  window_s?: [number, number];
 }
 
 export type Chart = XyChart | BarsChart | MarksChart | SeriesChart;

@@ -16,8 +16,9 @@ const CROSS = "path://M-1,-1L1,1M1,-1L-1,1";
 export function xy(view: XyView, canvas: Canvas): Option {
   const { theme, width, height } = canvas;
   const points = view.lines.flatMap((line) => line.points);
-  const ys = points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]).concat(view.rules.map((rule) => rule.y));
-  const xAxis = axisOption(view.x, { theme, side: "x", values: points.map(({ x }) => x), length: width });
+  const drawn = points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]).concat(view.rules.map((rule) => rule.y));
+  const ys: number[] = view.y.range ?? drawn;
+  const xAxis = axisOption(view.x, { theme, side: "x", values: view.x.range ?? points.map(({ x }) => x), length: width });
   const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
   const series = view.lines.flatMap((line) => [band(view, line, canvas), curve(view, line, canvas), ring(view, line, canvas)]);
   const rules = view.rules.map((rule) => level(view, rule, canvas));
@@ -61,13 +62,14 @@ function data(view: XyView, line: Line, canvas: Canvas): Datum[] {
 function curve(view: XyView, line: Line, canvas: Canvas): Option {
   const run = runStyle(canvas, line.run);
   const { text, paper } = canvas.theme;
+  const coloured = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
   return {
     type: "line",
     data: data(view, line, canvas),
     ...marker(run, canvas.theme),
     symbolSize: 7,
     showAllSymbol: true,
-    lineStyle: { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 },
+    lineStyle: line.plain ? { ...coloured, color: text } : coloured,
     endLabel: { ...named(line.name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom" },
     emphasis: { disabled: true },
     label: {

@@ -21,12 +21,14 @@ from ssdlab.report.sections import (
     job,
     measure,
     mixed,
+    paced_burst,
     points,
     qd1,
     rate_limit,
     ratings,
     suite,
     sweep,
+    trim,
 )
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
@@ -45,6 +47,8 @@ _SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
     "mixed": mixed.section,
     "consistency": consistency.section,
     "fill": fill.section,
+    "trim": trim.section,
+    "paced-burst": paced_burst.section,
     "rate-limit": rate_limit.section,
     "points": points.section,
     "measure": measure.measured,

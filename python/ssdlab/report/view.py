@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Buttons:
-    """A group of buttons of which one is pressed; `group` is `view` or `measure`."""
+    """A group of buttons of which one is pressed; `group` is `view`, `variant` or `measure`."""
 
     group: str
     label: str

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.report.numbers import of_unit
 from ssdlab.report.sections import rates
 from ssdlab.report.sections.measure import sides
+from ssdlab.results.client import VERDICTS, PacedBurstResult, TrimResult
 from ssdlab.results.outcome import ConsistencyResult, FillResult, MixedResult, RateLimitResult
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
 from ssdlab.units import latency_text
@@ -61,7 +62,14 @@ def _headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
                     yield label, Headline(shown.index, rates.told(point), _latency(point.response_ns))
                 else:
                     yield label, Headline(shown.index, "not measured", (point.missing,))
-        case MixedResult() | ConsistencyResult() | FillResult() | RateLimitResult() as result:
+        case TrimResult() as result:
+            beside = (f"TRIM {VERDICTS[result.verdict]}",)
+            for scalar in result.scalars:
+                label = f"{shown.run.manifest.method.title}, {scalar.label}"
+                yield label, Headline(shown.index, of_unit(scalar.value, scalar.unit), beside)
+        case (
+            MixedResult() | ConsistencyResult() | FillResult() | RateLimitResult() | PacedBurstResult()
+        ) as result:
             for scalar in result.scalars:
                 label = f"{shown.run.manifest.method.title}, {scalar.label}"
                 yield label, Headline(shown.index, of_unit(scalar.value, scalar.unit), ())

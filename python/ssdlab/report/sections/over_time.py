@@ -25,7 +25,8 @@ MEASURES = (
     Measure("p99_ns", "p99", Axis("p99 response time in the interval, log", "ns", "log")),
     Measure("max_ns", "longest", Axis("longest response time in the interval, log", "ns", "log")),
 )
-_FINEST = {"end_s": 0.001, "iops": 0.001, "p99_ns": 1.0, "max_ns": 1.0}
+_FINEST = {"end_s": 0.001, "iops": 0.001, "mb_s": 0.001, "p99_ns": 1.0, "max_ns": 1.0}
+_KEYS = ("end_s", *(measure.key for measure in MEASURES))
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """The full rows of one step, stream and direction."""
 
     watched: Watched
@@ -49,12 +50,12 @@ class _Rows:
 
 def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | None:
     """Return the time series of a section; None when no step has rows."""
-    found = [rows for one in watched for rows in _rows(one)]
+    found = [rows for one in watched for rows in rows_of(one)]
     if not found:
         return None
     buttons = list(dict.fromkeys(rows.watched.button for rows in found))
     choices = tuple(
-        Choice(button, tuple(_track(rows) for rows in found if rows.watched.button == button))
+        Choice(button, tuple(track(rows, _KEYS) for rows in found if rows.watched.button == button))
         for button in buttons
     )
     zeros = sum(int((rows.columns["iops"] == 0).sum()) for rows in found)
@@ -82,7 +83,8 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
     )
 
 
-def _rows(watched: Watched) -> list[_Rows]:
+def rows_of(watched: Watched) -> list[Rows]:
+    """Return the full rows of a step, by stream and direction."""
     lines = watched.shown.run.rows(watched.ordinal)
     kinds = list(dict.fromkeys(zip(lines["stream"].tolist(), lines["direction"].tolist(), strict=True)))
     streams = {stream for stream, _ in kinds}
@@ -95,7 +97,7 @@ def _rows(watched: Watched) -> list[_Rows]:
         name = " ".join(
             ([str(stream)] if len(streams) > 1 else []) + ([str(direction)] if len(kinds) > 1 else [])
         )
-        result.append(_Rows(watched, name, direction != "read", columns))
+        result.append(Rows(watched, name, direction != "read", columns))
     return result
 
 
@@ -108,17 +110,20 @@ def _full(lines: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | N
     return {
         "end_s": np.cumsum(lengths_ns) / 1e9,
         "iops": lines["ios"] * 1e9 / lengths_ns,
+        "mb_s": lines["bytes"] * 1e3 / lengths_ns,
         "p99_ns": np.nan_to_num(lines["response_p99_ns"].astype(np.float64)),
         "max_ns": np.nan_to_num(lines["response_max_ns"].astype(np.float64)),
     }
 
 
-def _track(rows: _Rows) -> Track:
-    columns = tuple(PackedColumn(key, *pack(rows.columns[key], finest)) for key, finest in _FINEST.items())
+def track(rows: Rows, keys: Sequence[str], *, from_s: float = 0.0) -> Track:
+    """Pack columns of rows that end after a time."""
+    kept = rows.columns["end_s"] > from_s
+    columns = tuple(PackedColumn(key, *pack(rows.columns[key][kept], _FINEST[key])) for key in keys)
     return Track(rows.watched.shown.index, rows.name, rows.dashed, columns)
 
 
-def _table(found: Sequence[_Rows]) -> Table:
+def _table(found: Sequence[Rows]) -> Table:
     many = len({rows.watched.shown.index for rows in found}) > 1
     head = (
         "Point",

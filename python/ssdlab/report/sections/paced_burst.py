@@ -1,0 +1,191 @@
+"""Paced bursts: the minute as a timeline, throughput inside bursts, load time, latency, and the safe rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.report import numbers
+from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Choice, Measure, SeriesChart
+from ssdlab.report.numbers import Table, of_unit, words
+from ssdlab.report.sections import over_time
+from ssdlab.report.sections.burst_latency import curves
+from ssdlab.report.sections.paced_rates import rates, safe_rate
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results.client import PacedBurstResult
+from ssdlab.units import block_text, capacity_text, span_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.client import BurstLoad
+    from ssdlab.results.schema import Direction
+
+Paced = tuple["Shown", PacedBurstResult]
+_NAMES = ("paced", "saturated")
+_SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "writes"))
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of paced bursts; the loads are buttons, for the verdict may flip between them."""
+    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PacedBurstResult)]
+    figures = (_timeline(kept), _throughput(kept), _load_time(kept), curves(kept, _loads(kept)), rates(kept))
+    return Section(
+        id="paced-burst",
+        title=runs[0].run.manifest.method.title,
+        lead=tuple(finding(*one) for one in kept),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=tuple(figure for figure in figures if figure is not None),
+        exhibits=(
+            Exhibit(
+                "The loads in figures",
+                "Busy is the time with an I/O in flight; latencies are summed beside it, for they overlap.",
+                (_loads(kept),),
+            ),
+        ),
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def finding(shown: Shown, result: PacedBurstResult) -> str:
+    """Return load time, speeds inside bursts and the safe rate as a sentence."""
+    speeds = ", ".join(
+        f"{name} {of_unit(side.mb_s, 'MB/s')}"
+        for direction, name in _SIDES
+        if (side := result.loads[0].side(direction)) is not None
+    )
+    reads = f"{len(result.reads_s)} reads of {capacity_text(result.read_bytes)}"
+    took = f"took {span_text(result.load_s)} beside the writes"
+    return f"{shown.label}: {reads} {took}; inside bursts {speeds}. {safe_rate(result)}"
+
+
+def _timeline(kept: Sequence[Paced]) -> Figure | None:
+    choices = [_choice(shown, load) for shown, result in kept for load in result.loads]
+    if not any(choice.tracks for choice in choices):
+        return None
+    first = kept[0][1]
+    drives = tuple(shown.label for shown, _ in kept)
+    return Figure(
+        id="paced-burst-timeline",
+        title="Timeline",
+        lead="MB/s over time: reads solid, writes dashed. Drag to zoom.",
+        described=" ".join(finding(*one) for one in kept),
+        chart=SeriesChart(
+            (Measure("mb_s", "MB/s", Axis("MB/s (decimal)", "mb_s")),), tuple(choices), variants=len(_NAMES)
+        ),
+        tables=(_loads(kept),),
+        measured=_how(first),
+        buttons=(
+            *((Buttons("view", "Drive", drives),) if len(drives) > 1 else ()),
+            Buttons("variant", "Load", _NAMES),
+        ),
+        zoom=True,
+        wide=True,
+    )
+
+
+def _choice(shown: Shown, load: BurstLoad) -> Choice:
+    rows = over_time.rows_of(over_time.Watched(shown, load.ordinal, load.name))
+    tracks = tuple(over_time.track(each, ("end_s", "mb_s")) for each in rows)
+    return Choice(f"{shown.label}, {load.name}", tracks, absent=None if tracks else "no rows were kept")
+
+
+def _how(result: PacedBurstResult) -> tuple[str, ...]:
+    place = f"the first {capacity_text(result.span_bytes)}"
+    return (
+        f"Writes of {block_text(result.block_bytes)} at random in {place}: "
+        f"{capacity_text(result.burst_bytes)} every {span_text(result.every_s)}.",
+        f"Reads of {capacity_text(result.read_bytes)} elsewhere, 64 KiB sequential, one every "
+        f"{span_text(result.read_every_s)}; at most {result.depth} I/Os in flight each.",
+        "Saturated: the same without pauses.",
+    )
+
+
+def _throughput(kept: Sequence[Paced]) -> Figure:
+    views = tuple(
+        BarsView(name, Axis("MB/s (decimal)", "mb_s"), "higher", tuple(_groups(kept, name)))
+        for name in _NAMES
+    )
+    return Figure(
+        id="paced-burst-throughput",
+        title="Throughput inside bursts",
+        lead="Bytes over the time with an I/O in flight; idle time is not counted. Higher is better.",
+        described=" ".join(finding(*one) for one in kept),
+        chart=BarsChart(views),
+        tables=(_loads(kept),),
+        measured=_how(kept[0][1]),
+        buttons=(Buttons("view", "Load", _NAMES),),
+    )
+
+
+def _groups(kept: Sequence[Paced], name: str) -> list[BarGroup]:
+    groups = []
+    for direction, plural in _SIDES:
+        bars = [
+            Bar(shown.index, side.mb_s, "")
+            for shown, result in kept
+            for load in result.loads
+            if load.name == name and (side := load.side(direction)) is not None
+        ]
+        if bars:
+            groups.append(BarGroup(plural, tuple(sorted(bars, key=lambda bar: -bar.value))))
+    return groups
+
+
+def _load_time(kept: Sequence[Paced]) -> Figure:
+    bars = sorted((Bar(shown.index, result.load_s, "") for shown, result in kept), key=lambda bar: bar.value)
+    first = kept[0][1]
+    title = f"{len(first.reads_s)} reads of {capacity_text(first.read_bytes)}"
+    view = BarsView("s", Axis("seconds with a read in flight", "s"), "lower", (BarGroup(title, tuple(bars)),))
+    head = ("Run", "Load time", "Sum of latencies", *(f"Read {n + 1}" for n in range(len(first.reads_s))))
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            numbers.seconds(result.load_s),
+            numbers.seconds(result.load_latencies_s),
+            *(numbers.seconds(each) for each in result.reads_s),
+        )
+        for shown, result in kept
+    )
+    return Figure(
+        id="paced-burst-load",
+        title="Load time",
+        lead="Of all the reads beside the paced writes. Lower is better.",
+        described=" ".join(finding(*one) for one in kept),
+        chart=BarsChart((view,)),
+        tables=(Table("Load time; each read from when it was due to its last I/O", head, rows),),
+        measured=_how(first),
+    )
+
+
+def _loads(kept: Sequence[Paced]) -> Table:
+    head = (
+        "Run",
+        "Load",
+        "Direction",
+        "I/Os",
+        "MB/s inside",
+        "Busy",
+        "Latencies",
+        "p50",
+        "p99",
+        "p99.9",
+        "p99 by time",
+    )
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            words(load.name),
+            words(side.direction),
+            numbers.count(side.ios),
+            numbers.throughput(side.mb_s),
+            numbers.seconds(side.busy_s),
+            numbers.seconds(side.latencies_s),
+            *(numbers.latency(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
+            numbers.latency(side.by_time.get("p99")),
+        )
+        for shown, result in kept
+        for load in result.loads
+        for side in load.sides
+    )
+    return Table("Throughput inside bursts, and service latency by count and weighted by time", head, rows)

@@ -1,0 +1,201 @@
+"""TRIM validation: write speed over the position, clean, before and after TRIM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.report import numbers
+from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
+from ssdlab.report.numbers import NOTHING, Table, words
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results.client import VERDICTS, TrimResult
+from ssdlab.units import block_text, significant, span_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.client import LbaPlot
+
+Trimmed = tuple["Shown", TrimResult]
+_REACHED = {True: "yes", False: "no", None: "not known"}
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of TRIM validation: a button for each drive, on the same axes."""
+    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, TrimResult)]
+    return Section(
+        id="trim-validation",
+        title=runs[0].run.manifest.method.title,
+        lead=tuple(finding(*one) for one in kept),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=(_over_lba(kept), _bars(kept)),
+        exhibits=(
+            Exhibit(
+                "Verdict and conditions",
+                "System and driver are part of the result: a discard that they keep helps no drive.",
+                (_verdicts(kept), _conditions(kept)),
+            ),
+        ),
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def finding(shown: Shown, result: TrimResult) -> str:
+    """Return the verdict as a sentence."""
+    recovered = f"{significant(100 * result.recovered)} % of the clean speed"
+    text = f"{shown.label}: TRIM {VERDICTS[result.verdict]}: {recovered}"
+    regained = "" if result.regained is None else f", {significant(100 * result.regained)} % of what was lost"
+    reached = {
+        True: "the discard reached the device",
+        False: "the discard did not reach the device",
+        None: "whether the discard reached the device is not known",
+    }
+    return f"{text}{regained}; {reached[result.trim.reached_device]}."
+
+
+def _plots(result: TrimResult) -> list[LbaPlot]:
+    return [plot for plot in (result.clean, result.before, result.after) if plot is not None]
+
+
+def _over_lba(kept: Sequence[Trimmed]) -> Figure:
+    fastest = max(max(plot.parts_mb_s) for _, result in kept for plot in _plots(result))
+    views = tuple(
+        XyView(
+            shown.label,
+            Axis("position", "bytes"),
+            Axis("MB/s (decimal)", "mb_s", range=(0.0, fastest)),
+            tuple(_line(shown, result, plot) for plot in _plots(result)),
+        )
+        for shown, result in kept
+    )
+    first = kept[0][1]
+    return Figure(
+        id="trim-validation-lba",
+        title="Write speed over the position",
+        lead="From the first block to the last; higher is better. In the text's colour: the clean drive.",
+        described=" ".join(finding(*one) for one in kept),
+        chart=XyChart(views),
+        tables=(_speeds(kept),),
+        measured=(
+            f"{block_text(first.block_bytes)} sequential writes, one in flight.",
+            f"Before TRIM: after {span_text(first.torture_s)} of random writes, in a cycle of its own.",
+            "Reads of trimmed blocks touch no flash, so none are shown.",
+        ),
+        buttons=(Buttons("view", "Drive", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        wide=True,
+    )
+
+
+def _line(shown: Shown, result: TrimResult, plot: LbaPlot) -> Line:
+    dots = tuple(
+        Dot((number + 1) * plot.part_bytes, speed, quiet=True) for number, speed in enumerate(plot.parts_mb_s)
+    )
+    faint = plot is result.before or None
+    return Line(shown.index, plot.name, True, dots, faint=faint, plain=plot is result.clean or None)
+
+
+def _bars(kept: Sequence[Trimmed]) -> Figure:
+    groups: dict[str, list[Bar]] = {}
+    for shown, result in kept:
+        for plot in _plots(result):
+            share = plot.sustained_mb_s / result.clean.sustained_mb_s
+            note = "" if plot is result.clean else f"{significant(100 * share)} % of clean"
+            groups.setdefault(plot.name, []).append(Bar(shown.index, plot.sustained_mb_s, note))
+    view = BarsView(
+        "MB/s",
+        Axis("MB/s (decimal)", "mb_s"),
+        "higher",
+        tuple(BarGroup(name, tuple(bars)) for name, bars in groups.items()),
+    )
+    seconds = span_text(kept[0][1].sustained_s)
+    return Figure(
+        id="trim-validation-sustained",
+        title=f"The first {seconds}",
+        lead="Higher is better. TRIM works if the drive is about as fast after it as clean.",
+        described=" ".join(finding(*one) for one in kept),
+        chart=BarsChart((view,)),
+        tables=(_speeds(kept),),
+        measured=(
+            f"Mean of the first {seconds} of the same sequential writes, which begin anew at the end.",
+        ),
+    )
+
+
+def _speeds(kept: Sequence[Trimmed]) -> Table:
+    head = (
+        "Run",
+        "State",
+        "Sustained MB/s",
+        "Of clean",
+        "Over all blocks, MB/s",
+        "Slowest part",
+        "Fastest part",
+    )
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            words(plot.name),
+            numbers.throughput(plot.sustained_mb_s),
+            numbers.share(plot.sustained_mb_s / result.clean.sustained_mb_s),
+            numbers.throughput(plot.mean_mb_s),
+            numbers.throughput(min(plot.parts_mb_s)),
+            numbers.throughput(max(plot.parts_mb_s)),
+        )
+        for shown, result in kept
+        for plot in _plots(result)
+    )
+    return Table("Sequential writes in each state", head, rows)
+
+
+def _verdicts(kept: Sequence[Trimmed]) -> Table:
+    head = ("Run", "TRIM", "Recovered", "Of what was lost", "Works from", "Purged before")
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            words(VERDICTS[result.verdict]),
+            numbers.share(result.recovered),
+            numbers.share(result.regained),
+            numbers.share(result.passes_from),
+            words("yes" if result.purged else "no"),
+        )
+        for shown, result in kept
+    )
+    return Table("Verdict", head, rows)
+
+
+def _conditions(kept: Sequence[Trimmed]) -> Table:
+    head = (
+        "Run",
+        "Discard reached the device",
+        "Shown by",
+        "Trimmed blocks return",
+        "TRIM took",
+        "System",
+        "Driver",
+    )
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            words(_REACHED[result.trim.reached_device]),
+            words(result.trim.evidence or NOTHING),
+            words(result.trim.reads or NOTHING),
+            numbers.seconds(result.trim.seconds),
+            words(_system(shown)),
+            words(_drivers(shown)),
+        )
+        for shown, result in kept
+    )
+    return Table("Conditions", head, rows)
+
+
+def _system(shown: Shown) -> str:
+    """Return operating system and kernel; none stands between us and a simulated drive."""
+    manifest = shown.run.manifest
+    release = (cast("Any", manifest.environment).get("kernel") or {}).get("release", "")
+    return NOTHING if manifest.drive.kind == "sim" else f"Linux {release}".strip()
+
+
+def _drivers(shown: Shown) -> str:
+    storage = cast("Any", shown.run.manifest.environment).get("storage") or {}
+    return ", ".join(storage.get("drivers") or ()) or NOTHING
