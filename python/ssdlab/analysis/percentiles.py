@@ -5,9 +5,12 @@ the samples do not exceed. It is always a latency that occurred, and at a bucket
 the bucket's width. A percentile is worth printing only while several samples lie beyond it: with fewer than
 10 its own error (that of a binomial count, about 1/sqrt(n)) is over 30 %.
 
+Weighted by time a percentile is the latency up to which that share of all waiting was spent: rare slow I/Os
+weigh by their length, F(t) = sum of latencies up to t / sum of all.
+
 Sources: R. J. Hyndman, Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50
 (1996), definition 1; for the count beyond, W. J. Conover, "Practical Nonparametric Statistics" (1999),
-section 3.2.
+section 3.2; the weighting by time is that of PC Perspective, "Latency Weighted Percentile" (2016).
 """
 
 from __future__ import annotations
@@ -68,3 +71,19 @@ def of_buckets(
     total = int(count.sum())
     at = int(np.searchsorted(np.cumsum(count), rank(percent, total)))
     return (float(low_ns[at]) + float(high_ns[at]) - 1) / 2
+
+
+def of_time(
+    low_ns: npt.NDArray[Any], high_ns: npt.NDArray[Any], count: npt.NDArray[Any], percent: Fraction | str
+) -> float | None:
+    """Return the latency up to which a share of all time waited was spent; of buckets as in `of_buckets`.
+
+    None without samples, and where fewer than 10 lie beyond it.
+    """
+    if not count.size:
+        return None
+    middle = (low_ns.astype(np.float64) + high_ns.astype(np.float64) - 1) / 2
+    waited = np.cumsum(middle * count)
+    at = int(np.searchsorted(waited, float(Fraction(percent)) / 100 * waited[-1]))
+    at = min(at, count.size - 1)
+    return float(middle[at]) if int(count[at + 1 :].sum()) >= SAMPLES_BEYOND else None
