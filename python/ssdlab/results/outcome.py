@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.schema import (
     JobResult,
@@ -198,8 +197,6 @@ AnyResult = (
     | RateLimitResult
     | TrimResult
     | PacedBurstResult
-    | ActResult
-    | ActSearchResult
     | MeasureResult
     | JobResult
     | PointsResult
