@@ -40,7 +40,7 @@ def run_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def go(procedure, drive: FakeDrive, *, version: int = 1, params: Params | None = None, **options) -> Path:
         made = method_of(procedure, version)
-        monkeypatch.setattr("ssdlab.session.find_method", lambda name: made)
+        monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
         library = tmp_path / "library"
         existing = list(library.glob("2*")) if library.exists() else []
         if existing:
