@@ -45,6 +45,7 @@ from ssdlab.tracking import Tracker, layout_watch
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
+    from ssdlab.drives.endurance import EnduranceCap
     from ssdlab.drives.identity import Identity
     from ssdlab.drives.opening import Look
     from ssdlab.methods.method import Method, Params
@@ -162,7 +163,7 @@ def plan_order(order: Order) -> Plan:
         objection=objection,
         signatures=found.signatures if order.wipe_signatures else (),
     )
-    planned = _with_endurance(planned, found.identity, order.endurance_cap)
+    planned = _with_endurance(planned, found.identity, cap_of(order.endurance_cap))
     if found.exists:
         return planned
     size = found.identity.capacity_bytes
@@ -209,7 +210,7 @@ def start(
         size=order.size_bytes,
         destroy=order.destroy,
         wipe_signatures=order.wipe_signatures,
-        endurance=cap_of(order.endurance_cap),
+        endurance=_cap(order),
         writing=writing,
         on_tick=layout,
     ) as drive:
@@ -218,7 +219,7 @@ def start(
         order = replace(order, method=varied(order.method, variant))
         span_bytes = None if order.member is None else order.member.span_bytes
         plan = plan_on(order.method, order.params, drive, span_bytes=span_bytes)
-        plan = _with_endurance(plan, drive.identity, order.endurance_cap)
+        plan = _with_endurance(plan, drive.identity, _cap(order))
         if plan.objection is not None:
             raise plan.objection
         manifest = with_variant(first_manifest(order, drive, writing), variant)
@@ -415,7 +416,9 @@ def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
     options = manifest.open_options
     share = cast("float | None", options.get("endurance_cap"))
     writing = bool(options["writing"])
-    spent_bytes = written_by_run(folder) if writing and manifest.drive.kind == "block" else 0
+    spent_bytes = 0 if manifest.member is None else manifest.member.spent_bytes
+    if writing and manifest.drive.kind == "block":
+        spent_bytes += written_by_run(folder)
     return {
         "destroy": cast("str | None", options["destroy"]),
         "wipe_signatures": bool(options.get("wipe_signatures")),
@@ -424,9 +427,14 @@ def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
     }
 
 
-def _with_endurance(plan: Plan, drive: Identity, share: float | None) -> Plan:
+def _cap(order: Order) -> EnduranceCap:
+    """Return what a run may write; what its suite has written before counts."""
+    return cap_of(order.endurance_cap, 0 if order.member is None else order.member.spent_bytes)
+
+
+def _with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
     """Add to a plan what share of the rated endurance it takes, and an objection where that is too much."""
-    rating = rating_of(drive, cap_of(share)) if drive.kind in {"block", "partition"} else None
+    rating = rating_of(drive, cap) if drive.kind in {"block", "partition"} else None
     if rating is None:
         return plan
     try:

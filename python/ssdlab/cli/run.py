@@ -33,7 +33,7 @@ def run(
     library: Path | None = None,
     json: bool = False,
     **variant: Any,  # noqa: ANN401 - Variant checks them
-) -> None:
+) -> int:
     """Run a method or a suite on a drive, and keep it in the library.
 
     Stopped by Ctrl-C, a kill or a crash, it goes on with `ssdlab resume`; nothing finished is done twice.
@@ -70,7 +70,7 @@ def run(
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
-    from ssdlab.cli.suites import SuiteProgress, suite_order
+    from ssdlab.cli.suites import SuiteProgress, show_suite_effects, suite_order
     from ssdlab.session import start
     from ssdlab.suites.session import start_suite
 
@@ -86,14 +86,16 @@ def run(
     }
     several = suite_order(name, drive, set, repeat=repeat, **options)
     if several is not None:
+        if dry_run:
+            show_suite_effects(several, json=json)
+            return 0
         with SuiteProgress() as shown:
             folder = start_suite(several, library_of(library), shown)
-        print_run(folder, json=json)
-        return
+        return print_run(folder, json=json)
     ordered = order(name, drive, set, **options)
     if dry_run:
         show_effects(ordered, json=json)
-        return
+        return 0
     with RunProgress() as progress:
         folder = start(ordered, library_of(library), [progress])
-    print_run(folder, json=json)
+    return print_run(folder, json=json)

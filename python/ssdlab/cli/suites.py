@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import units
 from ssdlab.cli.ordering import order, settings
-from ssdlab.cli.output import print_fields, print_line, print_table
+from ssdlab.cli.output import print_fields, print_json, print_line, print_table
 from ssdlab.cli.progress import RunProgress, bytes_text, display, range_text, status_lines
 from ssdlab.results.store import actual_status, short_id
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ssdlab.suites.ordering import SuiteOrder
     from ssdlab.suites.session import SuitePlan
 
+PLAN_SCHEMA = "ssdlab.plan/1"
 _FIGURES_SHOWN = 4
 """Of each part; all of them are in its own run."""
 
@@ -124,6 +125,31 @@ def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
     print_fields([("time", range_text(least, most)), ("writes", bytes_text(*written) or "nothing")])
 
 
+def show_suite_effects(several: SuiteOrder, *, json: bool) -> None:
+    """Print what each run of a suite would do to the drive, and raise what would stop it.
+
+    Raises
+    ------
+    UsageError, Refused
+        As the suite itself would.
+    """
+    from ssdlab.suites.session import plan_suite
+
+    planned = plan_suite(several)
+    if json:
+        print_json({"schema": PLAN_SCHEMA, "drive": several.drive, "parts": plan_json(planned)})
+    else:
+        print_suite_plan(several, planned)
+        for each in planned.children:
+            print_line()
+            print_line(f"what reaches the drive in {each.child.part}", "dim")
+            for step in () if each.plan is None else each.plan.steps:
+                for effect in step.effects:
+                    print_line(f"{step.ordinal + 1:>4} {effect}")
+    if planned.objection is not None:
+        raise planned.objection
+
+
 def plan_json(planned: SuitePlan) -> list[dict[str, Any]]:
     """Return what each run of a suite will do, as JSON holds it."""
     return [
@@ -134,6 +160,9 @@ def plan_json(planned: SuitePlan) -> list[dict[str, Any]]:
             "drive": each.child.drive,
             "left_out": each.child.left_out,
             "steps": 0 if each.plan is None else len(each.plan.steps),
+            "effects": []
+            if each.plan is None
+            else [effect for step in each.plan.steps for effect in step.effects],
             "seconds": None if each.plan is None else [each.plan.seconds.least, each.plan.seconds.most],
             "bytes_written": None
             if each.plan is None

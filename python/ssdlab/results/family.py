@@ -22,6 +22,7 @@ class Member(Stored):
         default=None,
         description="run that wrote the whole span before, since when the suite has only read",
     )
+    spent_bytes: int = Field(default=0, description="written by the suite's runs before this one")
     prepared_by: str | None = Field(
         default=None,
         description="run whose first steps this one began with, on a fork of its drive",

@@ -161,7 +161,10 @@ class ChildOutcome(Stored):
     prepared_by: str | None = Field(
         default=None, description="run that brought the drive into it, where it was forked"
     )
-    left_out: str | None = Field(default=None, description="why it was not done; its run does not exist then")
+    left_out: str | None = Field(default=None, description="why it was not done: there is no run of it")
+    verdict: bool | None = Field(
+        default=None, description="whether it passed; None: its method gives no verdict"
+    )
 
 
 class RepeatedFigure(Stored):
@@ -186,6 +189,12 @@ class SuiteResult(ResultBase):
     outcomes: tuple[ChildOutcome, ...]
     repeats: int = 1
     repeated: tuple[RepeatedFigure, ...] = Field(default=(), description="empty unless parts were repeated")
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every part that gives a verdict passed; None where none gives one."""
+        verdicts = [each.verdict for each in self.outcomes if each.verdict is not None]
+        return all(verdicts) if verdicts else None
 
 
 AnyResult = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +32,22 @@ _STOPS_WITHIN_S = 10.0
 _LOOK_S = 0.1
 
 
+@dataclass(frozen=True)
+class Before:
+    """What the runs of a suite have done to a drive before the next one.
+
+    Attributes
+    ----------
+    written_by
+        Run that wrote the whole span, since when there were only reads.
+    spent_bytes
+        Written by all of them.
+    """
+
+    written_by: str | None = None
+    spent_bytes: int = 0
+
+
 def is_finished(folder: Path) -> bool:
     """Whether a run is finished, with its tables written and its logs gone."""
     if not (folder / MANIFEST).exists():
@@ -47,7 +63,7 @@ def work_on(
     observers: Sequence[Observer] = (),
     bench: Bench | None = None,
     *,
-    written_by: str | None = None,
+    before: Before | None = None,
 ) -> Path:
     """Begin a run of a suite, or go on with it, and return its folder.
 
@@ -60,7 +76,7 @@ def work_on(
     if not (folder / MANIFEST).exists():
         # Killed before its first manifest: nothing was done, and nobody knows of it.
         shutil.rmtree(folder, ignore_errors=True)
-        return start(_order(suite, child, written_by), library, observers, bench)
+        return start(_order(suite, child, before or Before()), library, observers, bench)
     if is_finished(folder):
         return folder
     _wait_until_stopped(folder)
@@ -89,10 +105,17 @@ def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str |
     return writer
 
 
-def writer_after(folder: Path, before: str | None) -> str | None:
-    """Return `span_writer` after the run of a folder."""
+def after(folder: Path, before: Before) -> Before:
+    """Return what is known after the run of a folder, which is finished."""
     run = RunFolder(folder)
-    return span_writer(run.steps(), run.manifest.run_id, before)
+    steps = run.steps()
+    writer = span_writer(steps, run.manifest.run_id, before.written_by)
+    return Before(writer, before.spent_bytes + sum(_written_bytes(step) for step in steps))
+
+
+def _written_bytes(step: Step) -> int:
+    side = cast("dict[str, Any] | None", (step.result.measurement or {}).get("write"))
+    return 0 if side is None else int(side["bytes"])
 
 
 def _writes(step: Step) -> bool:
@@ -101,7 +124,7 @@ def _writes(step: Step) -> bool:
     return any(stream["ops"] == "trim" or stream["ops"]["read_pct"] < 100 for stream in streams)
 
 
-def _order(suite: Manifest, child: Child, written_by: str | None) -> Order:
+def _order(suite: Manifest, child: Child, before: Before) -> Order:
     method = find_method(child.method)
     if method.version != child.version:
         raise Refused(
@@ -116,7 +139,8 @@ def _order(suite: Manifest, child: Child, written_by: str | None) -> Order:
         part=child.part,
         preparation_seed=child.preparation_seed,
         span_bytes=child.span_bytes,
-        written_by=written_by,
+        written_by=before.written_by,
+        spent_bytes=before.spent_bytes,
     )
     return Order(
         method=method,

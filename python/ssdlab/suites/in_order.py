@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.suites.children import is_finished, work_on, writer_after
+from ssdlab.suites.children import Before, after, is_finished, work_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,12 +30,12 @@ def one_after_another(
     LabError
         Of the run that stopped; those after it are not begun.
     """
-    written_by: str | None = None
+    before = Before()
     for number, child in enumerate(children, start=1):
         folder = library / child.run_id
         found = is_finished(folder)
         if not found:
             observers = observer.began(child, number, len(children))
-            work_on(suite, library, child, observers, bench, written_by=written_by)
+            work_on(suite, library, child, observers, bench, before=before)
         observer.ended(child, number, len(children), found_finished=found)
-        written_by = writer_after(folder, written_by)
+        before = after(folder, before)

@@ -24,10 +24,12 @@ def finished_children(library: Path, children: Sequence[Child]) -> list[RunFolde
 
 def conclude(library: Path, suite: Manifest) -> SuiteResult:
     """Put together what the finished runs of a suite say."""
-    runs = {run.manifest.run_id: run.manifest for run in finished_children(library, suite.children)}
+    folders = {run.manifest.run_id: run for run in finished_children(library, suite.children)}
+    runs = {run_id: run.manifest for run_id, run in folders.items()}
     outcomes = []
     for child in suite.children:
         member = runs[child.run_id].member if child.run_id in runs else None
+        result = folders[child.run_id].result if child.run_id in runs else None
         outcomes.append(
             ChildOutcome(
                 part=child.part,
@@ -37,6 +39,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
                 state=child.state,
                 prepared_by=None if member is None else member.prepared_by,
                 left_out=child.left_out,
+                verdict=None if result is None else result.passed,
             )
         )
     return SuiteResult(

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.endurance import cap_of, rating_of
 from ssdlab.drives.rated import rated_values
 from ssdlab.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.journal import RunLock, boot_id, now
@@ -59,7 +60,8 @@ def plan_suite(order: SuiteOrder) -> SuitePlan:
     found = _look(order)
     refusal = found.writing if order.writes else found.reading
     children = planned_children(order, order.like.seed or 1, found)
-    return SuitePlan(children, None if refusal is None else refusal.error(order.drive))
+    objection = None if refusal is None else refusal.error(order.drive)
+    return SuitePlan(children, objection or too_much(order, children, found))
 
 
 def start_suite(
@@ -83,6 +85,8 @@ def start_suite(
     if all(each.plan is None for each in children):
         reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
         raise Refused(f"no part of {order.suite.name} fits this drive: {reasons}", "name another drive")
+    if (objection := too_much(order, children, found)) is not None:
+        raise objection
     manifest = _first_manifest(order, seed, children, found)
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
@@ -180,6 +184,22 @@ class _Work:
         update = {"status": status, "sessions": tuple(sessions), **changes}
         self._manifest = self._manifest.model_copy(update=update)
         write_manifest(self._folder, self._manifest)
+
+
+def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
+    """Return why a suite would write more than may be: all its runs together are held against the cap."""
+    identity = found.identity
+    if identity is None or identity.kind not in ("block", "partition"):
+        return None
+    rating = rating_of(identity, cap_of(order.like.endurance_cap))
+    if rating is None:
+        return None
+    least = sum(each.plan.bytes_written.least for each in children if each.plan is not None)
+    try:
+        rating.check(order.drive, round(least), planned=True)
+    except Refused as error:
+        return error
+    return None
 
 
 def can_run_side_by_side(suite: Manifest) -> bool:
