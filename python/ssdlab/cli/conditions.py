@@ -11,7 +11,7 @@ from ssdlab.errors import HostError, LabError, UsageError
 if TYPE_CHECKING:
     from ssdlab.conditions.ledger import Ledger
     from ssdlab.conditions.leftovers import Settled
-    from ssdlab.drives.settings import Setting
+    from ssdlab.drives.settings import DriveSettings
 
 SHOW_SCHEMA = "ssdlab.conditions.show/1"
 RESTORE_SCHEMA = "ssdlab.conditions.restore/1"
@@ -29,7 +29,8 @@ def show(drive: str, /, *, json: bool = False) -> None:
     """
     from ssdlab.drives.settings import NAMES
 
-    found = {name: _told(drive, name) for name in NAMES}
+    settings = _settings(drive)
+    found = {name: _told(settings, name) for name in NAMES}
     if json:
         print_json({"schema": SHOW_SCHEMA, "drive": drive, "settings": found})
         return
@@ -73,17 +74,15 @@ def restore(run: str | None = None, /, *, destroy: str | None = None, json: bool
         )
 
 
-def _told(drive: str, name: str) -> dict[str, str | None]:
+def _told(settings: DriveSettings, name: str) -> dict[str, str | None]:
     try:
-        setting = _setting(drive, name)
+        setting = settings.find(name)
         return {"value": setting.read(), "remark": setting.remark()}
-    except UsageError:
-        raise
     except LabError as error:
         return {"value": None, "remark": error.what}
 
 
-def _setting(drive: str, name: str) -> Setting:
+def _settings(drive: str) -> DriveSettings:
     from ssdlab.drives import look
     from ssdlab.drives.admin.port import KernelPort
     from ssdlab.drives.settings import DriveSettings
@@ -95,7 +94,7 @@ def _setting(drive: str, name: str) -> Setting:
         raise UsageError(
             f"{drive} is no block device: ssdlab sets nothing on it", "name one of those in `ssdlab drives`"
         )
-    return DriveSettings(identity, node, KernelPort(Path(identity.path)), files).find(name)
+    return DriveSettings(identity, node, KernelPort(Path(identity.path)), files)
 
 
 def _is(ledger: Ledger, run: str) -> bool:
