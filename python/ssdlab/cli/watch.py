@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.progress import display, status_lines
+from ssdlab.cli.suites import suite_lines
 from ssdlab.progress import Progress
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
     folder = find_run(run, library_of(library))
     if json:
         status, live = _look(folder)
-        print_json({"schema": SCHEMA, "run": folder.name, "status": status, "live": live})
+        print_json(
+            {"schema": SCHEMA, "run": folder.name, "status": status, "live": live, "parts": _parts(folder)}
+        )
         return
     shown = display()
     try:
@@ -45,6 +48,8 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
                 break
             if live is not None:
                 shown.update(status_lines(_progress(live)))
+            elif parts := _parts(folder):
+                shown.update(_suite_lines(parts))
             time.sleep(_LOOK_EVERY_S)
     finally:
         shown.close()
@@ -59,6 +64,29 @@ def _look(folder: Path) -> tuple[Status, dict[str, Any] | None]:
 
     status = actual_status(folder, read_manifest(folder))
     return status, read_live(folder)
+
+
+def _parts(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return status and live state of each run of a suite; nothing of a single run."""
+    from ssdlab.results.run_folder import MANIFEST, read_manifest
+
+    found: dict[str, dict[str, Any]] = {}
+    for child in read_manifest(folder).children:
+        path = folder.parent / child.run_id
+        begun = (path / MANIFEST).exists()
+        status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)
+        found[child.part] = {"run": child.run_id, "status": status, "live": live}
+    return found
+
+
+def _suite_lines(parts: dict[str, dict[str, Any]]) -> tuple[str, ...]:
+    finished = sum(part["status"] == "finished" for part in parts.values())
+    running = {
+        name: _progress(part["live"])
+        for name, part in parts.items()
+        if part["status"] == "running" and part["live"] is not None
+    }
+    return (f"{finished} of {len(parts)} parts finished", *suite_lines(running))
 
 
 def _progress(live: dict[str, Any]) -> Progress:

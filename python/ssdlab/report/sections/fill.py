@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.efficiency import efficiency as work_per_watt
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.sections import efficiency
 from ssdlab.report.view import Figure, Section
 from ssdlab.results.outcome import FillResult
 from ssdlab.units import capacity_text
@@ -27,7 +29,7 @@ def section(runs: Sequence[Shown]) -> Section:
         title=runs[0].run.manifest.method.title,
         lead=tuple(finding(*one) for one in kept),
         runs=tuple(shown.index for shown, _ in kept),
-        figures=(_figure(kept),),
+        figures=tuple(figure for figure in (_figure(kept), _efficiency(kept)) if figure is not None),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
@@ -70,8 +72,20 @@ def _figure(kept: Sequence[Filled]) -> Figure:
     )
 
 
+def _efficiency(kept: Sequence[Filled]) -> Figure | None:
+    worked = []
+    for shown, result in kept:
+        found = work_per_watt("sequential", 0.0, result.mean_mb_s, result.mean_w)
+        if found is not None and result.mean_w is not None:
+            worked.append(efficiency.Worked(shown, "whole drive", "", found, result.mean_w))
+    return efficiency.figure("whole-drive-fill", worked)
+
+
 def _table(kept: Sequence[Filled]) -> Table:
-    head = ("Run", "MB/s", "Last 16 GB", "Slowest part", "Fastest part", "Cache", "Before", "After")
+    head = (
+        *("Run", "MB/s", "Last 16 GB", "Slowest part", "Fastest part", "Cache", "Before", "After"),
+        *("W", "MB/s/W"),
+    )
     rows = tuple(
         (
             numbers.of_run(shown.label, shown.index),
@@ -82,6 +96,8 @@ def _table(kept: Sequence[Filled]) -> Table:
             numbers.words("none" if result.cache_bytes is None else capacity_text(result.cache_bytes)),
             numbers.throughput(result.before_mb_s),
             numbers.throughput(result.after_mb_s),
+            numbers.plain(result.mean_w),
+            numbers.plain(result.mb_s_per_w),
         )
         for shown, result in kept
     )

@@ -24,7 +24,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
         id="ratings",
         title="Against the ratings",
         lead=(),
-        runs=tuple(dict.fromkeys(shown.index for shown, _ in rows)),
+        runs=(),
         figures=(),
         exhibits=(
             Exhibit(

@@ -62,7 +62,7 @@ def _procedure(prose: str) -> str:
     """Return the procedure of a suite, as its prose has it."""
     paragraphs = [" ".join(part.split()) for part in prose.split("\n\n")]
     found = next((part for part in paragraphs if part.startswith("Procedure ")), paragraphs[0])
-    return found.removeprefix("Procedure ")
+    return found.removeprefix("Procedure ").replace("`", "")
 
 
 def _parts(outcomes: Sequence[ChildOutcome]) -> Table:

@@ -1,0 +1,58 @@
+"""A drive that is pulled in mid-run: the run ends, says why, and keeps what it had."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import main
+from ssdlab.results.run_folder import RunFolder
+
+JOB = """
+[[step]]
+do = "conditions"
+write-cache = "off"
+[[step]]
+do = "run"
+label = "short"
+rw = "randread"
+seconds = "500ms"
+[[step]]
+do = "run"
+label = "long"
+rw = "randread"
+seconds = 100
+"""
+
+
+@pytest.mark.timeout(300)
+def test_unplugged_in_mid_run(boot, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    guest = boot(nvme_iops=500)
+    (guest.orders / "job.toml").write_text(JOB)
+    words = ["job", "/run/guest/job.toml", "/dev/nvme0n1", "--library", "/run/guest/library", "--json"]
+    running = guest.begin("lab", json.dumps(words))
+    deadline = time.monotonic() + 120
+    while not list(guest.orders.glob("library/2*/steps/0003-*.log")):
+        assert not running.ended, running.wait()
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    time.sleep(0.5)
+    guest.unplug()
+    done = running.wait(60)
+    assert done.status == 3
+    told = json.loads(done.out)
+    assert told["facts"]["reason"] == "gone" and "/dev/nvme0n1 is gone" in told["what"]
+    (folder,) = (guest.orders / "library").glob("2*")
+    run = RunFolder(folder)
+    assert run.manifest.status == "failed" and run.manifest.failure.facts["reason"] == "gone"
+    assert [step.label for step in run.steps()][-1] == "short"
+    assert run.steps()[-1].result.measurement["read"]["ios"] > 0
+    left = [warned.code for warned in run.manifest.warnings]
+    assert "condition-left" not in left, "a cache that lost its power is nobody's leftover"
+    assert main(["show", str(folder)]) == 0
+    assert "is gone" in capsys.readouterr().out
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+    assert "did not reach its end" in (tmp_path / "page.html").read_text()
