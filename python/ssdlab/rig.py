@@ -46,7 +46,11 @@ class OtherPart(RigPart):
 
 
 def _part(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"name": value}
+    if not isinstance(value, dict | RigPart):
+        raise ValueError("a component is a text, or a table with a name")  # noqa: TRY004 - for pydantic
+    return value
 
 
 Part = Annotated[RigPart, BeforeValidator(_part)]

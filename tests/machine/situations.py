@@ -89,16 +89,15 @@ MESSAGES = {
     "wrong-name": "--destroy '{given}' is not the name of {target}",
     # Devices of the guest.
     "lvm-active": "{target} is in use: the logical volume {volume} is active on it",
-    "lvm-mounted": "{target} is in use: {volume} (a volume on it) is mounted at {point}.",
     "md-member": "{target} is in use: the array {volume} is built on it",
-    "md-member-partition": "{target} is in use: the array {volume} is built on its partition {part}",
     "md-unassembled": "{target} carries a member of an md array",
     "md-itself": "{target} (an md array on {below}) would be overwritten, and nothing says that it may be",
     "dm-target": "{target} is in use: the device mapper volume {volume} is built on it",
     "dm-itself": (
         "{target} (a device mapper volume, {volume}, on {below}) would be overwritten, and nothing says that "
-        "it may be ({link} leads there)"
+        "it may be"
     ),
+    "multipath-path": "{target} is in use: the multipath device {volume} is built on it",
     "crypt-open": "{target} is in use: the encrypted volume {volume} is open on it",
     "bcache-in-use": "{target} is in use: it belongs to {volume} of bcache",
     "sibling-namespace": (
@@ -109,6 +108,5 @@ MESSAGES = {
         "be told apart"
     ),
     "zoned": "{target} is a host-managed zoned drive (ZNS or SMR): its zones take no writes in any order",
-    "write-protected": "{target} is read-only.",
 }
 """What is said in each situation."""

@@ -28,7 +28,7 @@ _WORDS = {
     "swap": "swap space",
     "mpath_member": "a path of a multipath device",
 }
-_HAVE_WEIGHT = ("raid", "crypto", "filesystem", "other", "partition-table")
+_BY_WEIGHT = ("raid", "crypto", "filesystem", "other", "partition-table")
 """What a person should be told of first, where there are several."""
 
 
@@ -134,5 +134,5 @@ def _signature(entry: dict[str, object]) -> Signature:
 def _weight(signature: Signature) -> int:
     usage = signature.usage
     if signature.kind == "PMBR":  # stands in front of a GPT, for programs that do not know one
-        return len(_HAVE_WEIGHT)
-    return _HAVE_WEIGHT.index(usage) if usage in _HAVE_WEIGHT else len(_HAVE_WEIGHT)
+        return len(_BY_WEIGHT)
+    return _BY_WEIGHT.index(usage) if usage in _BY_WEIGHT else len(_BY_WEIGHT)

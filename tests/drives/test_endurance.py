@@ -1,0 +1,123 @@
+"""The cap on bytes written against the rated endurance of the drive record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ssdlab.drives.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
+from ssdlab.drives.identity import Identity
+from ssdlab.errors import Refused
+
+TB = 10**12
+
+
+@pytest.fixture
+def records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = tmp_path / "ssdlab/drives"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def drive(**more: object) -> Identity:
+    return Identity("/dev/x", "x", "block", "ID", TB, 512, model="Model X", **more)  # type: ignore[arg-type]
+
+
+def test_the_rating_comes_from_the_record(records: Path) -> None:
+    assert rating_of(drive()) is None
+    (records / "x.toml").write_text('model = "Model X"\ntbw = 600')
+    rating = rating_of(drive())
+    assert rating is not None
+    assert rating.most_bytes == 60 * TB
+    assert cap_of(None).share == DEFAULT_SHARE
+    (records / "x.toml").write_text('model = "Model X"\nnand = "QLC"')
+    assert rating_of(drive()) is None
+
+
+def test_beyond_the_cap_is_refused_with_the_way_to_lift_it() -> None:
+    rating = Rating(600 * TB, EnduranceCap(0.10, spent_bytes=20 * TB))
+    rating.check("/dev/x", 40 * TB)
+    with pytest.raises(Refused) as caught:
+        rating.check("/dev/x", 40 * TB + 1)
+    assert caught.value.facts["reason"] == "endurance"
+    assert caught.value.what.startswith(
+        "this run has written 60.0 TB to /dev/x: 10.0% of its rated endurance"
+    )
+    assert "--endurance-cap" in caught.value.advice
+    with pytest.raises(Refused, match="would write"):
+        rating.check("/dev/x", 41 * TB, planned=True)
+    Rating(600 * TB, EnduranceCap(2.0)).check("/dev/x", 1200 * TB)
+
+
+@pytest.fixture
+def rated_loop(
+    loop: Callable[..., Path], records: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, Callable[[float], None]]:
+    """A real device whose record says what `rate` is given, in TB written."""
+    from ssdlab.drives import endurance
+
+    device = loop()
+    real = endurance.find_record
+
+    def rate(tbw: float) -> None:
+        (records / "loop.toml").write_text(f'model = "Loop"\ntbw = {tbw}')
+
+    monkeypatch.setattr(endurance, "find_record", lambda _model, serial: real("Loop", serial))
+    return device, rate
+
+
+def test_a_run_ends_at_the_cap(rated_loop: tuple[Path, Callable[[float], None]]) -> None:
+    import ssdlab
+
+    device, rate = rated_loop
+    rate(0.0002)  # 200 MB, of which a tenth may be written
+    with pytest.raises(Refused) as caught:
+        ssdlab.measure(device, rw="write", bs="64k", seconds=20, destroy=device.name)
+    assert caught.value.facts["reason"] == "endurance"
+    assert caught.value.facts["bytes_written"] > 20e6
+    assert caught.value.measurement is not None, "what was measured until then is kept"
+    done = ssdlab.measure(
+        device, rw="write", bs="64k", bytes="40MiB", destroy=device.name, endurance_cap="100%"
+    )
+    assert done.summary()["write"]["bytes"] == 40 << 20
+
+
+def test_a_plan_that_surely_writes_too_much_is_refused_before_it_begins(
+    rated_loop: tuple[Path, Callable[[float], None]], tmp_path: Path
+) -> None:
+    from ssdlab.cli import main
+
+    device, rate = rated_loop
+    rate(0.0002)
+    file = tmp_path / "job.toml"
+    file.write_text('[[step]]\ndo = "fill"\n')
+    before = Path(f"/sys/block/{device.name}/stat").read_text().split()[6]
+    words = ["job", str(file), str(device), "--destroy", device.name, "--library", str(tmp_path / "runs")]
+    assert main(words) == 2
+    assert not list((tmp_path / "runs").glob("*/manifest.json"))
+    assert Path(f"/sys/block/{device.name}/stat").read_text().split()[6] == before
+    assert main([*words, "--endurance-cap", "50%"]) == 0
+
+
+def test_what_earlier_sessions_wrote_counts(tmp_path: Path) -> None:
+    from ssdlab import open_drive
+    from ssdlab.spent import written_by_run
+    from ssdlab.workload import Workload
+
+    steps = tmp_path / "steps"
+    steps.mkdir()
+    (steps / "0009-1.log").write_bytes(os.urandom(64))  # torn before its first row
+    writes = {
+        "name": "w",
+        "ops": {"read_pct": 0},
+        "block": [{"bytes": 4096}],
+        "stop": {"bytes": 1 << 20},
+    }
+    with open_drive(tmp_path / "scratch.img", size=1 << 20, writing=True) as held:
+        for name in ("0000-1.log", "0000-2.log"):
+            held.run(Workload.model_validate({"streams": [writes]}), log_path=steps / name)
+    assert written_by_run(tmp_path) == 2 << 20
