@@ -193,12 +193,15 @@ def test_a_condition_that_is_not_met_is_a_departure(tmp_path: Path) -> None:
     unknown = dict.fromkeys((field.name for field in fields(Conditions)), None)
     settings = Conditions(**{**unknown, "device": "x", "schedulers": ("none", "bfq"), "scheduler": "bfq"})
     run = run_procedure(
-        lambda lab: lab.conditions(scheduler="none", write_cache="write through"),
+        lambda lab: lab.conditions(scheduler="none", write_cache="off", nomerges="2"),
         FakeDrive(settings=settings),
         tmp_path,
     )
-    (departure,) = run.manifest.departures
-    assert departure.code == "condition-scheduler" and "bfq" in departure.what
+    told = {departure.code: departure.what for departure in run.manifest.departures}
+    assert told == {
+        "condition-scheduler": "scheduler is bfq; none was asked for",
+        "condition-write_cache": "write cache is not known; off was asked for",
+    }
     assert run.steps()[0].result.facts["found"]["scheduler"] == "bfq"
 
 
