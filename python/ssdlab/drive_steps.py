@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ssdlab.errors import DriveError
 from ssdlab.results.schema import Departure, StepResult
@@ -16,8 +15,12 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.drives.purge import PurgeMethod
 
-Look = Callable[[], None]
-"""Called now and then while a step goes on; what it raises ends the waiting."""
+
+class Look(Protocol):
+    """Called now and then while a step goes on, with how far it is; what it raises ends the waiting."""
+
+    def __call__(self, phase: str = "") -> None:
+        """Look on."""
 
 
 def purge_step(drive: Drive, args: dict[str, JsonValue], look: Look) -> StepResult:
@@ -27,7 +30,7 @@ def purge_step(drive: Drive, args: dict[str, JsonValue], look: Look) -> StepResu
     """
     method = cast("PurgeMethod | None", args.get("method"))
     try:
-        record = drive.purge(method=method, on_progress=lambda _: look())
+        record = drive.purge(method=method, on_progress=lambda progress: look(progress.text))
     except DriveError as error:
         if not args["if_able"] or error.facts.get("reason") != "no-purge":
             raise
@@ -46,7 +49,7 @@ def trim_step(drive: Drive, args: dict[str, JsonValue], look: Look) -> StepResul
     from ssdlab.drives.trimming import reach_text
 
     start, length = (int(str(args[name])) for name in ("start", "length"))
-    record = drive.trim(start, length, on_share=lambda _: look())
+    record = drive.trim(start, length, on_share=lambda share: look(f"{share:.0%}"))
     facts: dict[str, JsonValue] = {"trim": _plain(record.as_dict())}
     if record.reached_device is False:
         why = "a driver, a volume or a file system between did not pass it on"
@@ -85,7 +88,7 @@ def variant_step(
         length = int(str(usable["length"]))
         rest = drive.capacity_bytes - length
         try:
-            record = drive.trim(length, rest, on_share=lambda _: look()) if rest else None
+            record = drive.trim(length, rest, on_share=lambda share: look(f"{share:.0%}")) if rest else None
             facts["trim"] = None if record is None else _plain(record.as_dict())
             why = "" if record is None or record.reached_device is not False else "the trim did not reach it"
         except DriveError as error:

@@ -326,10 +326,10 @@ class Runner:
         ]
         return all(self._drive.written(start, length) is True for start, length in spans)
 
-    def _look(self) -> None:
-        """Look on at a step that has no workload."""
+    def _look(self, phase: str = "") -> None:
+        """Look on at a step that has no workload; `phase` says how far it is."""
         self._check_stop()
-        self._tracker.tick(None)
+        self._tracker.tick(None, phase=phase)
 
     def _on_tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
         self._check_stop()

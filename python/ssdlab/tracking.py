@@ -56,9 +56,9 @@ class Tracker:
         for observer in self._observers:
             observer.began(progress)
 
-    def tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, a test's, or None
-        """Take note of how far the present step is."""
-        progress = self._progress(snapshot)
+    def tick(self, snapshot: Any, *, phase: str = "") -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
+        """Take note of how far the present step is; `phase` says it where there is no snapshot."""
+        progress = self._progress(snapshot, phase)
         for observer in self._observers:
             observer.tick(progress)
 
@@ -76,7 +76,7 @@ class Tracker:
         for observer in self._observers:
             observer.ended(status)
 
-    def _progress(self, snapshot: Any) -> Progress:  # noqa: ANN401
+    def _progress(self, snapshot: Any, phase: str = "") -> Progress:  # noqa: ANN401
         now = time.monotonic()
         current = self._current
         elapsed = now - self._step_begun
@@ -91,7 +91,7 @@ class Tracker:
             steps=len(self._plan.steps),
             verb="" if current is None else current.verb,
             label="" if current is None else current.label,
-            phase="" if snapshot is None else snapshot.phase,
+            phase=phase if snapshot is None else snapshot.phase,
             step_elapsed_s=elapsed,
             step_least_s=0.0 if current is None else current.seconds.least,
             step_most_s=0.0 if current is None else current.seconds.most,

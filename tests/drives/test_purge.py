@@ -54,9 +54,6 @@ class FakeMedium:
     def flush(self) -> None:
         pass
 
-    def partitions_changed(self) -> None:
-        pass
-
     def _check(self) -> None:
         if getattr(self.drive, "sanitize_state", 0) in (2, 3):
             raise OSError(5, "sanitize in progress")

@@ -1,6 +1,7 @@
 """Runs in the guest: imports ssdlab once and runs each command line in a fork, as importing takes long there.
 
-An order `NAME.lab` holds the words of a command line as JSON; answers are as those of the shell commands.
+An order `NAME.lab` holds the words of a command line as JSON, `NAME.code` Python code and its arguments;
+answers are as those of the shell commands.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pkgutil
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 
 ORDERS = Path("/run/guest")
@@ -22,18 +24,38 @@ def main() -> None:
 
     cli.build_app()
     # What commands on drives need; the rest (reports, the catalogue) is large and imported where it is used.
-    for name in ("ssdlab.cli.drives", "ssdlab.environment", "ssdlab.measurement"):
+    for name in (
+        *(
+            "ssdlab.cli.conditions",
+            "ssdlab.cli.drives",
+            "ssdlab.cli.job",
+            "ssdlab.cli.purge",
+            "ssdlab.cli.run",
+        ),
+        *("ssdlab.environment", "ssdlab.measurement", "ssdlab.session"),
+    ):
         importlib.import_module(name)
     for module in pkgutil.walk_packages(drives.__path__, "ssdlab.drives."):
         importlib.import_module(module.name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        for order in sorted(ORDERS.glob("*.lab")):
+        for order in sorted((*ORDERS.glob("*.lab"), *ORDERS.glob("*.code"))):
             words = json.loads(order.read_text())
             order.unlink()
             if os.fork() == 0:
-                perform(cli.main, order.with_suffix(""), words)
+                perform(cli.main if order.suffix == ".lab" else run_code, order.with_suffix(""), words)
         time.sleep(0.05)
+
+
+def run_code(words: list[str]) -> int:
+    """Run Python code, the first of the words, with the others as its arguments."""
+    code, *sys.argv[1:] = words
+    try:
+        exec(code, {"__name__": "__main__"})
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
 
 
 def perform(command, base: Path, words: list[str]) -> None:

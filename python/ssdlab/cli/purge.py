@@ -87,8 +87,7 @@ def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callabl
 
     def tell(progress: PurgeProgress) -> None:
         told[:] = [progress.method]
-        share = "" if progress.share is None else f", {progress.share:.0%}"
-        show((f"{progress.method}: {progress.what}{share}, {units.span_text(progress.elapsed_s)}",))
+        show((f"{progress.text}, {units.span_text(progress.elapsed_s)}",))
 
     return told, tell
 

@@ -79,6 +79,7 @@ class BlockDrive(RealDrive):
         self._rating = rating_of(identity, cap) if intent.writing else None
         self._began = read_counters(node)
         self._counted = 0
+        self._purged = False
         super().__init__(identity, _core.Target(path, write=intent.writing, exclusive=True))
         try:
             self._check_same()  # between the look and the claim another drive may have taken the name
@@ -98,6 +99,7 @@ class BlockDrive(RealDrive):
         from ssdlab.drives.purge.of_device import purge_device, subject_of
 
         self._before_writing()
+        self._purged = True
         return purge_device(
             self._target,
             subject_of(self._identity, self._files, self._node),
@@ -107,6 +109,15 @@ class BlockDrive(RealDrive):
             limit_s=limit_s,
             on_progress=on_progress,
         )
+
+    def close(self) -> None:
+        """Let go of it; the partitions of a drive that was purged are gone, and the kernel is told so."""
+        super().close()
+        if self._purged:
+            from ssdlab.drives.purge.of_device import read_partitions_again
+
+            self._purged = False
+            read_partitions_again(Path(self._target.path))
 
     @contextmanager
     def _claimed(self, sibling: Sibling) -> Iterator[None]:

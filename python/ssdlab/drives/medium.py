@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
 from types import TracebackType
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from ssdlab import _core
 
 _ALIGNMENT_BYTES = 4096
-_BLKRRPART = 0x125F
-"""`_IO(0x12, 95)` of linux/fs.h: read the partition table again."""
 
 
 class Medium(Protocol):
@@ -43,9 +40,6 @@ class Medium(Protocol):
 
     def flush(self) -> None:
         """Make what was written durable."""
-
-    def partitions_changed(self) -> None:
-        """Let the kernel read the partition table again; it may be gone."""
 
 
 class DeviceMedium:
@@ -104,13 +98,6 @@ class DeviceMedium:
     def flush(self) -> None:
         """See `Medium.flush`."""
         self._target.flush()
-
-    def partitions_changed(self) -> None:
-        """See `Medium.partitions_changed`; a device without partitions has none to read."""
-        try:
-            fcntl.ioctl(self._descriptor, _BLKRRPART)
-        except OSError:
-            return
 
     def close(self) -> None:
         """Close it; the target stays held."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,22 @@ from ssdlab.drives.sysfs import HostFiles
 
 if TYPE_CHECKING:
     from ssdlab import _core
+
+_BLKRRPART = 0x125F
+"""`_IO(0x12, 95)` of linux/fs.h."""
+
+
+def read_partitions_again(path: Path) -> None:
+    """Let the kernel read the partition table, which a claim of ours has kept it from.
+
+    What holds no partitions, or is held by another by now, is left as it is.
+    """
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.ioctl(descriptor, _BLKRRPART)
+        finally:
+            os.close(descriptor)
 
 
 def subject_of(identity: Identity, files: HostFiles, node: Path, port: AdminPort | None = None) -> Subject:

@@ -157,7 +157,6 @@ class Purging:
             page.failed(refuted, "failed", record)
             raise refuted
         page.done(record)
-        self.medium.partitions_changed()
         return record
 
     def _clear_password(self) -> None:

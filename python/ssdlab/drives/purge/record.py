@@ -55,6 +55,12 @@ class PurgeProgress:
     share: float | None
     what: str
 
+    @property
+    def text(self) -> str:
+        """Say it in words."""
+        share = "" if self.share is None else f", {self.share:.0%}"
+        return f"{self.method}: {self.what}{share}"
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
