@@ -1,0 +1,269 @@
+"""TRIM validation and paced bursts on simulated drives built so that the answer is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lab.fake_drive import FakeDrive, run_on
+from methods.on_simulated import SMALL, run
+from ssdlab.drives.profiles import profile_text
+from ssdlab.errors import DriveError, UsageError
+from ssdlab.methods import find_method
+from ssdlab.methods.search import search_highest
+from ssdlab.results import tables
+from ssdlab.results.client import PacedBurstResult, TrimResult
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.session import plan_on
+
+BRIEF = {"torture_seconds": "20", "sustained_seconds": "2"}
+
+
+def trimmed(library: Path, drive: str, **settings: str) -> TrimResult:
+    result = run("trim-validation", library, drive, **{**BRIEF, **settings}).result
+    assert isinstance(result, TrimResult)
+    return result
+
+
+def test_a_drive_that_honours_trim_is_as_fast_as_clean(tmp_path: Path) -> None:
+    result = trimmed(tmp_path, SMALL)
+    assert result.verdict == "works"
+    assert result.recovered >= 0.95
+    assert result.regained is not None
+    assert result.regained > 0.9
+    assert result.before is not None
+    assert result.before.mean_mb_s < 0.7 * result.clean.mean_mb_s
+    assert result.trim.reached_device is True
+    assert result.purged
+    assert [plot.name for plot in (result.clean, result.before, result.after)] == [
+        "clean",
+        "before TRIM",
+        "after TRIM",
+    ]
+
+
+def test_a_drive_that_ignores_trim_writes_after_it_as_before(tmp_path: Path) -> None:
+    """Both are written from one state of the drive, so that its TRIM is all that could tell them apart."""
+    result = trimmed(tmp_path, f"{SMALL},trim=ignored")
+    assert result.verdict == "fails"
+    assert result.before is not None
+    assert result.after.mean_mb_s == pytest.approx(result.before.mean_mb_s, rel=0.001)
+    assert result.regained == pytest.approx(0.0, abs=0.01)
+    assert result.recovered < 0.7
+
+
+def test_a_drive_that_writes_in_place_has_nothing_to_give_back(tmp_path: Path) -> None:
+    result = trimmed(tmp_path, "sim:xpoint,scale=256", torture_seconds="1", sustained_seconds="0.1")
+    assert result.verdict == "no contrast"
+    assert result.regained is None
+    assert any("nothing for TRIM to give back" in caveat for caveat in result.caveats)
+
+
+def test_a_real_drive_gets_its_contrast_from_a_second_cycle() -> None:
+    """Nothing is written between the random writes and TRIM."""
+    method = find_method("trim-validation")
+    real = [step.label for step in plan_on(method, method.params(), FakeDrive()).steps]
+    assert real == [
+        "conditions",
+        "trial of TRIM",
+        "purge",
+        "clean",
+        "clean, going on",
+        "random writes",
+        "TRIM",
+        "after TRIM",
+        "after TRIM, going on",
+        "purge again",
+        "fill, 1 x",
+        "random writes again",
+        "before TRIM",
+        "before TRIM, going on",
+    ]
+
+
+def test_a_drive_without_trim_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    class Without(FakeDrive):
+        def trim(self, *args: Any, **options: Any) -> Any:
+            raise DriveError("/dev/fake0 takes no discard", "use another drive", reason="no-trim")
+
+    drive = Without()
+    method = find_method("trim-validation")
+    with pytest.raises(DriveError, match="no discard"):
+        run_on(drive, method, method.params(), tmp_path)
+    assert drive.runs == []
+    assert ("purge", None) not in drive.done
+
+
+# --- paced bursts ---
+
+LOAD = {
+    "span": "256MB",
+    "every_seconds": "4",
+    "read": "20MB",
+    "reads": "3",
+    "read_every_seconds": "4",
+    "rest_seconds": "5",
+    "rate_seconds": "5",
+    "first": "40",
+    "most": "320",
+    "resolution": "0.2",
+}
+BURST_MB = 40.0
+
+
+def cached(folder: Path, size_mb: float) -> str:
+    """A drive whose cells are fast with one bit, slow with three, and folded as soon as it is left alone."""
+    text = profile_text("tiny-test")
+    for old, new in (("size_mib = { value = 8.0", "size_mib = { value = 1.0"), ("= 1700.0", "= 10000.0")):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    figures = {"size_gb": 4 * size_mb / 1e3, "read_us": 30.0, "program_us": 200.0}
+    text += '\n[slc_cache]\nmode = { value = "static", source = "fitted" }\n'
+    text += 'when_full = { value = "direct", source = "fitted" }\n'
+    text += "".join(f'{name} = {{ value = {value}, source = "fitted" }}\n' for name, value in figures.items())
+    text += '[idle]\nafter_ms = { value = 50.0, source = "fitted" }\n'
+    text += 'free_pct = { value = 1.0, source = "fitted" }\n'
+    profile = folder / f"cache-{size_mb:g}.toml"
+    profile.write_text(text)
+    return f"sim:{profile},scale=4"
+
+
+def paced(folder: Path, size_mb: float) -> tuple[RunFolder, PacedBurstResult]:
+    found = run("paced-burst", folder / f"{size_mb:g}", cached(folder, size_mb), **LOAD)
+    assert isinstance(found.result, PacedBurstResult)
+    return found, found.result
+
+
+def single_ios(found: RunFolder, ordinal: int, direction: str) -> tables.Columns:
+    where = f"ordinal = {ordinal} AND direction = '{direction}'"
+    return tables.read(found.path / tables.IOS, tables.IO_COLUMNS, where, "submit_ns")
+
+
+@pytest.fixture(scope="module")
+def within(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, PacedBurstResult]:
+    """Of a cache of 25 MB, which ends inside each burst."""
+    return paced(tmp_path_factory.mktemp("within"), 25.0)
+
+
+def test_a_cache_that_ends_inside_the_burst_is_seen_to_end(
+    within: tuple[RunFolder, PacedBurstResult],
+) -> None:
+    found, result = within
+    ios = single_ios(found, result.loads[0].ordinal, "write")
+    bursts = np.unique(ios["intended_ns"])
+    assert (np.diff(bursts) == 4e9).all()
+    for due in bursts:
+        ours = ios["intended_ns"] == due
+        done_s = np.sort(ios["submit_ns"][ours] + ios["latency_ns"][ours] - due) / 1e9
+        written_mb = np.arange(1, done_s.size + 1) * 4096 / 1e6
+        assert written_mb[-1] == pytest.approx(BURST_MB, rel=1e-3)
+        speeds = 1 / np.diff(np.interp(np.arange(0, 40, 1.0), written_mb, done_s))
+        slow = int(np.argmax(speeds < 0.5 * speeds[:10].min()))
+        assert slow == pytest.approx(25, abs=2), "the cache and what the buffer holds"
+
+
+def test_paced_writes_are_fast_and_saturated_ones_are_not(
+    tmp_path: Path, within: tuple[RunFolder, PacedBurstResult]
+) -> None:
+    _, beyond = paced(tmp_path, 150.0)
+    speeds = {}
+    for name, result in (("within", within[1]), ("beyond", beyond)):
+        for load in result.loads:
+            side = load.side("write")
+            assert side is not None
+            speeds[name, load.name] = side.mb_s
+    assert speeds["beyond", "paced"] > 8 * speeds["beyond", "saturated"]
+    assert speeds["within", "paced"] < 0.3 * speeds["beyond", "paced"]
+    assert speeds["within", "saturated"] == pytest.approx(speeds["beyond", "saturated"], rel=0.2)
+
+
+def test_the_safe_rate_is_what_is_folded_away(within: tuple[RunFolder, PacedBurstResult]) -> None:
+    """A cache that holds no burst is no help: what is sustained is what the slow cells take."""
+    result = within[1]
+    saturated = result.loads[1].side("write")
+    assert saturated is not None
+    assert result.safe_mb_s == pytest.approx(saturated.mb_s, rel=0.3)
+    assert [each.held for each in result.rates] == sorted((each.held for each in result.rates), reverse=True)
+    assert all(each.held == (not each.why) for each in result.rates)
+
+
+def test_what_is_counted_is_busy_time(within: tuple[RunFolder, PacedBurstResult]) -> None:
+    found, result = within
+    load = result.loads[0]
+    for side in load.sides:
+        ios = single_ios(found, load.ordinal, side.direction)
+        assert len(ios["latency_ns"]) == side.ios
+        assert ios["length"].sum() == side.bytes
+        assert side.latencies_s == pytest.approx(ios["latency_ns"].sum() / 1e9)
+        # At depth 4 the latencies of four overlap, so their sum is longer by up to that.
+        assert 1.0 < side.latencies_s / side.busy_s <= 4.0
+        assert side.mb_s == pytest.approx(side.bytes / side.busy_s / 1e6)
+        assert side.busy_s < 0.2 * load.seconds, "idle time was counted"
+    reads = load.side("read")
+    assert reads is not None
+    assert result.load_s == reads.busy_s
+    assert sum(result.reads_s) == pytest.approx(reads.busy_s, rel=0.02)
+    assert len(result.reads_s) == 3
+
+
+def test_reads_lie_outside_the_span_and_no_two_in_one_place(
+    within: tuple[RunFolder, PacedBurstResult],
+) -> None:
+    found, result = within
+    writes, reads = (single_ios(found, result.loads[0].ordinal, name) for name in ("write", "read"))
+    assert (writes["offset"] + writes["length"]).max() <= result.span_bytes <= reads["offset"].min()
+    assert np.unique(reads["offset"]).size == reads["offset"].size
+    blocks, drawn = result.span_bytes / 4096, writes["offset"].size
+    hit = blocks * (1 - np.exp(-drawn / blocks))
+    assert np.unique(writes["offset"]).size == pytest.approx(hit, rel=0.02), "not uniform over the span"
+
+
+def test_by_time_rare_long_ios_weigh_by_their_length(within: tuple[RunFolder, PacedBurstResult]) -> None:
+    side = within[1].loads[0].side("write")
+    assert side is not None
+    counted, timed = side.by_count["p50"], side.by_time["p50"]
+    assert counted is not None
+    assert timed is not None
+    assert timed > 100 * counted, "half of the time waited is spent in a few per cent of the writes"
+
+
+def test_a_drive_too_small_for_span_and_reads_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="too small") as raised:
+        run("paced-burst", tmp_path, SMALL)
+    assert raised.value.facts["needed_bytes"] > raised.value.facts["usable_bytes"]
+    assert not list(tmp_path.glob("2*"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"depth": "5"}, "4"),
+        ({"burst": "1k"}, "block"),
+        ({"block": "128k"}, "64 KiB"),
+        ({"span": "1k"}, "1 MiB"),
+    ],
+)
+def test_what_does_not_fit_names_its_bound(settings: dict[str, str], words: str) -> None:
+    method = find_method("paced-burst")
+    with pytest.raises(UsageError, match=words):
+        plan_on(method, method.params.build(settings), FakeDrive(capacity_bytes=1 << 40))
+
+
+@pytest.mark.parametrize("limit", [4, 5, 7, 99, 640, 999])
+def test_the_search_ends_at_the_limit_within_its_resolution(limit: int) -> None:
+    tried = []
+
+    def holds(rate: int, certain: bool) -> bool:
+        tried.append((rate, certain))
+        return rate <= limit
+
+    search_highest(5, 1000, 0.1, holds)
+    held = max((rate for rate, _ in tried if rate <= limit), default=0)
+    failed = min((rate for rate, _ in tried if rate > limit), default=None)
+    assert failed is not None
+    assert held <= limit < failed
+    assert failed - held <= max(1, 0.1 * failed)
+    assert [certain for _, certain in tried] == [True] + [False] * (len(tried) - 1)
