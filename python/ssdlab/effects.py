@@ -27,7 +27,9 @@ def effects_of(request: Request) -> tuple[str, ...]:
             how = args.get("method") or "the strongest method that it supports"
             return (f"erases the whole drive: {how}",)
         case "conditions":
-            return _settings(args.get("set"))
+            return _settings(args["required"])
+        case "variant":
+            return (*_settings(args["required"]), *_spare(args["usable"]))
         case "health":
             return ("reads the drive's health log",)
     return ()
@@ -37,6 +39,12 @@ def _settings(wanted: object) -> tuple[str, ...]:
     if not isinstance(wanted, dict) or not wanted:
         return ("reads the drive's settings",)
     return tuple(f"sets {name.replace('_', ' ')} to {value}" for name, value in wanted.items())
+
+
+def _spare(usable: object) -> tuple[str, ...]:
+    if not isinstance(usable, dict) or not usable["free"]:
+        return ()
+    return (f"discards everything from byte {usable['length']} on, which is not used",)
 
 
 def _stream(stream: Stream) -> str:

@@ -1,0 +1,83 @@
+"""A run without an end: its finished steps can be shown and put on a page, and both say what they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import main
+from ssdlab.errors import DriveError
+from ssdlab.methods import find_method
+from ssdlab.methods.job import read_job
+from ssdlab.report import page, source
+from ssdlab.results.schema import JobResult
+from ssdlab.session import Order, start
+
+JOB = """
+[[step]]
+do = "run"
+label = "before it"
+rw = "randread"
+seconds = "200ms"
+interval = "100ms"
+[[step]]
+do = "run"
+label = "in the middle of it"
+rw = "randread"
+seconds = 30
+"""
+
+
+class Pull:
+    """Looks on, and lets the drive go away in the second step."""
+
+    def __init__(self) -> None:
+        self.finished_steps = 0
+
+    def began(self, progress: object) -> None: ...
+
+    def tick(self, progress: object) -> None:
+        if self.finished_steps == 2:
+            raise DriveError("/dev/x is gone: it was unplugged", "put it back", reason="gone")
+
+    def finished(self, step: object, progress: object, *, read_back: bool) -> None:
+        self.finished_steps += 1
+
+    def ended(self, status: str) -> None: ...
+
+
+@pytest.fixture
+def failed(scratch: Path) -> Path:
+    order = Order(
+        find_method("job"), read_job(JOB, "job"), str(scratch / "x.img"), size_bytes=8 << 20, seed=1
+    )
+    with pytest.raises(DriveError, match="gone"):
+        start(order, scratch / "library", [Pull()])
+    (folder,) = (scratch / "library").glob("2*")
+    return folder
+
+
+def test_a_failed_run_is_shown_and_reported(failed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(failed)]) == 0
+    told = capsys.readouterr().out
+    assert "failed" in told and "It stopped: /dev/x is gone" in told and "before it" in told
+    run = source.read_run(failed)
+    assert isinstance(run.result, JobResult)
+    (point,) = run.result.points
+    rows = run.rows(point.ordinal)
+    assert rows["ios"][~rows["ramp"]].sum() == point.ios and len(rows["ios"]) >= 2
+    assert len(run.buckets(point.ordinal)["count"])
+    assert any("/dev/x is gone" in caveat for caveat in run.result.caveats)
+    target = failed.parent / "page.html"
+    page.write([run], target)
+    text = target.read_text()
+    assert "did not reach its end" in text and "before it" in text
+
+
+def test_the_manifest_keeps_the_reason(failed: Path) -> None:
+    manifest = json.loads((failed / "manifest.json").read_text())
+    assert (manifest["status"], manifest["result"]) == ("failed", None)
+    assert manifest["failure"]["facts"]["reason"] == "gone"
+    assert manifest["sessions"][0]["status"] == "failed"
