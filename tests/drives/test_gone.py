@@ -13,7 +13,7 @@ from ssdlab.workload import Stop, Stream, Workload
 
 
 def test_the_kernel_has_no_such_device_any_more(loop, tmp_path: Path) -> None:
-    """Its folder in sysfs goes first: a link stands in for it, as a device that is held cannot be detached."""
+    """Its folder in sysfs goes first: a link stands in, as a device that is held cannot be detached."""
     device = loop()
     with open_drive(device) as drive:
         folder = tmp_path / device.name
