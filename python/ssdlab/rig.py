@@ -91,7 +91,7 @@ def read_rig(path: Path | None = None) -> Rig:
     Parameters
     ----------
     path
-        The file; None takes the user's own, which need not exist.
+        The file; None takes the user's own, which need not be there.
 
     Raises
     ------
@@ -112,6 +112,8 @@ def read_rig(path: Path | None = None) -> Rig:
             f"{source} is no TOML: {error}", "correct it, or move it away", path=str(source)
         ) from None
     except OSError as error:
+        if path is None and isinstance(error, PermissionError):
+            return Rig()  # a configuration folder that is not this user's
         raise HostError(
             f"{source} cannot be read: {error.strerror}", "correct its permissions, or name another file"
         ) from error

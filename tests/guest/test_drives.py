@@ -47,4 +47,25 @@ def test_sata(guest) -> None:
 
 def test_virtio_says_nothing_of_itself(guest) -> None:
     details = told(guest, "/dev/vda")["details"]
-    assert details == {"nvme": None, "ata": None, "zoned": None, "unanswered": []}
+    assert details == {"nvme": None, "ata": None, "scsi": None, "zoned": None, "unanswered": []}
+
+
+def test_scsi(guest) -> None:
+    """A drive of the kernel's SCSI simulation: real VPD, mode and log pages through the real ioctl."""
+    guest.must("exec 2>&1; modprobe scsi_debug dev_size_mb=8 lbpu=1 lbprz=1; sleep 1")
+    try:
+        found = told(guest, "/dev/sdb")
+    finally:
+        guest.must("exec 2>&1; modprobe -r scsi_debug")
+    details = found["details"]
+    assert details["ata"] is None
+    assert details["scsi"]["provisioning"] == {
+        "unmap": True,
+        "write_same_unmap": False,
+        "unmapped_reads": "zeroes",
+    }
+    assert details["scsi"]["characteristics"]["solid_state"] is True
+    assert details["scsi"]["temperature_c"] == 38
+    assert details["scsi"]["write_cache_enabled"] is True
+    assert details["scsi"]["used_pct"] is None
+    assert [question for question, _ in details["unanswered"]] == ["wear"]

@@ -10,7 +10,7 @@ from ssdlab.units import block_text, capacity_text
 if TYPE_CHECKING:
     from ssdlab.drives.admin.ata import AtaDevice, AtaStatistics, Security
     from ssdlab.drives.admin.nvme import Controller, Health, Namespace, PowerState
-    from ssdlab.drives.details import Details, NvmeDetails
+    from ssdlab.drives.details import Details, NvmeDetails, ScsiDetails
     from ssdlab.drives.drive_record import DriveRecord
 
 Fields = list[tuple[str, object]]
@@ -23,6 +23,8 @@ def print_details(details: Details | None, record: DriveRecord | None, capacity_
             _print_part("what the drive says", _nvme_fields(details.nvme))
         if details.ata is not None and details.ata.device is not None:
             _print_part("what the drive says", _ata_fields(details.ata.device, details.ata.statistics))
+        if details.scsi is not None:
+            _print_part("what the drive says", _scsi_fields(details.scsi))
         _print_part("not answered", list(details.unanswered))
     if record is not None:
         _print_part("from its record", _record_fields(record, capacity_bytes))
@@ -125,6 +127,24 @@ def _ata_fields(device: AtaDevice, statistics: AtaStatistics | None) -> Fields:
             ("power on", None if statistics.power_on_hours is None else f"{statistics.power_on_hours} h"),
         ]
     return fields
+
+
+def _scsi_fields(told: ScsiDetails) -> Fields:
+    shape, supply = told.characteristics, told.provisioning
+    cache = {True: "on", False: "off", None: None}[told.write_cache_enabled]
+    return [
+        (
+            "medium",
+            {True: "solid state", False: "rotating", None: None}[shape.solid_state] if shape else None,
+        ),
+        ("form factor", shape.form_factor if shape else None),
+        ("link", told.link),
+        ("TRIM", ("yes" if supply.unmap or supply.write_same_unmap else "no") if supply else None),
+        ("trimmed reads", (supply.unmapped_reads or "not said") if supply else None),
+        ("write cache", cache),
+        ("temperature", None if told.temperature_c is None else f"{told.temperature_c} C"),
+        ("wear", None if told.used_pct is None else f"{told.used_pct} % of rated endurance used"),
+    ]
 
 
 def _security_text(security: Security) -> str:

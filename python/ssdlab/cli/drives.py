@@ -34,10 +34,12 @@ def drives(drive: str | None = None, /, *, json: bool = False) -> None:
 
 def _list(*, as_json: bool) -> None:
     from ssdlab.drives import list_drives
+    from ssdlab.drives.rights import not_seen
 
-    found = list_drives()
+    found, unseen = list_drives(), not_seen()
     if as_json:
-        print_json({"schema": "ssdlab.drives/1", "drives": [_record(look) for look in found]})
+        drives = [_record(look) for look in found]
+        print_json({"schema": "ssdlab.drives/1", "drives": drives, "not_seen": list(unseen)})
         return
     rows = []
     for look in found:
@@ -49,12 +51,20 @@ def _list(*, as_json: bool) -> None:
         print_line("no disk was found here; a file will do: ssdlab measure scratch.bin --size 4GiB")
         return
     print_table(rows, ("drive", "model", "capacity", "guard"), right=(2,))
+    _print_not_seen(unseen)
+
+
+def _print_not_seen(unseen: tuple[str, ...]) -> None:
+    for what in unseen:
+        print_line(f"not seen, as this is not root: {what}", "dim")
 
 
 def _tell(drive: str, *, as_json: bool) -> None:
     from ssdlab.cli.drive_details import print_details
     from ssdlab.drives import look, tell
+    from ssdlab.drives.rights import not_seen
     from ssdlab.environment import read_environment
+    from ssdlab.platform_parts import read_platform
 
     found = look(drive)
     if found.identity is None:
@@ -62,20 +72,24 @@ def _tell(drive: str, *, as_json: bool) -> None:
         raise Refused(found.reading.what, found.reading.advice, reason=found.reading.reason, target=drive)
     storage = read_environment(found.identity).storage
     details, record = tell(found.identity)
+    parts = {one.part: one for one in read_platform(identity=found.identity).components}
+    placed = {name: parts[name].name for name in ("host_adapter", "slot")}
     if as_json:
         facts = {} if storage is None else asdict(storage)
         facts.pop("identity", None)
         told = {"details": None if details is None else asdict(details)}
         noted = {"record": None if record is None else record.model_dump(mode="json")}
-        print_json({"schema": "ssdlab.drive/1", **_record(found), **told, **noted, **facts})
+        print_json({"schema": "ssdlab.drive/1", **_record(found), **told, **noted, **facts, **placed})
         return
     print_line(found.identity.path, "bold")
-    print_fields([*_identity_fields(found), *_storage_fields(storage)], indent=2)
+    at = [("host adapter", placed["host_adapter"]), ("slot", placed["slot"])]
+    print_fields([*_identity_fields(found), *at, *_storage_fields(storage)], indent=2)
     print_details(details, record, found.identity.capacity_bytes)
     if storage is not None and storage.conditions is not None:
         _print_settings(storage.conditions)
     print_line()
     _print_guard(found)
+    _print_not_seen(not_seen())
 
 
 def _storage_fields(storage: Storage | None) -> list[tuple[str, object]]:
@@ -114,6 +128,7 @@ def _identity_fields(look: Look) -> list[tuple[str, object]]:
         ("NUMA node", who.numa_node),
         ("backing", who.backing),
         ("links", ", ".join(who.links)),
+        ("carries", "; ".join(dict.fromkeys(found.words for found in look.signatures))),
     ]
 
 
@@ -134,7 +149,9 @@ def _guard(look: Look) -> str:
         return "free"
     assert look.identity is not None
     if look.writing.reason == "no-consent":
-        return f"free; to write: --destroy {look.identity.consent_id}"
+        carries = ", ".join(dict.fromkeys(found.kind for found in look.signatures))
+        more = f" --wipe-signatures (it carries {carries})" if carries else ""
+        return f"free; to write: --destroy {look.identity.consent_id}{more}"
     return f"reading only: {look.writing.what.removeprefix(_path(look)).strip()}"
 
 
@@ -149,6 +166,7 @@ def _record(look: Look) -> dict[str, Any]:
         "exists": look.exists,
         "reading": _refusal(look.reading),
         "writing": _refusal(look.writing),
+        "signatures": [asdict(found) for found in look.signatures],
     }
 
 

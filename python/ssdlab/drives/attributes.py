@@ -133,6 +133,21 @@ def transport_of(disk: Path) -> str | None:
     return None
 
 
+def sas_link_of(disk: Path) -> str | None:
+    """Return the negotiated SAS link of a disk: `x2 12.0 Gbit of 12.0 Gbit`; None where there is none.
+
+    A port has one phy for each lane (Documentation/scsi/scsi_transport_sas in the kernel).
+    """
+    folder = controller_of(disk)
+    port = next((one for one in folder.parents if re.fullmatch(r"port-[\d:]+", one.name)), None)
+    phys = sorted(port.glob("phy-*/sas_phy/phy-*")) if port is not None else []
+    speeds = [text(phy / "negotiated_linkrate") for phy in phys]
+    known = [speed for speed in speeds if speed is not None and speed[0].isdigit()]
+    if not known:
+        return None
+    return f"x{len(known)} {known[0]} of {text(phys[0] / 'maximum_linkrate') or '?'}"
+
+
 def numa_node_of(disk: Path) -> int | None:
     """Return the node of the nearest ancestor that names one; the kernel writes -1 for "none"."""
     device = controller_of(disk)

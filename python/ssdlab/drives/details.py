@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ssdlab.drives.admin import ata, nvme
+from ssdlab.drives.admin import ata, nvme, scsi_mode, scsi_pages
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
-from ssdlab.drives.attributes import disk_of
+from ssdlab.drives.attributes import disk_of, sas_link_of, zone_model_of
 from ssdlab.drives.identity import Identity
-from ssdlab.drives.sysfs import number, text
+from ssdlab.drives.sysfs import number
 from ssdlab.errors import DriveError
 
 T = TypeVar("T")
@@ -45,6 +45,18 @@ class AtaDetails:
 
 
 @dataclass(frozen=True, slots=True)
+class ScsiDetails:
+    """Answers of a SCSI drive (SAS and others), and its link as the kernel shows it."""
+
+    characteristics: scsi_pages.Characteristics | None = None
+    provisioning: scsi_pages.Provisioning | None = None
+    write_cache_enabled: bool | None = None
+    temperature_c: int | None = None
+    used_pct: int | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Details:
     """What was found out by asking.
 
@@ -58,6 +70,7 @@ class Details:
 
     nvme: NvmeDetails | None = None
     ata: AtaDetails | None = None
+    scsi: ScsiDetails | None = None
     zoned: str | None = None
     unanswered: tuple[tuple[str, str], ...] = ()
 
@@ -105,7 +118,7 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
     """
     asking = _Asking(port)
     disk = disk_of(node)
-    zoned = text(disk / "queue" / "zoned")
+    zoned = zone_model_of(disk)
     if identity.nsid is not None or number(disk / "nsid") is not None:
         found = _ask_nvme(asking, identity.nsid or 1)
         return Details(nvme=found, zoned=zoned_of(zoned, None), unanswered=tuple(asking.unanswered))
@@ -113,6 +126,12 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
         told = _ask_ata(asking)
         model = told.device.zoned if told.device is not None else None
         return Details(ata=told, zoned=zoned_of(zoned, model), unanswered=tuple(asking.unanswered))
+    if (disk / "device" / "scsi_level").exists():
+        if identity.transport == "usb":
+            bridge = ("pages of the drive", "bridges of USB may hang on such commands, so it is not asked")
+            return Details(zoned=zoned_of(zoned, None), unanswered=(bridge,))
+        spoken = _ask_scsi(asking, disk)
+        return Details(scsi=spoken, zoned=zoned_of(zoned, None), unanswered=tuple(asking.unanswered))
     return Details(zoned=zoned_of(zoned, None))
 
 
@@ -162,3 +181,33 @@ def _ask_ata(asking: _Asking) -> AtaDetails:
         if content is not None:
             pages[page] = content
     return AtaDetails(device, ata.statistics(pages, device.logical_block_bytes) if pages else None)
+
+
+def _ask_scsi(asking: _Asking, disk: Path) -> ScsiDetails:
+    def read(cdb: bytes) -> bytes:
+        reply = asking.port.scsi(cdb, read_bytes=scsi_pages.REPLY_BYTES)
+        if reply.status or reply.transport:
+            raise Malformed("the drive refused the command")
+        return reply.data
+
+    def vpd(page: int) -> bytes:
+        return read(scsi_pages.vpd_cdb(page))
+
+    def log(page: int) -> bytes:
+        return read(scsi_pages.log_cdb(page))
+
+    def cache() -> bool:
+        return scsi_mode.caching_page(read(scsi_mode.caching_page_cdb())).write_cache
+
+    shape = partial(vpd, scsi_pages.CHARACTERISTICS)
+    supply = partial(vpd, scsi_pages.PROVISIONING)
+    return ScsiDetails(
+        characteristics=asking.ask("characteristics", lambda: scsi_pages.characteristics(shape())),
+        provisioning=asking.ask("provisioning", lambda: scsi_pages.provisioning(supply())),
+        write_cache_enabled=asking.ask("write cache", cache),
+        temperature_c=asking.ask(
+            "temperature", lambda: scsi_pages.temperature_c(log(scsi_pages.TEMPERATURE))
+        ),
+        used_pct=asking.ask("wear", lambda: scsi_pages.used_pct(log(scsi_pages.SOLID_STATE))),
+        link=sas_link_of(disk),
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.drives.admin.fields import Page, kelvin
+from ssdlab.drives.admin.fields import Malformed, Page, kelvin
 from ssdlab.drives.admin.nvme.commands import PAGE_BYTES
 
 
@@ -90,9 +90,11 @@ def controller(content: bytes) -> Controller:
     Raises
     ------
     Malformed
-        It is too short, or empty.
+        It is too short or empty, or its names are no text.
     """
     page = Page(content, "Identify Controller", PAGE_BYTES)
+    if any(byte and not 0x20 <= byte < 0x7F for byte in content[4:72]):
+        raise Malformed("Identify Controller holds names that are no text")
     return Controller(
         vendor_id=page.number(0, 2),
         subsystem_vendor_id=page.number(2, 2),
@@ -194,7 +196,7 @@ def namespace(content: bytes) -> Namespace:
     Raises
     ------
     Malformed
-        It is too short, or empty (the answer for a namespace that is not active).
+        It is too short, or empty (the answer for a namespace that is not active), or contradicts itself.
     """
     page = Page(content, "Identify Namespace", PAGE_BYTES)
     flbas = page.number(26, 1)
@@ -203,12 +205,15 @@ def namespace(content: bytes) -> Namespace:
         for index in range(page.number(25, 1) + 1)
         if 9 <= page.number((at := 128 + 4 * index) + 2, 1) < 32  # below 9 it is not in use
     )
+    in_use, size, capacity = flbas & 0xF | (flbas >> 5 & 3) << 4, page.number(0, 8), page.number(8, 8)
+    if capacity > size or in_use not in {form.index for form in formats}:
+        raise Malformed("Identify Namespace contradicts itself: its capacity, or the LBA format in use")
     return Namespace(
-        size_blocks=page.number(0, 8),
-        capacity_blocks=page.number(8, 8),
+        size_blocks=size,
+        capacity_blocks=capacity,
         used_blocks=page.number(16, 8),
         thin=page.bit(24, 0),
-        format=flbas & 0xF | (flbas >> 5 & 3) << 4,
+        format=in_use,
         formats=formats,
         deallocated_reads={1: "zeroes", 2: "ones"}.get(page.number(33, 1) & 7),
         nguid=page.hex(104, 16),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.drives.admin.fields import Page, kelvin
+from ssdlab.drives.admin.fields import Malformed, Page, kelvin
 from ssdlab.drives.admin.nvme.commands import LOG_BYTES
 
 
@@ -56,6 +56,7 @@ _WARNINGS = (
     "volatile memory backup failed",
 )
 _DATA_UNIT_BYTES = 512_000
+_HOTTEST_K = 273 + 250
 
 
 def health(content: bytes) -> Health:
@@ -64,9 +65,13 @@ def health(content: bytes) -> Health:
     Raises
     ------
     Malformed
-        It is too short, or empty.
+        It is too short or empty, or says what cannot be.
     """
     page = Page(content, "SMART / Health log", LOG_BYTES)
+    if max(content[3:5]) > 100 or page.number(1, 2) > _HOTTEST_K:
+        raise Malformed(
+            "SMART / Health log holds a spare above 100 %, or a temperature that nothing survives"
+        )
     sensors = (kelvin(page.number(200 + 2 * index, 2)) for index in range(8))
     return Health(
         warnings=tuple(text for bit, text in enumerate(_WARNINGS) if page.bit(0, bit)),
