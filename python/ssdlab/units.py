@@ -285,6 +285,8 @@ def figure_text(value: float | None, unit: str) -> str:
             return throughput_text(value)
         case "ns":
             return latency_text(value)
+        case "us":
+            return latency_text(value * 1e3)
         case "s":
             return span_text(value)
         case "":

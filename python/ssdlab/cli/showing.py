@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ssdlab.analysis.rated_shares import RatedShare
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest, Warned
+    from ssdlab.results.variant import VariantInfo
 
 SCHEMA = "ssdlab.show/1"
 _TAILS = ("mean", "p99", "p99.99")
@@ -117,16 +118,17 @@ def _print_ratings(run: RunFolder) -> None:
     if not shares:
         return
     print_line()
-    rows = [
-        (
-            each.figure.label,
-            units.figure_text(each.figure.value, each.figure.unit),
-            f"{each.share:.0%} of the rated {units.significant(each.rated.value)} {each.unit}",
-            f"{each.rated.state or 'state not said'}, {each.rated.source}",
-        )
-        for each in shares
-    ]
-    print_table(rows, ("rated", "", "", ""), right=(1,))
+    print_table([rating_row(each.figure.label, each) for each in shares], ("rated", "", "", ""), right=(1,))
+
+
+def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
+    """Return a row that tells a result as a share of its rating."""
+    return (
+        name,
+        units.figure_text(each.figure.value, each.figure.unit),
+        f"{each.share:.0%} of the rated {units.figure_text(each.rated.value, each.unit)}",
+        f"{each.rated.state or 'state not said'}, {each.rated.source}",
+    )
 
 
 def shares_of(run: RunFolder) -> tuple[RatedShare, ...]:
@@ -139,10 +141,20 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
     return [
         ("run", f"{manifest.run_id} (short: {short_id(manifest.run_id)}), {status}"),
         ("drive", f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"),
+        ("variant", None if drive.variant is None else _variant(drive.variant)),
         ("engine", _ENGINES.get(manifest.engine, manifest.engine)),
         ("begun", manifest.created),
         ("quick", "yes: see what it costs below" if manifest.quick else None),
     ]
+
+
+def _variant(variant: VariantInfo) -> str:
+    """Say what was made of the drive, and by what its spare."""
+    words, usable = list(variant.words), variant.usable
+    if usable is not None:
+        size = units.capacity_text(usable.length)
+        words.append(f"{size} used, {100 * usable.spare:.3g} % of the {usable.of} spare by the {usable.by}")
+    return ", ".join(words)
 
 
 def _print_unfinished(run: RunFolder, status: str) -> None:

@@ -174,6 +174,7 @@ def plan_json(planned: SuitePlan) -> list[dict[str, Any]]:
 
 def print_suite(run: RunFolder, result: SuiteResult) -> None:
     """Print what the runs of a suite came to."""
+    from ssdlab.cli.showing import rating_row, shares_of
     from ssdlab.suites.outcome import finished_children
 
     runs = {each.manifest.run_id: each for each in finished_children(run.path.parent, run.manifest.children)}
@@ -183,13 +184,22 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
         if each.left_out is not None:
             rows.append((each.part, "left out", each.left_out))
             continue
-        figures = _headlines(runs[each.run_id])
+        figures = [] if result.repeated else _headlines(runs[each.run_id])
         rows.append((each.part, short_id(each.run_id), figures[0] if figures else ""))
         rows += [("", "", figure) for figure in figures[1:_FIGURES_SHOWN]]
     print_table(rows, ("part", "run", "result"))
     if result.repeated:
         print_line()
         print_repeated(result)
+    rated = [
+        rating_row(f"{each.part}, {share.figure.label}", share)
+        for each in result.outcomes
+        if each.left_out is None and not result.repeated
+        for share in shares_of(runs[each.run_id])
+    ]
+    if rated:
+        print_line()
+        print_table(rated, ("rated", "", "", ""), right=(1,))
     first = next(each for each in result.outcomes if each.left_out is None)
     print_line()
     print_line(f"All of one part: ssdlab show {short_id(first.run_id)}", "dim")

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.consistency import LATE_FROM_S
+from ssdlab.analysis.efficiency import efficiency as work_per_watt
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
 from ssdlab.report.numbers import Table, of_unit
-from ssdlab.report.sections import over_time
+from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results.outcome import ConsistencyResult
 from ssdlab.units import span_text
@@ -79,7 +80,7 @@ def section(runs: Sequence[Shown]) -> Section:
     """Return the section of consistency; buttons choose the drive and the spare area, on the same axes."""
     kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, ConsistencyResult)]
     sources = _sources(kept)
-    found = [_figure(graph, sources) for graph in _GRAPHS]
+    found = [*(_figure(graph, sources) for graph in _GRAPHS), _efficiency(kept)]
     return Section(
         id="consistency",
         title=runs[0].run.manifest.method.title,
@@ -95,6 +96,16 @@ def section(runs: Sequence[Shown]) -> Section:
         ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
+
+
+def _efficiency(kept: Sequence[Consistent]) -> Figure | None:
+    worked = []
+    for shown, result in kept:
+        for entry in result.entries:
+            found = work_per_watt("random", entry.iops, entry.mb_s, entry.mean_w)
+            if found is not None and entry.mean_w is not None:
+                worked.append(efficiency.Worked(shown, entry.name, "whole run", found, entry.mean_w))
+    return efficiency.figure("consistency", worked)
 
 
 def _sources(kept: Sequence[Consistent]) -> list[_Source]:
