@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ssdlab.conditions.keeper import ConditionKeeper
     from ssdlab.drives.base import Drive
     from ssdlab.drives.purge import PurgeMethod
+    from ssdlab.results.run_folder import Step
 
 
 class Look(Protocol):
@@ -97,6 +98,27 @@ def variant_step(
         what = "what lies beyond the usable part was not freed: if it holds data, it is no spare"
         departures.append(Departure(code="spare-not-free", what=what, why=why).model_dump())
     return result.model_copy(update={"facts": {**facts, "departures": departures}})
+
+
+def told(step: Step) -> str | None:
+    """Return in words what a purge or trim step yielded; None for other steps."""
+    record = cast("dict[str, Any] | None", step.result.facts.get("record"))
+    if step.verb == "purge":
+        if record is None:
+            return "not purged"
+        sampling = record["sampling"]
+        proof = "" if sampling is None else f", {sampling['marked']} marks written before, none left"
+        return f"{record['method']}{proof}"
+    trim = cast("dict[str, Any] | None", step.result.facts.get("trim"))
+    if trim is None:
+        return None
+    reached = {
+        True: "reached the device",
+        False: "did not reach the device",
+        None: "not known to have reached it",
+    }
+    reads = "" if trim["reads"] is None else f", reads {trim['reads']}"
+    return f"{reached[trim['reached_device']]}{reads}"
 
 
 def _plain(record: dict[str, Any]) -> JsonValue:

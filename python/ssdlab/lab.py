@@ -279,8 +279,11 @@ class Lab:
         label
             What the step is called in reports.
         """
+        from ssdlab.drives.trimming import check_range  # a plan of other steps needs no drives
+
         if length is None:
             length = self._usable_bytes - start
+        check_range(start, length, self.capacity_bytes, self.logical_block_bytes)
         return self._do("trim", label, {"start": start, "length": length}, "restart")
 
     def flush(self) -> Step:

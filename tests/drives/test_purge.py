@@ -418,6 +418,20 @@ def test_a_scsi_command_that_is_refused_leads_on(make: Make) -> None:
     assert "sense key 5h" in dict(record.passed_over)["scsi-format"]
 
 
+def test_a_usb_bridge_is_not_asked_scsi_questions(make: Make) -> None:
+    bench = make(FakeScsi(), transport="usb")
+    assert bench.purge().method == "discard"
+    assert bench.drive.sent == []
+
+
+def test_a_drive_that_only_claims_to_be_ata_is_asked_as_scsi(make: Make) -> None:
+    bench = make(FakeScsi())
+    (bench.node / "device/vpd_pg89").write_bytes(b"\0")
+    record = bench.purge()
+    assert record.method == "scsi-sanitize-block"
+    assert "not known" in dict(record.passed_over)["ata-security-erase"]
+
+
 # --- substitutes and proof --------------------------------------------------------------------------------
 
 
@@ -437,8 +451,7 @@ def test_what_keeps_no_writes_proves_nothing(make: Make) -> None:
 
 
 def test_a_partition_has_only_the_substitutes(make: Make) -> None:
-    bench = make(FakeNvme(sanicap=0b111), kind_="partition")
-    del bench.identity["kind_"]
+    bench = make(FakeNvme(sanicap=0b111))
     who = Identity("/dev/drive1", "drive1", "partition", "SERIAL-part1", SIZE, 512, nsid=1)
     subject = subject_of(who, bench.host.files, bench.node, bench.drive)
     purging = Purging(subject, bench.medium, ("SERIAL-part1",), clock=FakeClock(), ledger=bench.ledger)

@@ -87,6 +87,14 @@ def test_nothing_of_the_trace_is_left_behind(zram: Path, traced: None) -> None:
     assert not list((tracing.TRACEFS / "instances").glob(f"*{zram.name}*"))
 
 
+def test_what_a_dead_process_left_is_removed(zram: Path, traced: None) -> None:
+    left = tracing.TRACEFS / "instances" / "ssdlab-999999999-zram0"
+    left.mkdir()
+    with open_drive(zram, writing=True, destroy=zram.name) as drive:
+        drive.trim(0, MIB)
+    assert not left.exists()
+
+
 @pytest.mark.parametrize(
     ("line", "found"),
     [

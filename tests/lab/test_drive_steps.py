@@ -11,7 +11,7 @@ import pytest
 from lab.fake_drive import FakeDrive
 from lab.test_verbs import run_procedure
 from ssdlab.drives.purge import PurgeRecord
-from ssdlab.errors import DriveError
+from ssdlab.errors import DriveError, UsageError
 from ssdlab.results.run_folder import RunFolder
 
 
@@ -37,6 +37,13 @@ def test_a_trim_that_reaches_no_device_is_a_departure(tmp_path: Path) -> None:
     (departure,) = run.manifest.departures
     assert departure.code == "trim-not-passed-on"
     assert departure.what.startswith("it did not reach the device: 0 of ")
+
+
+def test_a_span_beyond_the_drive_is_refused_before_anything_is_done(tmp_path: Path) -> None:
+    drive = FakeDrive()
+    with pytest.raises(UsageError, match="no range"):
+        run_procedure(lambda lab: lab.trim(start=drive.capacity_bytes), drive, tmp_path)
+    assert drive.done == []
 
 
 def test_a_purge_that_failed_leaves_its_record_in_the_run(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab import units
 from ssdlab.cli.output import on_terminal, say
+from ssdlab.drive_steps import told
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -150,7 +151,7 @@ def outcome(step: Step) -> str | None:
     """Return a step's result in a line; None for one that measured nothing."""
     summary = step.result.measurement
     if summary is None:
-        return "already written, nothing to do" if step.result.facts.get("already_written") else None
+        return "already written, nothing to do" if step.result.facts.get("already_written") else told(step)
     sides: list[Any] = [summary.get(name) for name in ("read", "write", "trim")]
     tails = [side["response_ns"] for side in sides if side and side["ios"]]
     parts = [

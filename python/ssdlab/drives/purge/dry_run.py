@@ -98,7 +98,8 @@ def rehearse(
         The text names no block device.
     """
     files = files or HostFiles()
-    found = look(text, destroy=next(iter(consents), None), files=files, wipe_signatures=wipe_signatures)
+    destroy = _own(text, consents, files)
+    found = look(text, destroy=destroy, files=files, wipe_signatures=wipe_signatures)
     identity = found.identity
     node = None if identity is None else files.node_named(identity.name)
     if identity is None or node is None or identity.kind not in {"block", "partition"}:
@@ -136,7 +137,7 @@ def open_for_purge(text: str, consents: Sequence[str], *, wipe_signatures: bool 
     UsageError, Refused, DriveError
         As `open_drive` does.
     """
-    destroy = _own(text, consents)
+    destroy = _own(text, consents, HostFiles())
     try:
         return open_drive(text, destroy=destroy, writing=True, wipe_signatures=wipe_signatures)
     except Refused as error:
@@ -145,11 +146,11 @@ def open_for_purge(text: str, consents: Sequence[str], *, wipe_signatures: bool 
         return open_drive(text, destroy=destroy, writing=True, wipe_signatures=True)
 
 
-def _own(text: str, consents: Sequence[str]) -> str | None:
+def _own(text: str, consents: Sequence[str], files: HostFiles) -> str | None:
     """Return which of the identifiers given is that of the drive itself; else the first, to be refused."""
     if not consents or text.startswith("sim:"):
         return next(iter(consents), None)
-    identity = look(text).identity
+    identity = look(text, files=files).identity
     own = None if identity is None else identity.consent_id
     return own if own in consents else consents[0]
 

@@ -42,10 +42,10 @@ def ways_of(subject: Subject) -> tuple[Way, ...]:
         own = nvme.ways(subject)
     elif subject.details.ata is not None:
         own = ata.ways(subject)
-    elif (disk_of(subject.node) / "device" / "scsi_level").exists():
-        own = scsi.ways(subject)
+        if subject.details.ata.device is None:  # nor is it ATA, whatever its pages say
+            own += _scsi_ways(subject)
     else:
-        own = ()
+        own = _scsi_ways(subject)
     in_order = sorted(own, key=lambda way: way.method == "nvme-sanitize-overwrite")
     return (*in_order, *host.ways(subject))
 
@@ -99,6 +99,12 @@ def choose(
             target=subject.identity.path,
         )
     return Choice(tuple(fitting), tuple(passed_over), following)
+
+
+def _scsi_ways(subject: Subject) -> tuple[Way, ...]:
+    """Return the ways of a SCSI drive; none behind USB, where some bridges fall over such questions."""
+    speaks = (disk_of(subject.node) / "device" / "scsi_level").exists()
+    return scsi.ways(subject) if speaks and subject.identity.transport not in {"usb", "sata"} else ()
 
 
 def _named(subject: Subject, ways: Sequence[Way], method: PurgeMethod, consents: Collection[str]) -> Way:
