@@ -1,0 +1,111 @@
+"""Power and ratings: work for each watt where a meter is, nothing where none is; shares of what is rated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.fake_drive import FakeDrive, run_on
+from methods.on_simulated import run
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.rated_shares import rated_shares
+from ssdlab.drives.rated import rated_values
+from ssdlab.methods import find_method
+from ssdlab.results.outcome import MixedResult
+from ssdlab.results.rated import Rated
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import PeakResult, Scalar
+
+METERED = "sim:samsung-950-pro-512gb,scale=64"
+PEAK = {"depths": "1,8", "seconds": "0.2", "ramp_seconds": "0"}
+
+
+def test_efficiency_is_work_by_power_in_the_unit_of_its_pattern() -> None:
+    assert efficiency("random", 90_000.0, 368.64, 4.5).value == pytest.approx(20.0)
+    assert efficiency("mixed", 90_000.0, 360.0, 4.5).value == pytest.approx(80.0)
+    assert efficiency("sequential", 4000.0, 540.0, 2.7).unit == "MB/s/W"
+    for mean_w in (None, 0.0):
+        assert efficiency("random", 90_000.0, 368.64, mean_w) is None
+
+
+def test_a_metered_drive_has_its_power_at_each_point(tmp_path: Path) -> None:
+    folder = run("peak-random-read", tmp_path, METERED, **PEAK)
+    result = folder.result
+    assert isinstance(result, PeakResult)
+    for point in result.points:
+        step = next(step for step in folder.steps() if step.ordinal == point.ordinal)
+        power = step.result.measurement["power"]
+        assert power["source"] == "model"
+        assert point.mean_w == power["mean_w"] > 0
+        # Energy of the window and its mean are one thing: the window is that of the throughput.
+        assert power["energy_j"] == pytest.approx(power["mean_w"] * point.seconds, rel=1e-6)
+        assert point.efficiency.value == pytest.approx(point.iops / 1e3 / power["mean_w"])
+    figures = {each.name: each for each in result.scalars}
+    chosen = result.points[result.chosen]
+    assert figures["peak_random_read_w"].value == chosen.mean_w
+    assert figures["peak_random_read_kiops_per_w"].value == chosen.efficiency.value
+
+
+def test_without_a_meter_there_is_no_figure_of_power(tmp_path: Path) -> None:
+    method = find_method("peak-random-read")
+    result = RunFolder(run_on(FakeDrive(), method, method.params.build(PEAK), tmp_path)).result
+    assert isinstance(result, PeakResult)
+    assert all(point.mean_w is None and point.efficiency is None for point in result.points)
+    assert not [each for each in result.scalars if each.unit in ("W", "kIOPS/W", "MB/s/W")]
+
+
+def scalar(name: str, value: float | None, unit: str = "IOPS") -> Scalar:
+    return Scalar(name=name, label=name, value=value, unit=unit, better="higher")
+
+
+def test_a_result_is_held_against_the_rating_of_its_own_state() -> None:
+    fresh = Rated(metric="sequential_write_mb_s", value=1500.0, state="fresh", source="data-sheet")
+    steady = Rated(metric="sequential_write_mb_s", value=500.0, state="steady", source="data-sheet")
+    figures = [
+        scalar("steady_sequential_write_mb_s", 450.0, "MB/s"),
+        scalar("fill_mb_s", 1200.0, "MB/s"),
+        scalar("qd1_random_read_mean_ns", 120_000.0, "ns"),
+        scalar("peak_random_read_iops", 1000.0),
+        scalar("steady_random_write_iops", None),
+    ]
+    found = rated_shares(figures, [fresh, steady, Rated(metric="depth_1_read_us", value=100.0, source="x")])
+    assert [(each.figure.name, each.rated.value, each.share) for each in found] == [
+        ("steady_sequential_write_mb_s", 500.0, 0.9),
+        ("fill_mb_s", 1500.0, 0.8),
+        ("qd1_random_read_mean_ns", 100.0, pytest.approx(1.2)),
+    ]
+    (only,) = rated_shares(figures[:1], [fresh])
+    assert (only.rated.state, only.share) == ("fresh", 0.3)
+
+
+def test_a_drive_record_rates_a_real_drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "ssdlab" / "drives"
+    folder.mkdir(parents=True)
+    (folder / "it.toml").write_text(
+        'model = "Fake 1"\nrated_read_iops = 100000\nrated_write_mb_s = 500\nrated_active_w = 6\n'
+    )
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    drive = FakeDrive(identity_changes={"model": "Fake 1"})
+    found = {each.metric: each.value for each in rated_values(drive.identity)}
+    assert found == {
+        "random_read_iops": 100_000.0,
+        "sequential_write_mb_s": 500.0,
+        "active_read_w": 6.0,
+        "active_write_w": 6.0,
+    }
+    assert rated_values(FakeDrive().identity) == ()
+    method = find_method("peak-random-read")
+    kept = RunFolder(run_on(drive, method, method.params.build(PEAK), tmp_path / "library"))
+    (share,) = rated_shares(kept.result.scalars, kept.manifest.ratings)
+    assert share.share == pytest.approx(kept.result.points[kept.result.chosen].iops / 100_000)
+
+
+def test_mixes_have_their_power_too(tmp_path: Path) -> None:
+    settings = {"round_seconds": "0.2", "least_seconds": "0.2", "overwrites": "0", "most_seconds": "2"}
+    brief = {"seconds": "0.2", "ramp_seconds": "0", "depths": "8"}
+    result = run("mixed-random", tmp_path, METERED, **settings, **brief).result
+    assert isinstance(result, MixedResult)
+    assert all(point.mean_w > 0 for point in result.points)
+    (watts,) = [each.value for each in result.scalars if each.name == "mixed_random_qd8_w"]
+    assert watts == next(point.mean_w for point in result.points if point.read_pct == 70)
