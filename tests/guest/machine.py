@@ -98,7 +98,11 @@ class Guest:
 
     def ssdlab(self, *words: str, limit_s: float = 60.0) -> Done:
         """Run ``ssdlab WORDS`` in a fork of a process that has imported it: importing it takes 3 s here."""
-        return self._order("lab", json.dumps(words)).wait(limit_s)
+        return self.begin(*words).wait(limit_s)
+
+    def begin(self, *words: str) -> Command:
+        """Begin ``ssdlab WORDS`` in such a fork."""
+        return self._order("lab", json.dumps(words))
 
     def python(self, code: str, *words: str, limit_s: float = 60.0) -> Done:
         """Run Python code in such a fork, with these words as its arguments."""
