@@ -326,8 +326,8 @@ class SimulatedDrive:
     """A simulated drive, made empty from a profile. `UsageError` names the field of a profile that cannot be.
 
     `scale` makes it so many times smaller with all that decides its steady state kept; `spare` is the share
-    of its medium that cannot be addressed; `power_w` or `power_state` limits what it draws; `honours_trim` and
-    `write_cache` are switches (None is always the profile's own). `seed` decides what chance decides.
+    of its medium that cannot be addressed; `power_w` or `power_state` limits what it draws; `honours_trim`
+    and `write_cache` are switches (None is always the profile's own). `seed` decides what chance decides.
     Anything asked while it is being run raises `UsageError`.
     """
 
@@ -355,7 +355,7 @@ class SimulatedDrive:
     def logical_block_bytes(self) -> int: ...
     @property
     def unscaled(self) -> list[str]:
-        """Figures of its profile that did not get smaller with it: absolute amounts and times need scale 1."""
+        """Figures of its profile that did not get smaller with it: absolute amounts, times."""
 
     @property
     def now_ns(self) -> int:
@@ -403,10 +403,10 @@ class SimulatedDrive:
     def counters(self) -> dict[str, Any]:
         """Count what the host moved and the flash did since the drive was made.
 
-        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes cached_bytes folded_bytes map_bytes
-        write_amplification erases effective_spare``; write amplification is None before the first write.
-        `cached_bytes` are the host's that were written with one bit a cell, `folded_bytes` those moved on from
-        there, `map_bytes` those of a map that does not fit in memory.
+        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes cached_bytes folded_bytes
+        map_bytes write_amplification erases effective_spare``; write amplification is None before the first write.
+        `cached_bytes` are the host's that were written with one bit a cell, `folded_bytes` those moved on
+        from there, `map_bytes` those of a map that does not fit in memory.
         """
 
     def snapshot(self) -> SimulatedState:
@@ -479,3 +479,30 @@ def calibrate(seconds: float) -> dict[str, Any]:
 
 def build_info() -> dict[str, str]:
     """``version``, ``profile`` (``release`` or ``debug``), ``rustc``, ``target``."""
+
+def serve(
+    drive: SimulatedDrive | None,
+    *,
+    name: str,
+    capacity_bytes: int,
+    logical_block_bytes: int,
+    socket: str | PathLike[str] | None = None,
+    port: int | None = None,
+    data: str | PathLike[str] | None = None,
+    contents_seed: int | None = None,
+    memory_bytes: int = 4294967296,
+    cost_ns: int | None = None,
+    on_ready: Callable[[dict[str, Any]], object] | None = None,
+) -> dict[str, Any]:
+    """Serve a drive over NBD until a signal comes, and return what was served; None is a drive done at once.
+
+    Either `socket`, a path where nothing is yet, or `port` of 127.0.0.1 (0: one that is free). Contents are
+    in memory, up to `memory_bytes`; in the sparse file `data`; or made up from `contents_seed`. Replies are
+    sent `cost_ns` before they are due; None: what serving was measured to cost. `on_ready` is called once
+    clients can connect, with ``socket port depth_1_iops ceiling_iops measured_cost_ns cost_ns
+    cost_per_mib_ns``. `Refused` where something is in the way, `HostError` where the host cannot.
+
+    Returned are ``ios reads writes trims flushes read_bytes written_bytes refused late dropped
+    lateness_p50_ns lateness_p99_ns lateness_max_ns peak_iops elapsed_ns connections turned_away violations
+    broken``.
+    """

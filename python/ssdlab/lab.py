@@ -73,7 +73,7 @@ class Tables(Protocol):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something worked out from tables in mid-run; what comes out is journalled, so that it may be branched on."""
+    """What is worked out from tables in mid-run; it is journalled, so that a procedure may branch on it."""
 
     name: str
     args: dict[str, JsonValue]
@@ -419,6 +419,11 @@ class Lab:
                 "give it a time, bytes or I/Os to stop at",
             )
         workload = self._laid(workload, self._seed if verb == "run" else self._preparation_seed)
+        try:  # in the plan already: what cannot be laid on this drive is refused before anything is done
+            workload.resolve(self.capacity_bytes, self.logical_block_bytes)
+        except LabError as error:
+            error.what = f"{label}: {error.what}"
+            raise
         args: dict[str, JsonValue] = {"workload": workload.model_dump(mode="json"), **(extra or {})}
         if until is not None:
             args["until"] = {"name": until.name, **until.args}

@@ -107,8 +107,8 @@ def library_of(library: Path | None) -> Path:
     return default_library() if library is None else library.expanduser().absolute()
 
 
-def print_run(folder: Path, *, json: bool) -> None:
-    """Print the result of a run, as `ssdlab show` does."""
+def print_run(folder: Path, *, json: bool) -> int:
+    """Print the result of a run, as `ssdlab show` does; returns the exit status that its verdict makes."""
     from ssdlab.cli.showing import as_json, print_result
     from ssdlab.results.run_folder import RunFolder
 
@@ -118,3 +118,4 @@ def print_run(folder: Path, *, json: bool) -> None:
         print_json(shown)
     else:
         print_result(run)
+    return 1 if run.result is not None and run.result.passed is False else 0

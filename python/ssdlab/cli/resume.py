@@ -8,7 +8,7 @@ from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.progress import RunProgress
 
 
-def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> None:
+def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> int:
     """Go on with a run that was interrupted, where it stopped.
 
     The drive must be the one that the run began on; consent that was given for it still holds for it.
@@ -35,4 +35,4 @@ def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> N
     else:
         with RunProgress() as progress:
             go_on(folder, [progress])
-    print_run(folder, json=json)
+    return print_run(folder, json=json)

@@ -8,7 +8,9 @@ from ssdlab import units
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
+from ssdlab.cli.showing_act import print_act, print_search
 from ssdlab.cli.showing_client import print_paced, print_trim
+from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.outcome import (
     ConsistencyResult,
@@ -103,6 +105,10 @@ def print_result(run: RunFolder) -> None:
         print_trim(run.result)
     elif isinstance(run.result, PacedBurstResult):
         print_paced(run.result)
+    elif isinstance(run.result, ActResult):
+        print_act(run.result)
+    elif isinstance(run.result, ActSearchResult):
+        print_search(run.result)
     elif isinstance(run.result, MeasureResult):
         from ssdlab.cli.figures import print_measurement
 

@@ -24,6 +24,8 @@ REGISTRY = {
     "trim-validation": "ssdlab.methods.trim_validation",
     "paced-burst": "ssdlab.methods.paced_burst",
     "rate-limit": "ssdlab.methods.rate_limit",
+    "act": "ssdlab.methods.act.storage",
+    "act-search": "ssdlab.methods.act.search",
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 

@@ -16,6 +16,7 @@ from ssdlab.errors import HostError, UsageError
 from ssdlab.report.charts import plain
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import (
+    act,
     consistency,
     fill,
     job,
@@ -50,6 +51,8 @@ _SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
     "trim": trim.section,
     "paced-burst": paced_burst.section,
     "rate-limit": rate_limit.section,
+    "act": act.section,
+    "act-search": act.search_section,
     "points": points.section,
     "measure": measure.measured,
     "job": job.section,

@@ -54,6 +54,11 @@ class TrimResult(ResultBase):
     trim: TrimEffect
     purged: bool
 
+    @property
+    def passed(self) -> bool | None:
+        """Whether TRIM works; None where it could not be judged."""
+        return None if self.verdict == "no contrast" else self.verdict == "works"
+
 
 class BurstSide(Stored):
     """One direction of a load, while it had I/Os in flight."""

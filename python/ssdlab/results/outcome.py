@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.schema import (
     JobResult,
@@ -206,6 +207,8 @@ AnyResult = (
     | RateLimitResult
     | TrimResult
     | PacedBurstResult
+    | ActResult
+    | ActSearchResult
     | MeasureResult
     | JobResult
     | PointsResult

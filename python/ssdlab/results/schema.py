@@ -332,6 +332,11 @@ class ResultBase(Stored):
     caveats: tuple[str, ...] = Field(default=(), description="limits of this very run, each a sentence")
     scalars: tuple[Scalar, ...] = ()
 
+    @property
+    def passed(self) -> bool | None:
+        """What a verdict says, where the method gives one: a failed one becomes the exit status."""
+        return None
+
 
 class SteadyProof(Stored):
     """How far the writing before a measurement brought the drive, judged by SNIA's rule over equal rounds."""

@@ -9,6 +9,7 @@ from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.report.numbers import of_unit
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
+from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import VERDICTS, PacedBurstResult, TrimResult
 from ssdlab.results.outcome import (
     ConsistencyResult,
@@ -89,6 +90,8 @@ def _headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
             | FillResult()
             | RateLimitResult()
             | PacedBurstResult()
+            | ActResult()
+            | ActSearchResult()
             | PointsResult()
         ) as result:
             yield from _figures(shown, result.scalars)

@@ -1,0 +1,47 @@
+"""The highest whole load that holds, found by steps: coarse ones first, then fine ones. Knows no drive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Holds = Callable[[int, bool], bool]
+"""Tries a load and says whether it held; told whether the try is certain to come, for plans."""
+
+
+def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, upwards: bool) -> None:
+    """Step towards the limit by `coarse`, then across the gap that is left by `fine`.
+
+    Parameters
+    ----------
+    first
+        Load to begin with: above the limit, or with `upwards` below it. On the other side of it already, the
+        steps turn round.
+    coarse, fine
+        Steps. Loads below `fine` are not tried.
+    holds
+        Keeps account of what it tried: what the search found follows from that.
+    upwards
+        Come from below, in both passes.
+    """
+    low, high = _climb(first, coarse, holds) if holds(first, True) else _descend(first, coarse, fine, holds)
+    between = range(low + fine, high, fine)
+    for load in between if upwards else reversed(between):
+        if holds(load, False) != upwards:
+            return
+
+
+def _climb(held: int, coarse: int, holds: Holds) -> tuple[int, int]:
+    """Step up from a load that held; returns the last that did and the first that did not."""
+    while holds(held + coarse, False):
+        held += coarse
+    return held, held + coarse
+
+
+def _descend(failed: int, coarse: int, fine: int, holds: Holds) -> tuple[int, int]:
+    """Step down from a load that failed; returns the first that held, or 0, and the last that did not."""
+    while failed > fine:
+        load = max(failed - coarse, fine)
+        if holds(load, False):
+            return load, failed
+        failed = load
+    return 0, failed
