@@ -40,7 +40,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         params=order.params.model_dump(mode="json"),
         drive=info,
         open_options=options,
-        engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", "sync")),
+        engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", order.method.engine)),
         seed=order.seed if order.seed is not None else secrets.randbits(63),
         environment=surroundings(drive, order.rig),
         tool=tool(),

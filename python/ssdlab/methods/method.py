@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue
 
@@ -157,6 +157,8 @@ class Method:
         The state the drive must be in.
     conditions
         The settings it requires; what is otherwise becomes a departure.
+    engine
+        What issues most of its I/O on a real drive, where that is no parameter.
     """
 
     name: str
@@ -168,6 +170,7 @@ class Method:
     writes: Callable[[Any], bool] = _never
     needs: tuple[str, ...] = ()
     conditions: dict[str, str] = field(default_factory=dict)
+    engine: Literal["sync", "uring"] = "sync"
 
     @property
     def prose(self) -> str:

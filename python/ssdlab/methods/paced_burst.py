@@ -188,4 +188,5 @@ METHOD = Method(
     writes=lambda p: True,
     needs=("span written",),
     conditions={"scheduler": "none"},
+    engine="uring",
 )

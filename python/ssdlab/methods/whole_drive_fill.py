@@ -105,4 +105,5 @@ METHOD = Method(
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},
+    engine="uring",
 )
