@@ -18,6 +18,7 @@ from ssdlab.report.charts import (
     XyView,
 )
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
+from ssdlab.report.sections.steady import steady_lead
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import Qd1Result
 from ssdlab.units import block_text, latency_text, size_text
@@ -73,7 +74,7 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=tuple(_finding(one) for one in ones),
         runs=tuple(one.shown.index for one in ones),
         figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(point_tables.host([*corners, *sizes]),),
+        exhibits=point_tables.host([*corners, *sizes]),
         caveats=tuple(dict.fromkeys(text for one in ones for text in one.result.caveats)),
     )
 
@@ -87,7 +88,9 @@ def _finding(one: One) -> str:
         told.append(
             f"{_name(point)} {rates.told(point)}" + (f" ({latency_text(mean)})" if mean is not None else "")
         )
-    return f"{one.shown.label}: {', '.join(told)}."
+    states = ("Sequential writes", "Random writes")
+    proven = (f" {name}: {steady_lead(each)}" for name, each in zip(states, one.result.steady, strict=False))
+    return f"{one.shown.label}: {', '.join(told)}.{''.join(proven)}"
 
 
 def _name(point: Point) -> str:
