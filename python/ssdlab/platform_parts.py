@@ -221,10 +221,11 @@ def _operating_system(files: HostFiles) -> str | None:
 
 
 def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | None]:
-    """Return the controller of a drive with its driver, and where it is plugged in."""
-    if identity is None or identity.kind not in {"block", "partition"}:
+    """Return the controller of a drive, or of the one beneath a file, with its driver and its place."""
+    if identity is None or identity.kind not in {"block", "partition", "file"}:
         return {}
-    node = files.node_named(identity.name)
+    beneath = identity.name if identity.kind != "file" else (identity.backing or "").removeprefix("/dev/")
+    node = files.node_named(beneath) if beneath else None
     device = None if node is None else pci_device_of(controller_of(disk_of(node)))
     if device is None:
         return {}
