@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import pytest
 
 from ssdlab import cli
 from ssdlab.drives import open_drive
+from ssdlab.drives.block import BlockDrive
+from ssdlab.drives.purge import PurgeMethod, PurgeProgress, dry_run
+from ssdlab.errors import Refused
 
 MIB = 1 << 20
 SIZE = 16 * MIB
@@ -161,3 +165,52 @@ def test_a_job_with_an_unknown_way_is_refused_first(ssdlab: Shell, small: Path, 
     _, err = ssdlab("job", str(tmp_path / "job.toml"), str(small), "--destroy", small.name, status=2)
     assert "no way to purge 'formt'" in err
     assert digest(small) == before
+
+
+def test_what_takes_longer_than_its_limit_ends_with_3(
+    small: Path, throttled: Callable[..., Any], command: str, tmp_path: Path
+) -> None:
+    words = ["purge", str(small), "--destroy", small.name, "--method", "zero-fill", "--limit", "1s"]
+    slow = throttled(small, write_bps=2 * MIB)
+    done = slow.run([command, *words], env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}, timeout=60)
+    assert done.returncode == 3, done
+    assert "zero-fill has not ended after" in done.stderr
+    assert "Nothing goes on now" in done.stderr
+    (kept,) = (tmp_path / "ssdlab/purges").glob("*.json")
+    assert json.loads(kept.read_text())["status"] == "left"
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("nvme-sanitize-block", "the drive goes on by itself"), ("zero-fill", "nothing more is erased")],
+)
+def test_a_signal_ends_the_waiting_and_says_what_goes_on(
+    ssdlab: Shell, small: Path, monkeypatch: pytest.MonkeyPatch, method: PurgeMethod, words: str
+) -> None:
+    def stopped(drive: BlockDrive, *, on_progress: Callable[[PurgeProgress], object], **_: Any) -> None:
+        on_progress(PurgeProgress(method, 3.0, 0.5, "at work"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(BlockDrive, "purge", stopped)
+    _, err = ssdlab("purge", str(small), "--destroy", small.name, status=130)
+    assert words in err
+
+
+def test_a_drive_that_sanitizes_itself_is_opened_though_it_cannot_be_read(
+    ssdlab: Shell, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it carries a file system cannot be found out then, and does not matter any more."""
+    opened: list[bool] = []
+
+    def unreadable(text: str, *, wipe_signatures: bool, **options: Any) -> Any:
+        opened.append(wipe_signatures)
+        if not wipe_signatures:
+            raise Refused("it cannot be read", "wait", reason="signatures-unknown")
+        return open_drive(text, wipe_signatures=True, **options)
+
+    monkeypatch.setattr(dry_run, "open_drive", unreadable)
+    ssdlab("purge", str(small), "--destroy", small.name, status=2)
+    monkeypatch.setattr(dry_run.nvme, "running", lambda subject: "nvme-sanitize-block")
+    with dry_run.open_for_purge(str(small), (small.name,)) as drive:
+        assert drive.identity.path == str(small)
+    assert opened == [False, False, True]

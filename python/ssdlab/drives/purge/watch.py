@@ -7,13 +7,18 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ssdlab.drives.purge.record import PurgeMethod, PurgeProgress
+from ssdlab.drives.purge.record import SUBSTITUTES, PurgeMethod, PurgeProgress
 from ssdlab.errors import DriveError
 from ssdlab.units import span_text
 
 T = TypeVar("T")
 
 _LOOK_S = 1.0
+_KEEP_POWERED = (
+    "keep the drive powered and purge it again later: what still goes on is followed, and --limit gives it "
+    "more time; if it never ends, power-cycle the drive and look at dmesg"
+)
+_BEGIN_ANEW = "nothing goes on now: purge it again, with more time (--limit) or another way (--method)"
 
 
 class Clock:
@@ -115,8 +120,7 @@ class Watch:
         stood = f", unchanged for {span_text(round(still))}" if still > _LOOK_S else ""
         return DriveError(
             f"{self._method} has not ended after {span_text(round(now - self._began))}{reached}{stood}",
-            "keep the drive powered and purge it again later: what still goes on is followed, and --limit "
-            "gives it more time; if it never ends, power-cycle the drive and look at dmesg",
+            _BEGIN_ANEW if self._method in SUBSTITUTES else _KEEP_POWERED,
             reason="hung",
             method=self._method,
             share=self._share,
