@@ -490,7 +490,7 @@ def serve(
     port: int | None = None,
     data: str | PathLike[str] | None = None,
     contents_seed: int | None = None,
-    memory_bytes: int = 4294967296,
+    memory_bytes: int = ...,
     cost_ns: int | None = None,
     on_ready: Callable[[dict[str, Any]], object] | None = None,
 ) -> dict[str, Any]:
