@@ -28,7 +28,7 @@ setup: $(EXTENSION) $(PAGE) ## everything from a clean clone; the command is the
 
 build: $(EXTENSION) $(PAGE) ## compile again what changed
 
-demo: setup ## a whole quick review of a scratch file on this machine's disk, and its report
+demo: setup ## a whole quick review of a simulated drive, and its report; ARGS="--on DRIVE" for another
 	$(BIN)/ssdlab demo $(ARGS)
 
 test: setup ## Rust and Python tests; what this machine cannot run is skipped, visibly and counted

@@ -14,7 +14,23 @@ import pytest
 from ssdlab.cli import demo as demo_module
 from ssdlab.cli import main
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Manifest
 from ssdlab.results.store import run_folders
+
+SHORT = ("seconds=60ms", "ramp_seconds=0")
+STEADY = ("overwrites=0", "least_seconds=0", "most_seconds=1", "round_seconds=100ms")
+SETTINGS = {
+    "qd1": (*SHORT, "size_seconds=20ms"),
+    "peak-random-read": (*SHORT, "depths=1,4"),
+    "peak-sequential-read": (*SHORT, "depths=1,4"),
+    "steady-random-write": (*SHORT, *STEADY, "depths=1,4"),
+    "mixed-random": (*SHORT, *STEADY, "depths=4"),
+    "consistency": ("seconds=5",),
+}
+
+
+def shortened(chapters: tuple[demo_module.Chapter, ...]) -> tuple[demo_module.Chapter, ...]:
+    return tuple(chapter._replace(settings=SETTINGS[chapter.method]) for chapter in chapters)
 
 
 @pytest.fixture
@@ -22,17 +38,12 @@ def place(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(scratch)
     monkeypatch.setenv("XDG_DATA_HOME", str(scratch / "data"))
     monkeypatch.setattr(demo_module, "SCRATCH_BYTES", 8 << 20)
-    whole = demo_module.order
-
-    def short(name: str, target: str, words: tuple, **options: object):
-        words = (
-            "seconds=60ms",
-            "ramp_seconds=0",
-            *(("size_seconds=20ms",) if name == "qd1" else ("depths=1,4",)),
-        )
-        return whole(name, target, words, **options)
-
-    monkeypatch.setattr(demo_module, "order", short)
+    monkeypatch.setattr(demo_module, "DRIVE", "sim:tiny-test,scale=4")
+    for name in ("REAL", "READING", "SIMULATED"):
+        monkeypatch.setattr(demo_module, name, shortened(getattr(demo_module, name)))
+    # One method of each kind: all six are no other code, and six times the time.
+    few = [chapter for chapter in demo_module.SIMULATED if "peak" not in chapter.method]
+    monkeypatch.setattr(demo_module, "SIMULATED", [few[0], *few[2:]])
     return scratch
 
 
@@ -40,34 +51,49 @@ def library(place: Path) -> Path:
     return place / "data" / "ssdlab" / "runs"
 
 
-def test_it_ends_in_a_report_and_leaves_no_scratch_file(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["demo", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert Path(told["report"]).stat().st_size > 100_000 and told["report"] == str(place / "ssdlab-demo.html")
-    runs = [RunFolder(library(place) / name) for name in told["runs"]]
-    assert [run.manifest.method.name for run in runs] == ["qd1", "peak-random-read", "peak-sequential-read"]
-    assert all(run.manifest.quick and run.manifest.status == "finished" for run in runs)
+def manifests(place: Path, names: list[str]) -> list[Manifest]:
+    return [RunFolder(library(place) / name).manifest for name in names]
+
+
+def test_a_simulated_drive_is_reviewed_by_default(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    shown = capsys.readouterr()
+    assert "reviewing a simulated drive" in shown.err
+    assert f"The report is {place / 'ssdlab-demo.html'}" in shown.out
+    assert "--on /dev/" in shown.out
+    assert (place / "ssdlab-demo.html").stat().st_size > 100_000
+    found = [RunFolder(path).manifest for path in run_folders(library(place))]
+    assert {manifest.method.name for manifest in found} == {"qd1", "mixed-random", "consistency"}
+    assert all(manifest.quick and manifest.status == "finished" for manifest in found)
+    assert {(manifest.drive.kind, manifest.engine) for manifest in found} == {("sim", "sim")}
     assert sorted(path.name for path in place.iterdir()) == ["data", "ssdlab-demo.html"]
 
 
-def test_a_file_of_that_name_that_is_not_ours_is_left_alone(
+def test_every_chapter_of_the_review_can_be_ordered() -> None:
+    for chapter in (*demo_module.REAL, *demo_module.SIMULATED):
+        assert demo_module.order(chapter.method, demo_module.DRIVE, chapter.settings, quick=True).quick
+
+
+def test_a_file_that_is_not_there_is_a_scratch_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--on", "scratch.bin", "--json"]) == 0
+    found = manifests(place, json.loads(capsys.readouterr().out)["runs"])
+    assert [manifest.method.name for manifest in found] == ["qd1", "peak-random-read", "peak-sequential-read"]
+    assert all(manifest.quick and manifest.status == "finished" for manifest in found)
+    assert {manifest.drive.kind for manifest in found} == {"file"}
+    assert sorted(path.name for path in place.iterdir()) == ["data", "ssdlab-demo.html"]
+
+
+def test_a_device_that_is_not_there_is_no_scratch_file(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    foreign = place / demo_module.SCRATCH_NAME
-    foreign.write_bytes(b"precious")
-    assert main(["demo"]) == 2
-    assert foreign.read_bytes() == b"precious" and run_folders(library(place)) == []
-    assert capsys.readouterr().err.startswith("ssdlab: ")
+    assert main(["demo", "--on", "/dev/ssdlab-is-not-here"]) == 2
+    assert "there is no device" in capsys.readouterr().err
+    assert run_folders(library(place)) == []
 
 
-def test_a_simulated_drive_is_reviewed_too(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--on", "sim:tiny-test", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    manifests = [RunFolder(library(place) / name).manifest for name in told["runs"]]
-    assert [manifest.method.name for manifest in manifests] == list(demo_module.METHODS)
-    assert {(manifest.drive.kind, manifest.engine) for manifest in manifests} == {("sim", "sim")}
+def test_a_profile_that_is_not_there_is_said(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--on", "sim:tiny-tset"]) == 2
+    assert "tiny-test" in capsys.readouterr().err
 
 
 def test_a_foreign_file_is_only_read(place: Path) -> None:
@@ -90,7 +116,7 @@ def test_a_wrong_identifier_is_refused(place: Path) -> None:
 
 def test_too_little_room_is_said_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_module, "SCRATCH_BYTES", 1 << 60)
-    assert main(["demo"]) == 3
+    assert main(["demo", "--on", "scratch.bin"]) == 3
     assert [path.name for path in place.iterdir()] == []
 
 
@@ -103,6 +129,6 @@ def test_stopped_it_leaves_no_scratch_file_and_says_to_begin_anew(
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=stop_in_the_first_run, daemon=True).start()
-    assert main(["demo"]) == 130
+    assert main(["demo", "--on", "scratch.bin"]) == 130
     assert "run it again" in capsys.readouterr().err.lower()
-    assert not (place / demo_module.SCRATCH_NAME).exists()
+    assert not (place / "scratch.bin").exists()
