@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.ratings import Judged, Rating, Ratings, judge
 from ssdlab.drives.simulated import SimulatedDrive, SimulatedText, profile_text
@@ -195,10 +195,8 @@ class _Bench:
 
     def _mean_w(self, start_ns: int) -> float | None:
         """Return the mean power since a time, or None where the drive does not tell it."""
-        native: Any = self._drive.native
-        meter = getattr(native, "mean_power_w", None)
-        mean_w = None if meter is None else meter(start_ns, native.now_ns)
-        return None if mean_w is None else float(mean_w)
+        drawn = self._drive.power(start_ns, self._drive.native.now_ns)
+        return None if drawn is None else drawn.mean_w
 
     def _workload(self, rating: Rating) -> Workload:
         span = self._span(rating)
