@@ -139,7 +139,7 @@ def caveats_of(steady: SteadyProof | None, *, quick: bool) -> list[str]:
         )
     if steady.capacities < 2 and not quick:
         found.append("the drive was overwritten less than twice before, so fresh blocks may have been left")
-    if quick:
+    if quick and not (steady.reached and steady.capacities >= 2):
         found.append("quick: the drive was written for seconds instead of hours, so this is not steady state")
     return found
 

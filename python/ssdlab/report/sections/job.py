@@ -42,7 +42,7 @@ def section(runs: Sequence[Shown]) -> Section:
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(
             Exhibit("Every step", "Throughput and depth.", (point_tables.throughput(rows),)),
-            point_tables.host(rows),
+            *point_tables.host(rows),
         ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )

@@ -111,21 +111,28 @@ def _latency(title: str, rows: Sequence[tuple[Shown, Point, Latencies | None]]) 
     return Table(title, (*_name_head(many), *LATENCIES), body)
 
 
-def host(rows: Rows) -> Exhibit:
-    """Return what the host did at each point, and whether it was the limit."""
+def host(rows: Rows) -> tuple[Exhibit, ...]:
+    """Return what the host did at each point, and whether it was the limit; nothing of simulated drives.
+
+    Those keep their own time, in which no host stands between thread and drive.
+    """
+    rows = [(shown, point) for shown, point in rows if shown.run.manifest.drive.kind != "sim"]
+    if not rows:
+        return ()
     many = _several(rows)
     body = tuple(
         (*_named(shown, point, many), *_host_cells(point)) for shown, point in rows if point.missing is None
     )
     limits = Counter(point.attribution.limit for _, point in rows if point.attribution is not None)
     told = ", ".join(f"{name} {times}" for name, times in limits.most_common())
-    return Exhibit(
+    exhibit = Exhibit(
         "Drive or host?",
         f"Points by limit: {told or 'unknown'}. A tail belongs to the drive only where threads did not wait "
         "for a CPU: run-queue delay is the time they were ready but not running, as a share of the time "
         "they ran or were ready.",
         (Table("Load of the host at each point", (*_name_head(many), *_HOST), body),),
     )
+    return (exhibit,)
 
 
 def _host_cells(point: Point) -> tuple[Cell, ...]:

@@ -97,7 +97,7 @@ def section(runs: Sequence[Shown]) -> Section:
         lead=tuple(finding(sweep) for sweep in sweeps),
         runs=tuple(sweep.shown.index for sweep in sweeps),
         figures=tuple(figure for figure in figures if figure is not None),
-        exhibits=(point_tables.host(rows),),
+        exhibits=point_tables.host(rows),
         caveats=tuple(dict.fromkeys(text for sweep in sweeps for text in sweep.result.caveats)),
     )
 
