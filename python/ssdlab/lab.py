@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ssdlab import units
-from ssdlab.errors import UsageError
+from ssdlab.errors import LabError, UsageError
 from ssdlab.pattern import Sequential
 from ssdlab.span import Span
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
