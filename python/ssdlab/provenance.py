@@ -62,6 +62,20 @@ def lasting_text(text: str, info: DriveInfo) -> str:
     return str(Path(text).absolute()) if "/" in text else text
 
 
+def measured_under(manifest: Manifest, drive: Drive) -> Manifest:
+    """Return a manifest that tells the queue settings as they are now, at the end of the last step.
+
+    The environment is read before the first, when the settings of the run are still to be made.
+    """
+    found = drive.conditions()
+    storage = manifest.environment.get("storage")
+    if found is None or not isinstance(storage, dict):
+        return manifest
+    plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(found).items()}
+    changed = {**storage, "conditions": cast("JsonValue", plain)}
+    return manifest.model_copy(update={"environment": {**manifest.environment, "storage": changed}})
+
+
 def drive_info(text: str, drive: Drive) -> DriveInfo:
     """Return a drive's identity as a manifest keeps it."""
     return identity_info(text, drive.identity)

@@ -30,7 +30,7 @@ from ssdlab.lab import Lab
 from ssdlab.methods.method import RunData
 from ssdlab.plan import Plan
 from ssdlab.planning import Order, plan_on, plan_order, with_endurance
-from ssdlab.provenance import first_manifest
+from ssdlab.provenance import first_manifest, measured_under
 from ssdlab.results.durable import library_errors
 from ssdlab.results.live import LiveFile
 from ssdlab.results.run_folder import RunFolder
@@ -221,6 +221,7 @@ class _Work:
                 except Rewind:
                     runner.restart()
             runner.catch_up(only_lasting=True)
+            self._manifest = measured_under(self._manifest, self._drive)
             lost = runner.conditions.lost()
             self._left = runner.conditions.put_back(finished=True)
             self._conclude(runner.steps, lost)

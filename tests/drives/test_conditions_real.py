@@ -87,6 +87,8 @@ def test_set_in_mid_run_and_put_back(device: Path, scratch: Path) -> None:
     facts = RunFolder(folder).steps()[1].result.facts
     assert {each["name"]: each["after"] for each in facts["set"]} == {"scheduler": "none", "nomerges": "2"}
     assert facts["found"]["scheduler"] == "none" and facts["departures"] == []
+    storage = RunFolder(folder).manifest.environment["storage"]["conditions"]
+    assert (storage["scheduler"], storage["nomerges"]) == ("none", 2), "told as they were before the run"
     assert not list(ledgers())
 
 

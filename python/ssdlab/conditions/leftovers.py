@@ -101,8 +101,12 @@ def _settle(
 def _setting(change: Change, files: HostFiles, port_of: Callable[[Path], AdminPort]) -> Setting | None:
     """Find the drive by its identifier, wherever it is now, and its setting."""
     from ssdlab.drives import list_drives
+    from ssdlab.drives.identity import block_identity
 
     here = [look.identity for look in list_drives(files) if look.identity is not None]
+    part = None if change.device is None else files.node_named(change.device)
+    if part is not None and (part / "partition").exists():
+        here.append(block_identity(files, part))
     identity = next((each for each in here if each.consent_id == change.drive), None)
     node = None if identity is None else files.node_named(identity.name)
     if identity is None or node is None:
