@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from machine.fake_drive import PAGES, FakeAta, FakeNvme, patched
-from ssdlab.drives.admin import ata, nvme, scsi
+from ssdlab.drives.admin import ata, nvme, scsi, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import NvmeReply
 from ssdlab.drives.details import read_details
@@ -179,3 +179,45 @@ def test_a_page_that_cannot_be_true_is_not_believed(decode, name: str, changes: 
     decode(page(name))
     with pytest.raises(Malformed):
         decode(patched(name, changes))
+
+
+def discovery(flags: int, *codes: int) -> bytes:
+    """A Level 0 Discovery reply: header, the Locking feature, and the features of these codes."""
+    features = b"\0\x02\x10\x0c" + bytes([flags]) + bytes(11)
+    features += b"".join(code.to_bytes(2, "big") + b"\x10\x10" + bytes(16) for code in codes)
+    header = (44 + len(features)).to_bytes(4, "big") + bytes(44)
+    return (header + features).ljust(512, b"\0")
+
+
+def test_whether_a_drive_is_locked() -> None:
+    off = tcg.locking(discovery(0x09, 0x0203))
+    assert (off.rules, off.supported, off.enabled, off.locked) == (("Opal 2",), True, False, False)
+    locked = tcg.locking(discovery(0x1F, 0x0303, 0x0203))
+    assert (locked.rules, locked.locked, locked.shadow) == (("Pyrite 2", "Opal 2"), True, True)
+    assert tcg.locking(discovery(0x3B)).shadow is False, "its boot is done"
+    for nonsense in (b"", bytes(512), discovery(1)[:50], b"\xff" * 512):
+        with pytest.raises(Malformed):
+            tcg.locking(nonsense)
+
+
+def test_security_is_asked_where_the_controller_has_it(host) -> None:
+    class Opal(FakeNvme):
+        def nvme(self, opcode: int, **more) -> NvmeReply:
+            if opcode == nvme.SECURITY_RECEIVE:
+                assert more["cdw"] == (0x01000100, 512)
+                return NvmeReply(0, 0, discovery(0x07, 0x0203))
+            reply = super().nvme(opcode, **more)
+            if opcode == nvme.IDENTIFY and more["cdw"][0] == nvme.CNS_CONTROLLER:
+                page = bytearray(reply.data)
+                page[256] |= 1
+                return NvmeReply(0, 0, bytes(page))
+            return reply
+
+    node = host.disk("nvme0n1", nsid="1")
+    found = read_details(identity(nsid=1), node, Opal())
+    assert found.nvme is not None
+    assert found.nvme.security is not None
+    assert found.nvme.security.locked
+    refused = read_details(identity(nsid=1), node, FakeNvme())
+    assert refused.nvme is not None
+    assert refused.nvme.security is None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ssdlab.drives.admin import ata, nvme, scsi, scsi_mode, scsi_pages
+from ssdlab.drives.admin import ata, nvme, scsi, scsi_mode, scsi_pages, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply, ToolReply
 from ssdlab.drives.attributes import sas_link_of
@@ -165,6 +165,7 @@ def test_nonsense_is_recorded_and_never_ends_the_look(host, kind: str) -> None:
         scsi_pages.used_pct,
         scsi_mode.caching_page,
         scsi.sense,
+        tcg.locking,
     ],
 )
 def test_no_page_breaks_a_decoder(decode) -> None:

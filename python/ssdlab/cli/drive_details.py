@@ -10,6 +10,7 @@ from ssdlab.units import block_text, capacity_text
 if TYPE_CHECKING:
     from ssdlab.drives.admin.ata import AtaDevice, AtaStatistics, Security
     from ssdlab.drives.admin.nvme import Controller, Health, Namespace, PowerState
+    from ssdlab.drives.admin.tcg import Locking
     from ssdlab.drives.details import Details, NvmeDetails, ScsiDetails
     from ssdlab.drives.drive_record import DriveRecord
 
@@ -49,6 +50,8 @@ def _nvme_fields(found: NvmeDetails) -> Fields:
         fields += [("write cache", "on" if found.write_cache_enabled else "off")]
     if found.power_state is not None:
         fields += [("power state", found.power_state)]
+    if found.security is not None:
+        fields += [("locking", _locking_text(found.security))]
     if found.sanitize is not None:
         fields += [("last sanitize", found.sanitize.state)]
     if found.health is not None:
@@ -68,6 +71,7 @@ def _controller_fields(told: Controller) -> Fields:
         ("format", (", ".join(formats) or "no") + reach),
         ("security", "yes" if told.security else "no"),
         ("TRIM", "yes" if told.deallocate else "no"),
+        ("write zeroes", "yes" if told.write_zeroes else "no"),
         ("cache", "volatile" if told.write_cache else "none that is volatile"),
         ("power states", "; ".join(_power_text(state) for state in told.power_states)),
         ("warns at", None if told.warning_c is None else f"{told.warning_c} C"),
@@ -127,6 +131,14 @@ def _ata_fields(device: AtaDevice, statistics: AtaStatistics | None) -> Fields:
             ("power on", None if statistics.power_on_hours is None else f"{statistics.power_on_hours} h"),
         ]
     return fields
+
+
+def _locking_text(told: Locking) -> str:
+    if not told.supported:
+        return "none"
+    states = ["locked" if told.locked else "set up, unlocked" if told.enabled else "not set up"]
+    states += ["a shadow stands in for its data"] if told.shadow else []
+    return ", ".join([*told.rules, *states])
 
 
 def _scsi_fields(told: ScsiDetails) -> Fields:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ssdlab.drives.admin import ata, nvme, scsi_mode, scsi_pages
+from ssdlab.drives.admin import ata, nvme, scsi_mode, scsi_pages, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.attributes import disk_of, sas_link_of, zone_model_of
@@ -32,6 +32,7 @@ class NvmeDetails:
     active_namespaces: tuple[int, ...] = ()
     health: nvme.Health | None = None
     sanitize: nvme.SanitizeStatus | None = None
+    security: tcg.Locking | None = None
     write_cache_enabled: bool | None = None
     power_state: int | None = None
 
@@ -147,6 +148,9 @@ def _ask_nvme(asking: _Asking, nsid: int) -> NvmeDetails:
     def cache_enabled() -> bool:
         return bool(asking.feature(nvme.FEATURE_WRITE_CACHE) & 1)
 
+    def security() -> tcg.Locking:
+        return tcg.locking(asking.page(nvme.SECURITY_RECEIVE, 0, tcg.receive_words(), tcg.REPLY_BYTES))
+
     def sanitize() -> nvme.SanitizeStatus:
         return nvme.sanitize_status(asking.log(nvme.LOG_SANITIZE))
 
@@ -160,6 +164,7 @@ def _ask_nvme(asking: _Asking, nsid: int) -> NvmeDetails:
         active_namespaces=active or (),
         health=asking.ask("health", lambda: nvme.health(asking.log(nvme.LOG_SMART))),
         sanitize=asking.ask("sanitize log", sanitize) if sanitizes else None,
+        security=asking.ask("security", security) if controller is not None and controller.security else None,
         write_cache_enabled=asking.ask("write cache", cache_enabled) if has_cache else None,
         power_state=asking.ask("power state", lambda: asking.feature(nvme.FEATURE_POWER) & 0x1F),
     )

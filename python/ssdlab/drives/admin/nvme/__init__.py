@@ -19,6 +19,7 @@ from ssdlab.drives.admin.nvme.commands import (
     LOG_SMART,
     PAGE_BYTES,
     SANITIZE,
+    SECURITY_RECEIVE,
     SET_FEATURES,
     status_text,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "LOG_SMART",
     "PAGE_BYTES",
     "SANITIZE",
+    "SECURITY_RECEIVE",
     "SET_FEATURES",
     "status_text",
     "Controller",
