@@ -49,14 +49,14 @@ _STAGES = {
     ),
     "md": Stage(
         "modprobe raid1; yes | mdadm --create /dev/md0 --level=1 --raid-devices=2 --assume-clean --run "
-        "--metadata=1.2 /dev/sda /dev/vda; sleep 1",
+        "--metadata=1.2 --homehost=lab /dev/sda /dev/vda; sleep 1",
         "mdadm --stop /dev/md0; mdadm --zero-superblock /dev/sda /dev/vda",
     ),
     "dm": Stage(
         "modprobe dm-mod; dmsetup create slow --table '0 1000 linear /dev/sda 0'", "dmsetup remove slow"
     ),
     "crypt": Stage(
-        "modprobe -a dm-crypt xts; printf secret | "
+        "modprobe -a dm-crypt xts ecb aes_generic; printf secret | "
         "cryptsetup open -q --type plain -c aes-xts-plain64 -s 256 -h sha256 /dev/sda safe",
         "cryptsetup close safe",
     ),
@@ -97,7 +97,7 @@ _SCENES = {
     "md-itself": Scene("md", "/dev/md0", None, {"below": "sda, vda"}),
     "md-unassembled": Scene("md", "/dev/sda", SATA_SERIAL, first="mdadm --stop /dev/md0"),
     "dm-target": Scene("dm", "/dev/sda", SATA_SERIAL, {"volume": "slow"}),
-    "dm-itself": Scene("dm", "/dev/mapper/slow", None, {"volume": "slow", "below": "sda"}),
+    "dm-itself": Scene("dm", "/dev/dm-0", None, {"volume": "slow", "below": "sda"}),
     "crypt-open": Scene("crypt", "/dev/sda", SATA_SERIAL, {"volume": "safe"}),
     "multipath-path": Scene("multipath", "/dev/sda", SATA_SERIAL, {"volume": "mpatha"}),
     "bcache-in-use": Scene("bcache", "/dev/sda", SATA_SERIAL, {"volume": "bcache0"}),
@@ -140,7 +140,7 @@ def test_what_is_said_here_is_in_the_list() -> None:
 
 def state_of(guest, target: str) -> tuple[str, str]:
     """Hash of what a disk holds, and the sectors that the guest's kernel has written to it."""
-    name = Path(target).name if not target.startswith("/dev/mapper/") else "dm-0"
+    name = Path(target).name
     image = _IMAGES.get(target)
     held = f"head -c 4194304 {target} | md5sum" if image is None else "echo -"
     counted, digest = guest.must(f"cat /sys/block/{name}/stat; {held}").splitlines()

@@ -90,7 +90,7 @@ MESSAGES = {
     # Devices of the guest.
     "lvm-active": "{target} is in use: the logical volume {volume} is active on it",
     "md-member": "{target} is in use: the array {volume} is built on it",
-    "md-unassembled": "{target} carries a member of an md array",
+    "md-unassembled": "{target} carries a member of an md array named 'lab:0'",
     "md-itself": "{target} (an md array on {below}) would be overwritten, and nothing says that it may be",
     "dm-target": "{target} is in use: the device mapper volume {volume} is built on it",
     "dm-itself": (
