@@ -79,7 +79,17 @@ def _tell(drive: str, *, as_json: bool) -> None:
         facts.pop("identity", None)
         told = {"details": None if details is None else asdict(details)}
         noted = {"record": None if record is None else record.model_dump(mode="json")}
-        print_json({"schema": "ssdlab.drive/1", **_record(found), **told, **noted, **facts, **placed})
+        print_json(
+            {
+                "schema": "ssdlab.drive/1",
+                **_record(found),
+                **told,
+                **noted,
+                **facts,
+                **placed,
+                "not_seen": list(not_seen()),
+            }
+        )
         return
     print_line(found.identity.path, "bold")
     at = [("host adapter", placed["host_adapter"]), ("slot", placed["slot"])]

@@ -1,0 +1,61 @@
+"""What could not be looked at for want of privilege is said, and the rest is shown all the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ssdlab.drives.rights import not_seen
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "words"),
+    [
+        ("000001ffffffffff", []),
+        ("0000000000000000", ["CAP_DAC_OVERRIDE", "CAP_SYS_PTRACE", "CAP_SYS_ADMIN"]),
+        ("0000000000200002", ["CAP_SYS_PTRACE"]),
+    ],
+)
+def test_by_effective_capabilities(host, capabilities: str, words: list[str]) -> None:
+    host.write(host.root / "proc/self", {"status": f"Name:\tx\nCapEff:\t{capabilities}"})
+    assert [what.rpartition("(")[2].rstrip(")") for what in not_seen(host.files)] == words
+
+
+_UNPRIVILEGED = """
+import importlib, os, pkgutil, sys
+import ssdlab.cli, ssdlab.drives
+ssdlab.cli.build_app()
+for name in ("drives", "drive_details", "output"):
+    importlib.import_module("ssdlab.cli." + name)
+importlib.import_module("ssdlab.environment")
+importlib.import_module("ssdlab.platform_parts")
+for module in pkgutil.walk_packages(ssdlab.drives.__path__, "ssdlab.drives."):
+    importlib.import_module(module.name)
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+sys.exit(ssdlab.cli.main(["drives", sys.argv[1], "--json"]))
+"""
+
+
+def test_a_user_without_rights_is_shown_what_there_is(zram: Path, tmp_path: Path) -> None:
+    import json
+
+    environment = {**os.environ, "HOME": "/nonexistent", "XDG_CONFIG_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", _UNPRIVILEGED, str(zram)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 0, done
+    told = json.loads(done.stdout)
+    assert told["identity"]["capacity_bytes"] == 1 << 30
+    assert told["conditions"]["device"] == zram.name
+    assert told["reading"]["reason"] == "permission"
+    assert len(told["not_seen"]) == 3
