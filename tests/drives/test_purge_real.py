@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from machine import tracing
 from ssdlab import cli
 from ssdlab.drives import open_drive
 from ssdlab.drives.block import BlockDrive
@@ -142,12 +143,16 @@ def test_a_simulated_drive_is_purged(ssdlab: Shell) -> None:
 
 
 def test_steps_of_a_job(ssdlab: Shell, small: Path, tmp_path: Path) -> None:
+    tracing.mount_tracefs()
     file = tmp_path / "job.toml"
     file.write_text(
         '[[step]]\ndo = "purge"\nmethod = "zero-fill"\n[[step]]\ndo = "fill"\n'
         '[[step]]\ndo = "trim"\nspan = "0..25%"\n'
     )
-    ssdlab("job", str(file), str(small), "--destroy", small.name)
+    out, err = ssdlab("job", str(file), str(small), "--destroy", small.name)
+    assert "step 1: purge  zero-fill, 64 marks written before, none left" in out
+    assert "step 3: trim   reached the device, reads zeroes" in out
+    assert "zero-fill, 64 marks" in err
     (journal,) = (tmp_path / "data").glob("ssdlab/runs/*/journal.jsonl")
     ends = [json.loads(line) for line in journal.read_text().splitlines() if '"t":"end"' in line]
     facts = [end["result"]["facts"] for end in ends]

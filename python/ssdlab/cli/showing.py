@@ -10,6 +10,7 @@ from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_act import print_act, print_search
 from ssdlab.cli.showing_client import print_paced, print_trim
+from ssdlab.drive_steps import told
 from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.outcome import (
@@ -115,6 +116,7 @@ def print_result(run: RunFolder) -> None:
         print_line()
         print_measurement(run.result.measurement)
     _print_ratings(run)
+    _print_proofs(run)
     _print_remarks(run)
 
 
@@ -306,6 +308,14 @@ def _grouped(warnings: Iterable[Warned]) -> list[str]:
 
 def _latency(latency_ns: float | None) -> str:
     return "-" if latency_ns is None else units.latency_text(latency_ns)
+
+
+def _print_proofs(run: RunFolder) -> None:
+    """Print what purges and trims came to."""
+    found = [(step.label, text) for step in run.steps() if (text := told(step)) is not None]
+    if found:
+        print_line()
+        print_fields(found)
 
 
 def _print_remarks(run: RunFolder) -> None:
