@@ -196,6 +196,19 @@ def test_a_sanitize_left_by_a_signal_is_followed_after_a_restart(make: Make) -> 
     assert [entry["status"] for entry in bench.kept] == ["done"]
 
 
+def test_a_sanitize_whose_program_was_killed_is_followed_with_its_marks(make: Make) -> None:
+    bench = make(FakeNvme(sanicap=0b010, sanitize_steps=9, sanitize_action=0x2))
+    who = Identity("/dev/drive", "drive", "block", "SERIAL", SIZE, 512)
+    bench.ledger.begin(who, "nvme-sanitize-block", ("SERIAL",), mark(bench.medium, 7))
+    bench.drive.sanitize_state, bench.drive.sanitize_left = 2, 5
+    assert bench.kept[0]["status"] == "running"
+    record = bench.purge()
+    assert record.followed
+    assert record.sampling is not None
+    assert (record.sampling.marked, record.sampling.survived) == (ALL, 0)
+    assert [entry["status"] for entry in bench.kept] == ["done"]
+
+
 def test_a_sanitize_that_another_began_has_only_the_drives_word(make: Make) -> None:
     bench = make(
         FakeNvme(sanicap=0b010, sanitize_steps=9, sanitize_state=2, sanitize_left=5, sanitize_action=0x2)

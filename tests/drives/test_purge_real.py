@@ -16,6 +16,8 @@ from ssdlab import cli
 from ssdlab.drives import open_drive
 from ssdlab.drives.block import BlockDrive
 from ssdlab.drives.purge import PurgeMethod, PurgeProgress, dry_run
+from ssdlab.drives.purge.way import Sibling
+from ssdlab.drives.sysfs import HostFiles
 from ssdlab.errors import Refused
 
 MIB = 1 << 20
@@ -219,3 +221,17 @@ def test_a_drive_that_sanitizes_itself_is_opened_though_it_cannot_be_read(
     with dry_run.open_for_purge(str(small), (small.name,)) as drive:
         assert drive.identity.path == str(small)
     assert opened == [False, False, True]
+
+
+def test_another_namespace_that_is_hit_is_guarded_and_held(make_zram: Callable[..., Path]) -> None:
+    """A claim keeps others off it as long as the purge lasts; one in use stops the purge before it begins."""
+    one, two = make_zram(SIZE), make_zram(SIZE)
+    node = HostFiles().node_named(two.name)
+    sibling = Sibling(two.name, two.name, node)
+    with open_drive(one, writing=True, destroy=one.name) as drive:
+        assert isinstance(drive, BlockDrive)
+        with drive._claimed(sibling), pytest.raises(OSError, match="busy"):
+            os.open(two, os.O_RDONLY | os.O_EXCL)
+        with two.open("rb"), pytest.raises(Refused) as caught, drive._claimed(sibling):
+            pass
+    assert caught.value.facts["reason"] == "open"
