@@ -31,7 +31,7 @@ def statistics_cdb(page: int) -> bytes:
 
 def write_cache_cdb(*, enabled: bool) -> bytes:
     """Return SET FEATURES subcommand 02h or 82h: volatile write cache on or off."""
-    return _cdb(_SET_FEATURES, _NO_DATA, 0x20, feature=0x02 if enabled else 0x82)
+    return _cdb(_SET_FEATURES, _NO_DATA, 0, feature=0x02 if enabled else 0x82)
 
 
 def _cdb(

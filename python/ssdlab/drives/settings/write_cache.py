@@ -1,7 +1,8 @@
 """The volatile write cache: asked of the drive, and set in the drive.
 
 What `queue/write_cache` says is only what the kernel believes: the NVMe driver reads at start whether there
-is a cache, and never again whether it is on. Where the two differ, `remark` says so.
+is a cache, and never again whether it is on; of a SATA drive libata asks again after the command, a moment
+later. Where the two differ for good, `remark` says so.
 
 Sources: NVMe Base 2.0c 5.27.1.4 (feature 06h), ACS-5 7.13 and 7.46 (IDENTIFY DEVICE words 82 and 85, SET
 FEATURES 02h and 82h), SBC-4 6.5.6 (Caching mode page 08h), SPC-6 6.13, 6.15 (MODE SELECT, MODE SENSE).
@@ -9,9 +10,10 @@ FEATURES 02h and 82h), SBC-4 6.5.6 (Caching mode page 08h), SPC-6 6.13, 6.15 (MO
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ssdlab.drives.admin import ata, nvme, scsi_mode
 from ssdlab.drives.admin.fields import Malformed
@@ -22,10 +24,15 @@ from ssdlab.drives.sysfs import text
 from ssdlab.errors import DriveError, UsageError
 
 NAME = "write_cache"
+_BELIEF = {"on": "write back", "off": "write through"}
+_LOOK_S = 0.02
 
 
 class CacheControl(Protocol):
     """How one kind of drive is asked and told."""
+
+    follows_s: ClassVar[float]
+    """How long the kernel may take to learn of a change; 0 where it never does."""
 
     def present(self) -> bool:
         """Whether the drive has a volatile cache at all."""
@@ -66,17 +73,25 @@ class WriteCache:
 
     def remark(self) -> str | None:
         """Say where the kernel believes otherwise, and what follows from it."""
-        believed, state = text(self.disk / "queue" / "write_cache"), self.read()
+        state = self.read()
+        deadline = time.monotonic() + self.control.follows_s
+        while (believed := self._believed()) != _BELIEF[state] and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
         if believed == "write back" and state == "off":
             return "the kernel still takes it for on, and goes on sending flushes that do nothing"
         if believed == "write through" and state == "on":
             return "the kernel takes it for off and sends no flushes: what was written may not be safe"
         return None
 
+    def _believed(self) -> str | None:
+        return text(self.disk / "queue" / "write_cache")
+
 
 @dataclass(frozen=True, slots=True)
 class NvmeCache:
     """By feature 06h."""
+
+    follows_s: ClassVar[float] = 0.0
 
     port: AdminPort
     target: str
@@ -102,6 +117,8 @@ class NvmeCache:
 @dataclass(frozen=True, slots=True)
 class AtaCache:
     """By SET FEATURES, through ATA PASS-THROUGH."""
+
+    follows_s: ClassVar[float] = 1.0
 
     port: AdminPort
     target: str
@@ -133,6 +150,8 @@ class AtaCache:
 @dataclass(frozen=True, slots=True)
 class ScsiCache:
     """By the WCE bit of the Caching mode page."""
+
+    follows_s: ClassVar[float] = 0.0
 
     port: AdminPort
     target: str
