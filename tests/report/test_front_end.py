@@ -65,6 +65,7 @@ VALUES = [
 
 def test_numbers_are_printed_alike_on_both_sides(node) -> None:
     texts = {"iops": units.count_text, "ns": units.latency_text, "mb_s": units.throughput_text}
+    texts["capacity"] = units.capacity_text
     for quantity, text in texts.items():
         found = node(f"{json.dumps(VALUES)}.map((value) => web.numbers.number(value, '{quantity}'))")
         assert dict(zip(VALUES, found, strict=True)) == {value: text(value) for value in VALUES}

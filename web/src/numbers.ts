@@ -23,6 +23,7 @@ function digits(value: number): string {
 const PLAIN: [number, string][] = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
 const RATE: [number, string][] = [[1, " MB/s"], [1e3, " GB/s"]];
 const TIME: [number, string][] = [[1, " ns"], [1e3, " µs"], [1e6, " ms"], [1e9, " s"]];
+const DECIMAL: [number, string][] = [[1, " B"], [1e3, " kB"], [1e6, " MB"], [1e9, " GB"], [1e12, " TB"]];
 const BINARY: [number, string][] = [[1, " B"], [1024, " KiB"], [1024 ** 2, " MiB"], [1024 ** 3, " GiB"]];
 
 /** A value with its unit: `64.3k`, `1.20 GB/s`, `388 µs`, `128 KiB`. */
@@ -38,6 +39,8 @@ export function number(value: number, quantity: Quantity): string {
       return digits(value) + " s";
     case "bytes":
       return trimmed(scaled(value, BINARY));
+    case "capacity":
+      return scaled(value, DECIMAL);
     case "count":
       return String(value);
     case "plain":

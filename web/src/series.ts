@@ -51,10 +51,11 @@ export function series(chart: SeriesChart, columns: Columns, choice: number, mea
   const { tracks = [], absent = "" } = chart.choices[choice] ?? {};
   const shown = tracks.map((track) => ({ track, times_s: columns.of(track, "end_s"), values: columns.of(track, wanted.key) }));
   const window_s = chart.window_s ?? [0, Math.max(1e-3, ...shown.map(({ times_s }) => times_s.at(-1) ?? 0))];
-  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, window_s, canvas);
+  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, window_s, !wanted.pauses, canvas);
 }
 
-function option(axis: Axis, shown: Shown[], window_s: [number, number], canvas: Canvas): Option {
+/** `marked`: intervals of zero are stalls. Where they are pauses, lines end on the axis, which leaves no room for names. */
+function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: boolean, canvas: Canvas): Option {
   const { theme, height } = canvas;
   const values: number[] = axis.range ?? shown.flatMap(({ values: inside }) => inside);
   const unit_s = timeUnit(window_s[1]);
@@ -62,12 +63,12 @@ function option(axis: Axis, shown: Shown[], window_s: [number, number], canvas: 
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: ({ seriesName, value: [time, , value] }: Hit) => told(axis, seriesName, time * unit_s, value) },
-    grid: { left: 8, right: shown.some(({ track }) => track.name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: marked && shown.some(({ track }) => track.name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis: timeAxis(window_s, canvas),
     yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
     toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
-    series: shown.flatMap((one) => [trace(axis, one, unit_s, canvas), medians(axis, one, unit_s, canvas), stalls(axis, one, values, unit_s, canvas)]),
+    series: shown.flatMap((one) => [trace(axis, one, unit_s, marked, canvas), medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
   };
 }
 
@@ -105,7 +106,7 @@ function medians(axis: Axis, { times_s, values }: Shown, unit_s: number, canvas:
   return { type: "line", silent: true, showSymbol: false, data, lineStyle: { color: canvas.theme.text, width: 1.5 }, z: 3 };
 }
 
-function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, canvas: Canvas): Option {
+function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, ended: boolean, canvas: Canvas): Option {
   const run = runStyle(canvas, track.run);
   const many = values.length > MANY;
   // A stall has no place on a logarithmic axis; `stalls` marks it on the lower edge.
@@ -118,7 +119,7 @@ function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, ca
     symbolSize: many ? (values.length > 20_000 ? 2 : 3) : 5,
     itemStyle: { color: colourOf(run, canvas.theme), opacity: values.length > 20_000 ? 0.35 : 1 },
     lineStyle: stroke(track, run, canvas.theme),
-    endLabel: named(track.name, canvas.theme),
+    endLabel: named(ended ? track.name : "", canvas.theme),
     labelLayout: { moveOverlap: "shiftY" },
     emphasis: { disabled: true },
     large: many,

@@ -1,6 +1,6 @@
 /** What the Python side asks to be drawn. The same shapes are built by `ssdlab/report/charts.py`. */
 
-export type Quantity = "iops" | "mb_s" | "ns" | "s" | "bytes" | "count" | "plain" | "text";
+export type Quantity = "iops" | "mb_s" | "ns" | "s" | "bytes" | "capacity" | "count" | "plain" | "text";
 
 /** One run as it appears in every chart: the colour belongs to the drive, the outline to the variant of the run. */
 export interface RunStyle {
@@ -112,7 +112,8 @@ export interface Track {
 
 export interface SeriesChart {
   kind: "series";
-  measures: { key: string; label: string; axis: Axis }[];
+  /** With `pauses`, intervals of zero were asked for, and are no stalls to be marked. */
+  measures: { key: string; label: string; axis: Axis; pauses?: boolean }[];
   /** By view, then by variant; without tracks, `absent` says why. */
   choices: { label: string; tracks: Track[]; absent?: string }[];
   /** Choices of each view. */

@@ -70,7 +70,8 @@ function curve(view: XyView, line: Line, canvas: Canvas): Option {
     symbolSize: 7,
     showAllSymbol: true,
     lineStyle: line.plain ? { ...coloured, color: text } : coloured,
-    endLabel: { ...named(line.name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom" },
+    // Away from the line that it is compared with: the two often end in one place.
+    endLabel: { ...named(line.name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom", offset: [0, line.plain ? -8 : 0] },
     emphasis: { disabled: true },
     label: {
       show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),

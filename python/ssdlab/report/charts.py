@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "count", "plain", "text"]
+Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "capacity", "count", "plain", "text"]
 Scale = Literal["linear", "log", "nines"]
 Shape = Literal["circle", "rect", "triangle", "diamond"]
 
@@ -194,6 +194,8 @@ class Measure:
     key: str
     label: str
     axis: Axis
+    pauses: bool | None = None
+    """Intervals of zero were asked for, and are no stalls to be marked."""
 
 
 @dataclass(frozen=True)

@@ -76,5 +76,6 @@ def _lines(one: Paced, name: str, weight: str) -> list[Line]:
         reached = np.cumsum(count if weight == "by count" else count * middle)
         share = 100 * reached / reached[-1]
         dots = tuple(Dot(float(ns), float(y), quiet=True) for ns, y in zip(middle, share, strict=True))
+        dots = (Dot(float(low[0]), 0.0, quiet=True), *dots)
         found.append(Line(shown.index, f"{direction}s", direction != "read", dots))
     return found

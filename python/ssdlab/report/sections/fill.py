@@ -59,7 +59,7 @@ def _figure(kept: Sequence[Filled]) -> Figure:
         )
         for shown, result in kept
     )
-    view = XyView("MB/s", Axis("position", "bytes"), Axis("MB/s (decimal)", "mb_s"), lines)
+    view = XyView("MB/s", Axis("position", "capacity"), Axis("MB/s (decimal)", "mb_s"), lines)
     return Figure(
         id="whole-drive-fill-speed",
         title="Speed over the position",

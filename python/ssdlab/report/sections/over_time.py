@@ -95,7 +95,8 @@ def rows_of(watched: Watched) -> list[Rows]:
         if columns is None:
             continue
         name = " ".join(
-            ([str(stream)] if len(streams) > 1 else []) + ([str(direction)] if len(kinds) > 1 else [])
+            ([str(stream)] if len(streams) > 1 else [])
+            + ([str(direction)] if len(kinds) > len(streams) else [])
         )
         result.append(Rows(watched, name, direction != "read", columns))
     return result

@@ -71,7 +71,10 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
         lead="MB/s over time: reads solid, writes dashed. Drag to zoom.",
         described=" ".join(finding(*one) for one in kept),
         chart=SeriesChart(
-            (Measure("mb_s", "MB/s", Axis("MB/s (decimal)", "mb_s")),), tuple(choices), variants=len(_NAMES)
+            (Measure("mb_s", "MB/s", Axis("MB/s (decimal)", "mb_s"), pauses=True),),
+            tuple(choices),
+            variants=len(_NAMES),
+            window_s=(0.0, max(len(result.reads_s) * result.read_every_s for _, result in kept)),
         ),
         tables=(_loads(kept),),
         measured=_how(first),

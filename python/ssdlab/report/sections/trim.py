@@ -63,7 +63,7 @@ def _over_lba(kept: Sequence[Trimmed]) -> Figure:
     views = tuple(
         XyView(
             shown.label,
-            Axis("position", "bytes"),
+            Axis("position", "capacity"),
             Axis("MB/s (decimal)", "mb_s", range=(0.0, fastest)),
             tuple(_line(shown, result, plot) for plot in _plots(result)),
         )
@@ -180,7 +180,7 @@ def _conditions(kept: Sequence[Trimmed]) -> Table:
             words(_REACHED[result.trim.reached_device]),
             words(result.trim.evidence or NOTHING),
             words(result.trim.reads or NOTHING),
-            numbers.seconds(result.trim.seconds),
+            numbers.latency(None if result.trim.seconds is None else 1e9 * result.trim.seconds),
             words(_system(shown)),
             words(_drivers(shown)),
         )
