@@ -33,6 +33,7 @@ __all__ = [
     "calibrate",
     "capabilities",
     "check_profile",
+    "check_recording",
     "check_workload",
     "digest",
     "read_log",
@@ -456,6 +457,9 @@ def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = Fals
 
 def digest(workload_json: str, n: int) -> str:
     """Digest of the first `n` I/Os and intended starts of every source, in hex: same seed, same digest."""
+
+def check_recording(path: str | PathLike[str]) -> dict[str, Any]:
+    """Read a file of records to its end: digest, counts, bytes, bounds; `HostError` if it is none."""
 
 def check_workload(workload_json: str) -> None:
     """Raise `UsageError` unless Rust accepts the workload."""

@@ -83,6 +83,19 @@ class Bursts(Frozen):
         return {"bursts": {"bytes": self.bytes, "every_ns": self.every_ns}}
 
 
+class AsRecorded(Frozen):
+    """I/Os are due at the times of their recording."""
+
+    kind: Literal["recorded"] = "recorded"
+    backlog_ns: Nanoseconds = Field(
+        10 * units.NS_PER_S, ge=1, description="how long an I/O may stay due before it is dropped, in ns"
+    )
+
+    def native(self) -> object:
+        """Return the arrival as the native runner takes it."""
+        return {"recorded": {"backlog_ns": self.backlog_ns}}
+
+
 def parse_arrival(value: object) -> object:
     """Return the arrival that the text ``closed`` means; other values pass."""
     if not isinstance(value, str):
@@ -94,5 +107,7 @@ def parse_arrival(value: object) -> object:
     )
 
 
-AnyArrival = Annotated[Closed | Open | Bursts, Field(discriminator="kind"), BeforeValidator(parse_arrival)]
+AnyArrival = Annotated[
+    Closed | Open | Bursts | AsRecorded, Field(discriminator="kind"), BeforeValidator(parse_arrival)
+]
 """An arrival; the text ``"closed"`` is understood."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.pattern import Sequential
 from ssdlab.units import block_text, capacity_text, duration_text
+from ssdlab.workload import RecordedOps
 
 if TYPE_CHECKING:
     from ssdlab.lab import Request
@@ -48,6 +49,11 @@ def _spare(usable: object) -> tuple[str, ...]:
 
 
 def _stream(stream: Stream) -> str:
+    if isinstance(stream.ops, RecordedOps):
+        counts = stream.ops.model_dump().items()
+        told = ", ".join(f"{count} {name}" for name, count in counts if count)
+        longest = block_text(max(block.bytes for block in stream.block))
+        return f"replays {told} of up to {longest} in {_where(stream)}"
     blocks = "/".join(block_text(block.bytes) for block in stream.block)
     order = "in order" if isinstance(stream.pattern, Sequential) else "at random"
     if stream.trims:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Policy
     from ssdlab.results.tables import Columns
+    from ssdlab.traces.laying import Laying
+    from ssdlab.traces.reading import Source
 
 T = TypeVar("T")
 
@@ -367,6 +369,19 @@ class Lab:
             The drive has no such way.
         """
         return self._do("purge", label, {"if_able": if_able, "method": method}, "restart")
+
+    def trace(self, source: Source, how: Laying) -> Step:
+        """Make a trace into a recording for the part of the drive in use; the drive is not touched.
+
+        The facts of the step tell what became of it; `Recording` and `RecordedOps` are made of them.
+        """
+        args: dict[str, JsonValue] = {
+            "source": source.model_dump(mode="json"),
+            "laying": how.model_dump(mode="json"),
+            "usable_bytes": self._usable_bytes,
+            "logical_block_bytes": self.logical_block_bytes,
+        }
+        return self._do("trace", "read the trace", args, "restart")
 
     def health(self) -> Step:
         """Read the drive's own health counters.

@@ -64,6 +64,21 @@ class Bands(Frozen):
         return {"bands": [band.model_dump() for band in self.bands]}
 
 
+class Recording(Frozen):
+    """Where a recording went, in its order: a file of records that was laid on the drive before."""
+
+    kind: Literal["recorded"] = "recorded"
+    file: str = Field(description="file of records; within a run a name in its folder")
+    digest: str = Field(description="BLAKE3 of the file, in hex")
+    duration_ns: int = Field(ge=0, description="when the last I/O is due, in ns; 0 where times do not count")
+    moved_bytes: int = Field(ge=0, description="read and written by all of it")
+    written_bytes: int = Field(ge=0, description="written by all of it")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"recorded": {"path": self.file, "digest": self.digest}}
+
+
 def parse_pattern(value: object) -> object:
     """Return the pattern that text such as ``zipf:1.1`` or ``hot:80/20`` means; other values pass."""
     if not isinstance(value, str):
@@ -88,7 +103,7 @@ def parse_pattern(value: object) -> object:
 
 
 AnyPattern = Annotated[
-    Sequential | Uniform | Zipf | Bands,
+    Sequential | Uniform | Zipf | Bands | Recording,
     Field(discriminator="kind"),
     BeforeValidator(parse_pattern),
     Metavar("PATTERN"),

@@ -8,16 +8,18 @@ sees.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ssdlab.arrival import Bursts
+from ssdlab.arrival import AsRecorded, Bursts
 from ssdlab.effects import effects_of
 from ssdlab.journal import step_hash
-from ssdlab.pattern import Sequential
+from ssdlab.pattern import Recording, Sequential
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import StepResult
+from ssdlab.traces.recording import recording_of
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ TRIM_MOST_S_PER_TB = 120.0
 FLUSH_MOST_S = 60.0
 PURGE_MOST_S = 24 * 3600.0
 """A sanitize that overwrites; a crypto erase takes seconds. What is known of neither is said as at most."""
+TRACE_MOST_S = 3600.0
+"""To read a trace: a thousand million lines take longer, and nobody replays them."""
 START_MOST_S = 10.0
 """Opening the drive, reading the environment, writing the tables at the end."""
 
@@ -110,9 +114,16 @@ class Plan:
 
 
 class Recorder:
-    """The executor that does nothing but count."""
+    """The executor that does nothing but count.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    known
+        Finished steps of the same run: what a trace came to need not be found out again.
+    """
+
+    def __init__(self, known: Iterable[Step] = ()) -> None:
+        self._known = {step.ordinal: step.result for step in known if step.verb == "trace"}
         self.steps: list[PlannedStep] = []
 
     def perform(self, request: Request) -> Step:
@@ -120,6 +131,10 @@ class Recorder:
         planned = planned_step(request)
         self.steps.append(planned)
         result = StepResult(seconds=planned.seconds.least)
+        if request.verb == "trace":
+            result = self._known.get(request.ordinal) or result.model_copy(
+                update={"facts": {"file": "", **recording_of(request.args)}}
+            )
         return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
 
 
@@ -138,6 +153,8 @@ def planned_step(request: Request) -> PlannedStep:
         seconds = Bounds(0.0, FLUSH_MOST_S)
     elif request.verb == "purge":
         seconds = Bounds(0.0, PURGE_MOST_S)
+    elif request.verb == "trace":
+        seconds = Bounds(0.0, TRACE_MOST_S)
     digest = step_hash(request.verb, request.args)
     return PlannedStep(
         request.ordinal, request.verb, request.label, seconds, written, target, digest, effects_of(request)
@@ -165,7 +182,22 @@ def _workload(request: Request, workload: Workload) -> tuple[Bounds, Bounds, int
     return seconds + Bounds(0.0, STEP_MOST_S), written, sum(targets) if targets else None
 
 
+def _recorded_seconds(stream: Stream, recording: Recording) -> Bounds:
+    """Bounds of a replay: its own time and the backlog, or what the drive needs for so many I/Os."""
+    ios = stream.stop.ios or 0
+    slowest = max(ios / SLOWEST_RANDOM_IOPS, recording.moved_bytes / SLOWEST_SEQUENTIAL_MB_S / 1e6)
+    if not isinstance(stream.arrival, AsRecorded):
+        return Bounds(recording.moved_bytes / FASTEST_MB_S / 1e6, slowest)
+    recorded = recording.duration_ns / NS_PER_S
+    behind = min(stream.arrival.backlog_ns / NS_PER_S, slowest)
+    return Bounds(recorded, recorded + behind)
+
+
 def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
+    if isinstance(stream.pattern, Recording):
+        # The pace of a replay at its own times says nothing of how long it will go on.
+        timed = isinstance(stream.arrival, AsRecorded)
+        return _recorded_seconds(stream, stream.pattern), None if timed else stream.pattern.moved_bytes
     stop = stream.stop
     largest = max(block.bytes for block in stream.block)
     target = stop.bytes if stop.bytes is not None else None if stop.ios is None else stop.ios * largest
@@ -185,6 +217,9 @@ def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
 def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bounds:
     if not stream.writes:
         return NOTHING
+    if isinstance(stream.pattern, Recording):
+        # What is dropped is not written.
+        return Bounds(0.0, float(stream.pattern.written_bytes))
     largest = max(block.bytes for block in stream.block)
     ceiling = min(FASTEST_MB_S * 1e6, stream.in_flight * largest / SHORTEST_LATENCY_S) * seconds.most
     if isinstance(stream.arrival, Bursts):
@@ -193,5 +228,5 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bound
         ceiling = min(ceiling, float(stream.requested_iops * ceil(seconds.most) + 1) * largest)
     if target is None:
         return Bounds(0.0, ceiling)
-    whole = stream.stop.time_ns is None and stream.ops.read_pct == 0  # type: ignore[union-attr]  # it writes
+    whole = stream.stop.time_ns is None and not stream.reads
     return Bounds(float(target) if whole else 0.0, min(float(target), ceiling))

@@ -13,11 +13,14 @@ from ssdlab.lab import Lab
 from ssdlab.plan import Plan, Recorder, layout_bounds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ssdlab.drives.base import Drive
     from ssdlab.drives.endurance import EnduranceCap
     from ssdlab.drives.identity import Identity
     from ssdlab.methods.method import Method, Params
     from ssdlab.results.family import Member
+    from ssdlab.results.run_folder import Step
 
 
 @dataclass(frozen=True)
@@ -104,10 +107,14 @@ def plan_on(
     method: Method,
     params: Params,
     drive: Identity | Drive,
+    known: Iterable[Step] = (),
     **lab: Any,  # noqa: ANN401 - seeds and span of Lab
 ) -> Plan:
-    """Run a procedure on a lab that only counts, for a drive of that capacity and logical block."""
-    recorder = Recorder()
+    """Run a procedure on a lab that only counts, for a drive of that capacity and logical block.
+
+    Of a run that goes on, `known` are the finished steps.
+    """
+    recorder = Recorder(known)
     identity: Any = getattr(drive, "identity", drive)
     facts: dict[str, Any] = {
         "capacity_bytes": drive.capacity_bytes,

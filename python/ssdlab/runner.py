@@ -24,6 +24,7 @@ from ssdlab.results.schema import BeginRecord, Departure, StepResult, Warned
 from ssdlab.results.step_log import LogProgress, log_fault, log_name, read_progress, spread_of
 from ssdlab.results.store import run_words
 from ssdlab.surroundings import Observation, Surroundings
+from ssdlab.traces.recording import in_folder, recording_of
 from ssdlab.warnings import judge
 
 if TYPE_CHECKING:
@@ -244,6 +245,8 @@ class Runner:
             return variant_step(self._drive, self.conditions, request.args, self._look)
         elif request.verb == "purge":
             return purge_step(self._drive, request.args, self._look)
+        elif request.verb == "trace":
+            return StepResult(seconds=0.0, facts=self._trace(request))
         elif request.verb == "health":
             return StepResult(seconds=0.0, facts={"health": self._drive.health()})
         elif request.verb in ("fork", "back"):
@@ -252,11 +255,15 @@ class Runner:
 
     def _again(self, request: Request) -> None:
         """Do a finished step once more, for the state that it leaves."""
+        if request.verb == "trace":
+            return  # its file is there
         if request.workload is None:
             self._act(request, 0, [])
         elif not (request.args.get("unless_written") and self._all_written(request.workload)):
             until = request.until.holds if request.until is not None else None
-            self._drive.run(request.workload, on_tick=lambda _: self._check_stop(), until=until)
+            self._drive.run(
+                in_folder(request.workload, self._folder), on_tick=lambda _: self._check_stop(), until=until
+            )
 
     def _fork(self, request: Request) -> StepResult:
         """Keep the drive's state, or go back to it; where that cannot be, order tells on what follows."""
@@ -270,6 +277,11 @@ class Runner:
         else:
             self._keeper.back(int(str(request.args["to"])), end=bool(request.args["end"]))
         return StepResult(seconds=0.0, facts={"forked": True})
+
+    def _trace(self, request: Request) -> dict[str, JsonValue]:
+        """Make a file of records in the run folder; a workload names it without the folder."""
+        name = f"trace-{request.ordinal:04d}.records"
+        return {"file": name, **recording_of(request.args, self._folder / name, self._look)}
 
     def _idle(self, seconds: float) -> None:
         from ssdlab.drives.simulated import SimulatedDrive
@@ -291,7 +303,7 @@ class Runner:
             if self._written_by is not None:
                 facts["written_by"] = self._written_by
             return StepResult(seconds=0.0, facts=facts)
-        rest = remainder(workload, parts)
+        rest = remainder(in_folder(workload, self._folder), parts)
         segments = tuple(part.attempt for part in parts)
         if rest is None:
             return StepResult(seconds=0.0, facts=totals(parts, None), segments=segments)

@@ -159,7 +159,7 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
             chosen = varied(chosen, manifest.drive.variant)
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
-            plan = plan_on(chosen, params, drive, span_bytes=span_bytes)
+            plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), span_bytes=span_bytes)
             session = Session(started=now(), boot_id=boot_id())
             again = manifest.model_copy(
                 update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}

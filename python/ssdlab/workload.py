@@ -16,16 +16,17 @@ import re
 from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ssdlab import units
-from ssdlab.arrival import AnyArrival, Bursts, Closed, Open
+from ssdlab.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open
 from ssdlab.errors import UsageError, unknown
 from ssdlab.model import Bytes, Frozen, Metavar, Nanoseconds
-from ssdlab.pattern import AnyPattern, Band, Bands, Sequential, Uniform, Zipf
+from ssdlab.pattern import AnyPattern, Band, Bands, Recording, Sequential, Uniform, Zipf
 from ssdlab.span import AnySpan, Span
 
 __all__ = [
+    "AsRecorded",
     "Band",
     "Bands",
     "Block",
@@ -33,6 +34,8 @@ __all__ = [
     "Closed",
     "Mix",
     "Open",
+    "RecordedOps",
+    "Recording",
     "Sequential",
     "Span",
     "Stop",
@@ -71,6 +74,14 @@ class Mix(Frozen):
     read_pct: int = Field(100, ge=0, le=100, description="share of reads among the I/Os, in percent")
 
 
+class RecordedOps(Frozen):
+    """The operations of a recording, counted; they are in its records."""
+
+    reads: int = Field(ge=0, description="reads")
+    writes: int = Field(ge=0, description="writes")
+    trims: int = Field(ge=0, description="trims")
+
+
 class Stop(Frozen):
     """When a stream ends: at the first of those that are set."""
 
@@ -95,6 +106,22 @@ def _ops(value: object) -> object:
             raise unknown("operation", value, ("read", "write", "trim"))
         return Mix(read_pct=100 if value == "read" else 0)
     return value
+
+
+def _kind_of_ops(value: object) -> str:
+    """Say which of the three a value means; what is none of them is told by `Mix`."""
+    recorded = isinstance(value, RecordedOps) or (isinstance(value, dict) and "reads" in value)
+    return "trim" if isinstance(value, str) else "recorded" if recorded else "mix"
+
+
+AnyOps = Annotated[
+    Annotated[Literal["trim"], Tag("trim")]
+    | Annotated[Mix, Tag("mix")]
+    | Annotated[RecordedOps, Tag("recorded")],
+    Discriminator(_kind_of_ops),
+    BeforeValidator(_ops),
+]
+"""The operations of a stream; text such as ``"write"`` is understood."""
 
 
 def _blocks(value: object) -> object:
@@ -140,9 +167,7 @@ class Stream(Frozen):
     """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
 
     name: str = Field("main", min_length=1, description="name in results, unique within the workload")
-    ops: Annotated[Literal["trim"] | Mix, Field(union_mode="left_to_right"), BeforeValidator(_ops)] = Field(
-        Mix(), description="read, write or trim, or the share of reads in percent"
-    )
+    ops: AnyOps = Field(Mix(), description="read, write or trim, or the share of reads in percent")
     block: Blocks = Field(
         (Block(bytes=4096),),
         min_length=1,
@@ -184,21 +209,25 @@ class Stream(Frozen):
     @property
     def reads(self) -> bool:
         """Whether some I/O reads."""
+        if isinstance(self.ops, RecordedOps):
+            return self.ops.reads > 0
         return isinstance(self.ops, Mix) and self.ops.read_pct > 0
 
     @property
     def writes(self) -> bool:
         """Whether some I/O writes data."""
+        if isinstance(self.ops, RecordedOps):
+            return self.ops.writes > 0
         return isinstance(self.ops, Mix) and self.ops.read_pct < 100
 
     @property
     def trims(self) -> bool:
-        """Whether the I/Os are trims."""
-        return self.ops == "trim"
+        """Whether some I/O is a trim."""
+        return self.ops.trims > 0 if isinstance(self.ops, RecordedOps) else self.ops == "trim"
 
     @property
     def requested_iops(self) -> Fraction | None:
-        """Arrivals a second of an open loop or of bursts; None for a closed loop."""
+        """Arrivals a second of an open loop or of bursts; None for a closed loop or a recording."""
         match self.arrival:
             case Open(rate=rate):
                 return rate
@@ -215,6 +244,7 @@ class Stream(Frozen):
     def _check(self) -> Self:
         self._check_engine()
         self._check_direction()
+        self._check_recorded()
         if self.stop.span_once and not isinstance(self.pattern, Sequential):
             raise UsageError(
                 "only a sequential pattern covers the span once", "stop by time or bytes instead"
@@ -253,6 +283,20 @@ class Stream(Frozen):
                 f"use --depth {self.batch} or more",
             )
 
+    def _check_recorded(self) -> None:
+        recorded = isinstance(self.pattern, Recording)
+        timed = isinstance(self.arrival, AsRecorded)
+        if recorded != isinstance(self.ops, RecordedOps) or (timed and not recorded):
+            raise UsageError(
+                "operations, places and times of a recording belong together",
+                "give the pattern Recording with RecordedOps, and AsRecorded only with it",
+            )
+        if recorded and not timed and (not isinstance(self.arrival, Closed) or self.workers > 1):
+            raise UsageError(
+                "a recording without its times is a closed loop of one worker",
+                "use Closed with workers=1 and a depth, or AsRecorded",
+            )
+
     def _check_direction(self) -> None:
         if self.writes:
             return
@@ -286,11 +330,16 @@ class Stream(Frozen):
             )
         fields = self.model_dump(mode="json", exclude={"ops", "pattern", "span", "arrival"})
         return fields | {
-            "ops": "trim" if isinstance(self.ops, str) else {"mix": {"read_pct": self.ops.read_pct}},
+            "ops": self._native_ops(),
             "pattern": self.pattern.native(),
             "span": {"start": start, "length": length},
             "arrival": self.arrival.native(),
         }
+
+    def _native_ops(self) -> object:
+        if isinstance(self.ops, RecordedOps):
+            return {"recorded": self.ops.model_dump()}
+        return self.ops if isinstance(self.ops, str) else {"mix": {"read_pct": self.ops.read_pct}}
 
 
 class Workload(Frozen):

@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 
 from ssdlab import _core, arrival, errors
 from ssdlab.workload import (
+    AsRecorded,
     Band,
     Bands,
     Block,
@@ -19,6 +20,8 @@ from ssdlab.workload import (
     Closed,
     Mix,
     Open,
+    RecordedOps,
+    Recording,
     Sequential,
     Span,
     Stop,
@@ -44,6 +47,13 @@ ARRIVALS = [
     Open(process="act2019", queues=1, rate=7),
     Bursts(bytes=1 << 20, every_ns=10**9),
 ]
+
+RECORDED = {
+    "pattern": Recording(file="/x", digest="", duration_ns=0, moved_bytes=0, written_bytes=0),
+    "ops": RecordedOps(reads=1, writes=0, trims=0),
+    "arrival": AsRecorded(),
+}
+"""What belongs together in the replay of a recording."""
 
 
 def resolved(**fields: Any) -> dict[str, Any]:
@@ -95,12 +105,13 @@ def test_enums_have_the_same_variants_and_fields(schema: dict[str, Any]) -> None
         return whole["streams"][0]
 
     opens = [stream(arrival=one)["arrival"] for one in ARRIVALS]
+    replayed = stream(**RECORDED)
     engines = get_args(Stream.model_fields["engine"].annotation)
     python = {
-        "Pattern": [stream(pattern=one)["pattern"] for one in PATTERNS],
-        "Arrival": opens,
+        "Pattern": [*(stream(pattern=one)["pattern"] for one in PATTERNS), replayed["pattern"]],
+        "Arrival": [*opens, replayed["arrival"]],
         "Process": [one["open"]["process"] for one in opens if "open" in one],
-        "Ops": [stream(ops=one)["ops"] for one in (Mix(read_pct=30), "trim")],
+        "Ops": [*(stream(ops=one)["ops"] for one in (Mix(read_pct=30), "trim")), replayed["ops"]],
         "Engine": [stream(engine=one)["engine"] for one in engines],
     }
     rust = {
@@ -175,6 +186,27 @@ def test_bounds_are_refused_on_both_sides(field: str, value: int) -> None:
         Stream(**(base | {field: value}))
     whole = resolved(**base)
     whole["streams"][0][field] = value
+    with pytest.raises(errors.UsageError):
+        _core.check_workload(json.dumps(whole))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"arrival": Open(rate=7)},
+        {"ops": Mix()},
+        {"pattern": Uniform()},
+        {"pattern": Uniform(), "ops": Mix()},
+        {"arrival": Closed(), "workers": 2},
+    ],
+)
+def test_what_belongs_to_a_recording_is_refused_apart(change: dict[str, Any]) -> None:
+    with pytest.raises(errors.UsageError):
+        Stream(**(RECORDED | change))
+    whole = resolved(**RECORDED)
+    native = {name: part.native() for name in ("arrival", "pattern") if (part := change.get(name))}
+    native |= {"ops": {"mix": {"read_pct": 100}}} if "ops" in change else {}
+    whole["streams"][0] |= native | {"workers": change.get("workers", 1)}
     with pytest.raises(errors.UsageError):
         _core.check_workload(json.dumps(whole))
 

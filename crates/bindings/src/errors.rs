@@ -14,6 +14,7 @@ use sim::nbd::ServeError;
 use sim::profile::ProfileError;
 use sim::snapshot::StateError;
 use workload::SpecError;
+use workload::recording::RecordingError;
 
 /// The name an operating system error goes by, as Python's `errno` has it.
 mod errno {
@@ -66,6 +67,17 @@ pub(crate) fn not_a_workload(py: Python<'_>, error: &serde_json::Error) -> PyErr
         class: "UsageError",
         what: format!("not a workload: {error}"),
         advice: "Make the workload with ssdlab.Workload, which knows the fields".to_owned(),
+        facts: PyDict::new(py),
+    }
+    .into_error()
+}
+
+/// A file that is no recording.
+pub(crate) fn records(py: Python<'_>, error: &RecordingError) -> PyErr {
+    Raised {
+        class: "HostError",
+        what: error.to_string(),
+        advice: "Make the file of records anew from its trace".to_owned(),
         facts: PyDict::new(py),
     }
     .into_error()

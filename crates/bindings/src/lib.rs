@@ -45,6 +45,6 @@ mod _core {
         serve::serve,
         simulated::{SimulatedDrive, SimulatedState},
         target::Target,
-        workloads::{check_workload, digest},
+        workloads::{check_recording, check_workload, digest},
     };
 }

@@ -166,10 +166,15 @@ fn stream_totals(stream: &metrics::StreamTotals, spec: Option<&Stream>) -> Strea
 
 /// Whether a direction is part of what was asked, be it that nothing came of it.
 fn asks(spec: Option<&Stream>, tally: &OpTally, op: usize) -> bool {
-    use workload::spec::Ops::{Mix, Trim};
+    use workload::spec::Ops::{Mix, Recorded, Trim};
     let wanted = spec.is_some_and(|spec| match spec.ops {
         Mix { read_pct } => [read_pct > 0, read_pct < 100, false][op],
         Trim => op == 2,
+        Recorded {
+            reads,
+            writes,
+            trims,
+        } => [reads, writes, trims][op] > 0,
     });
     wanted || !tally.is_empty()
 }
@@ -211,7 +216,7 @@ fn cpu(measurement: &Measurement) -> Cpu {
 /// I/Os per second that a stream asks for; `None` in a closed loop, which asks for as many as it gets.
 fn requested_iops(stream: &Stream) -> Option<f64> {
     match stream.arrival {
-        Arrival::Closed { .. } => None,
+        Arrival::Closed { .. } | Arrival::Recorded { .. } => None,
         Arrival::Open { rate, .. } => Some(rate.num as f64 / rate.den as f64),
         Arrival::Bursts { bytes, every_ns } => {
             let weights: f64 = stream

@@ -1,10 +1,14 @@
 //! Workloads as Python sends them: JSON in resolved units, checked before anything is touched.
 
 use pyo3::prelude::*;
+use std::path::PathBuf;
+
+use pyo3::types::PyAny;
 use workload::random::{STEP, finalise};
+use workload::recording::Recording;
 use workload::{Plan, Workload};
 
-use crate::errors;
+use crate::{errors, json};
 
 /// The workload that a JSON text describes; unknown fields are refused.
 pub(crate) fn parse(py: Python<'_>, workload_json: &str) -> PyResult<Workload> {
@@ -17,6 +21,16 @@ pub(crate) fn check_workload(py: Python<'_>, workload_json: &str) -> PyResult<()
     parse(py, workload_json)?
         .validate()
         .map_err(|error| errors::spec(py, &error))
+}
+
+/// Read a file of records from end to end and return its digest, counts, bytes, duration and bounds.
+#[pyfunction]
+pub(crate) fn check_recording(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyAny>> {
+    let opened = py.detach(move || Recording::open(&path));
+    match opened {
+        Ok(recording) => json::to_python(py, recording.facts()),
+        Err(error) => Err(errors::records(py, &error)),
+    }
 }
 
 /// Digest of the first `n` I/Os and intended starts of every source, in hex: same seed, same digest.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 
-use workload::spec::{Ops, Stream, Workload};
+use workload::spec::{Stream, Workload};
 
 use crate::error::EngineError;
 use crate::target::{Kind, Target};
@@ -52,7 +52,7 @@ pub(crate) fn check(target: &Target, workload: &Workload) -> Result<(), EngineEr
 }
 
 fn check_stream(target: &Target, stream: &Stream) -> Result<(), EngineError> {
-    let trims = matches!(stream.ops, Ops::Trim);
+    let trims = stream.trims();
     if stream.polled && (trims || stream.flush_every.is_some()) {
         return Err(POLLED_BESIDE.into());
     }

@@ -59,7 +59,7 @@ pub(crate) fn run(worker: &mut Worker, ring: Ring) {
     let ended = match stream.arrival {
         Law::Closed { think_ns: 0 } => ring_loop.back_to_back(),
         Law::Closed { think_ns } => ring_loop.thinking(think_ns),
-        Law::Open { .. } | Law::Bursts { .. } => ring_loop.scheduled(),
+        Law::Open { .. } | Law::Bursts { .. } | Law::Recorded { .. } => ring_loop.scheduled(),
     };
     if let Err(error) = ended {
         ring_loop

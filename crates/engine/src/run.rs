@@ -138,7 +138,9 @@ fn pacing(stream: &Stream) -> Pacing {
     match stream.arrival {
         Arrival::Closed { think_ns: 0 } => Pacing::BackToBack,
         Arrival::Closed { .. } => Pacing::ThinkTime,
-        Arrival::Open { .. } | Arrival::Bursts { .. } => Pacing::Scheduled,
+        Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
+            Pacing::Scheduled
+        }
     }
 }
 

@@ -102,7 +102,9 @@ pub(crate) fn run(worker: &mut Worker, calls: &mut Calls) {
     match worker.stream.arrival {
         Arrival::Closed { think_ns: 0 } => back_to_back(worker, calls),
         Arrival::Closed { think_ns } => thinking(worker, calls, think_ns),
-        Arrival::Open { .. } | Arrival::Bursts { .. } => scheduled(worker, calls),
+        Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
+            scheduled(worker, calls);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use rustix::fs::{AtFlags, StatxFlags};
-use workload::spec::{Ops, Stream, Workload};
+use workload::spec::{Stream, Workload};
 
 use crate::error::EngineError;
 
@@ -169,7 +169,7 @@ impl Target {
                 advice: "leave direct I/O on; the page cache would be measured, not the drive",
             });
         }
-        let changes_data = stream.writes() || matches!(stream.ops, Ops::Trim);
+        let changes_data = stream.writes() || stream.trims();
         if changes_data && !self.writable {
             return Err(EngineError::ReadOnly {
                 stream: stream.name.clone(),
@@ -184,7 +184,7 @@ impl Target {
                 size_bytes: self.size_bytes,
             });
         }
-        if stream.direct || matches!(stream.ops, Ops::Trim) {
+        if stream.direct || stream.trims() {
             self.check_alignment(stream)?;
         }
         Ok(())

@@ -46,15 +46,16 @@ struct Memory {
     /// The entry of each slot's I/O. What stays the same from one I/O to the next is not written again; building entries anew
     /// would take most of the loop's time.
     drafts: Vec<squeue::Entry>,
-    /// In a stream that reads and writes, the entries for reads, then those for writes; else empty.
-    both: Vec<squeue::Entry>,
+    /// In a stream of several operations, the entries for reads, then those for writes; else empty.
+    originals: Vec<squeue::Entry>,
     reads_only: bool,
     trims: Trims,
     region: Region,
 }
 
 impl Memory {
-    fn new(region: Region, trims: Trims) -> Self {
+    /// `some_trims`: reads or writes come with trims between them.
+    fn new(region: Region, trims: Trims, some_trims: bool) -> Self {
         let entry = |place: Place| {
             let entry = match place.op {
                 Op::Read => opcode::ReadFixed::new(FILE, place.address, 0, place.buffer).build(),
@@ -63,16 +64,18 @@ impl Memory {
             };
             entry.user_data(place.slot as u64)
         };
-        let reads_only = region.places().all(|place| place.op == Op::Read);
+        let reads_only = !some_trims && region.places().all(|place| place.op == Op::Read);
         let mut drafts: Vec<_> = region.places().map(entry).collect();
-        let mut both = Vec::new();
+        let mut originals = Vec::new();
+        if some_trims || region.first_write() > 0 {
+            originals.clone_from(&drafts);
+        }
         if region.first_write() > 0 {
-            both.clone_from(&drafts);
             drafts.truncate(region.first_write());
         }
         Self {
             drafts,
-            both,
+            originals,
             reads_only,
             trims,
             region,
@@ -97,13 +100,13 @@ impl Memory {
             self.drafts[slot] = entry.user_data(slot as u64);
             return false;
         }
-        if !self.both.is_empty() {
+        if !self.originals.is_empty() {
             let first = if op == Op::Write {
-                self.drafts.len()
+                self.region.first_write()
             } else {
                 0
             };
-            self.drafts[slot] = self.both[first + slot].clone();
+            self.drafts[slot] = self.originals[first + slot].clone();
         }
         if op == Op::Write {
             self.region.stamp(slot, length as usize);
@@ -183,11 +186,12 @@ impl Ring {
         submitter
             .register_files(&[file.as_raw_fd()])
             .map_err(|e| EngineError::setup("registering the file with the ring", e))?;
+        let some_trims = stream.trims() && (stream.reads() || stream.writes());
         Ok(Self {
             uring,
             polled: stream.polled,
             in_flight: 0,
-            memory: Memory::new(region, trims),
+            memory: Memory::new(region, trims, some_trims),
             _file: file,
         })
     }

@@ -129,10 +129,6 @@ impl<'a> Worker<'a> {
         recorder: Recorder,
         before: Spent,
     ) -> Self {
-        let backlog_ns = match stream.arrival {
-            spec::Arrival::Open { backlog_ns, .. } => backlog_ns,
-            _ => u64::MAX,
-        };
         let mut worker = Self {
             shared,
             stream,
@@ -140,7 +136,7 @@ impl<'a> Worker<'a> {
             clock,
             recorder,
             time_stop_ns: stream.stop.time_ns.unwrap_or(u64::MAX),
-            backlog_ns,
+            backlog_ns: stream.backlog_ns().unwrap_or(u64::MAX),
             failures_in_a_row: 0,
             any_done: false,
             before,

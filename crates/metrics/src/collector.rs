@@ -68,7 +68,9 @@ impl CollectorSpec {
             pacing: match stream.arrival {
                 Arrival::Closed { think_ns: 0 } => Pacing::BackToBack,
                 Arrival::Closed { .. } => Pacing::ThinkTime,
-                Arrival::Open { .. } | Arrival::Bursts { .. } => Pacing::Scheduled,
+                Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
+                    Pacing::Scheduled
+                }
             },
             log_ios: stream.log_ios,
         });

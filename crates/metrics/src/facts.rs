@@ -65,6 +65,10 @@ pub struct WorkerTotals {
     pub never_issued: u64,
     /// I/Os still in flight when their worker finished: neither done nor failed nor dropped.
     pub unfinished_ios: u64,
+    /// Sum of time with an I/O in flight, ns, ramp and overshoot included. Of a single worker it is the time that it had the
+    /// drive busy; of several their times overlap.
+    #[serde(default)]
+    pub busy_ns: u64,
 }
 
 impl WorkerTotals {
@@ -73,6 +77,7 @@ impl WorkerTotals {
         facts: &WorkerFacts,
         first_issue_ns: Option<u64>,
         unfinished_ios: u64,
+        busy_ns: u64,
     ) -> Self {
         Self {
             workers: 1,
@@ -87,6 +92,7 @@ impl WorkerTotals {
             first_issue_max_ns: first_issue_ns,
             never_issued: u64::from(first_issue_ns.is_none()),
             unfinished_ios,
+            busy_ns,
         }
     }
 
@@ -105,6 +111,7 @@ impl WorkerTotals {
         self.first_issue_max_ns = self.first_issue_max_ns.max(other.first_issue_max_ns);
         self.never_issued += other.never_issued;
         self.unfinished_ios += other.unfinished_ios;
+        self.busy_ns += other.busy_ns;
     }
 
     /// Time between the first I/O of the first and of the last worker, ns; `None` when no worker

@@ -37,6 +37,7 @@ pub struct Recorder {
     hand_over_at_ns: u64,
     last_ns: u64,
     in_flight_area_ns: u64,
+    busy_ns: u64,
     in_flight: u32,
     in_flight_max: u32,
     /// What the collector counts for this worker in its live figure.
@@ -92,6 +93,7 @@ impl Recorder {
             hand_over_at_ns: interval_ns.min(HAND_OVER_NS),
             last_ns: 0,
             in_flight_area_ns: 0,
+            busy_ns: 0,
             in_flight: 0,
             in_flight_max: 0,
             in_flight_told: 0,
@@ -248,7 +250,9 @@ impl Recorder {
 
     #[inline]
     fn accumulate(&mut self, until_ns: u64) {
-        self.in_flight_area_ns += u64::from(self.in_flight) * (until_ns - self.last_ns);
+        let span_ns = until_ns - self.last_ns;
+        self.in_flight_area_ns += u64::from(self.in_flight) * span_ns;
+        self.busy_ns += if self.in_flight > 0 { span_ns } else { 0 };
         self.last_ns = until_ns;
     }
 
@@ -311,7 +315,7 @@ impl Recorder {
         let mut pending = collector.pending();
         self.hand_over(&mut pending);
         let first_issue_ns = (self.first_issue_ns < u64::MAX).then_some(self.first_issue_ns);
-        let totals = WorkerTotals::of(facts, first_issue_ns, unfinished);
+        let totals = WorkerTotals::of(facts, first_issue_ns, unfinished, self.busy_ns);
         pending.workers[self.stream].merge(&totals);
         pending.batches.merge(&self.batches);
         pending.finish(self.row, self.stream, self.in_flight_max, self.last_ns);

@@ -87,10 +87,6 @@ impl<'a> Lane<'a> {
         sources: u32,
         recorder: Recorder,
     ) -> Self {
-        let backlog_ns = match stream.arrival {
-            Law::Open { backlog_ns, .. } => backlog_ns,
-            _ => u64::MAX,
-        };
         Self {
             stream,
             feeds: (0..stream.sources())
@@ -98,7 +94,7 @@ impl<'a> Lane<'a> {
                 .collect(),
             recorder: Some(recorder),
             stop_ns: stream.stop.time_ns.unwrap_or(u64::MAX),
-            backlog_ns,
+            backlog_ns: stream.backlog_ns().unwrap_or(u64::MAX),
             unflushed: vec![0; stream.workers as usize],
             flush_every: stream.flush_every.unwrap_or(u64::MAX),
             live: stream.workers * stream.depth,
@@ -184,7 +180,9 @@ impl<'a> Lane<'a> {
                 }
             }
             Law::Closed { think_ns } => self.think(slot, at_ns, think_ns, zero_ns, drive),
-            Law::Open { .. } | Law::Bursts { .. } => self.next_arrival(slot, at_ns, zero_ns, drive),
+            Law::Open { .. } | Law::Bursts { .. } | Law::Recorded { .. } => {
+                self.next_arrival(slot, at_ns, zero_ns, drive)
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use crate::pattern::bands::Bands;
 use crate::pattern::sequential::{Sequential, SequentialSizes};
 use crate::pattern::zipf::Zipf;
 use crate::random::{Draws, FOR_OP, below, split};
+use crate::recording::Reader;
 
 /// What is asked of the drive: one operation on one range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +24,7 @@ pub struct Io {
 /// The I/Os of one source, in order; never ends.
 ///
 /// The n-th I/O depends on seed, stream, source and n only (and, in a sequential pattern, on the
-/// cursor it began with): not on time, on other sources or on who asks.
+/// cursor it began with; of a recording, on its file alone): not on time, on other sources or on who asks.
 #[derive(Debug, Clone)]
 pub struct Generator {
     draws: Draws,
@@ -40,6 +41,7 @@ pub(crate) enum Places {
     SequentialSizes(SequentialSizes),
     Zipf(Arc<Zipf>, Skewed),
     Bands(Arc<Bands>, Skewed),
+    Recorded(Box<Reader>),
 }
 
 /// What turns the slot of a skewed pattern into a block.
@@ -92,6 +94,7 @@ impl Generator {
                 let (offset, length) = sequential.next();
                 (offset, length, draw)
             }
+            Places::Recorded(reader) => return reader.next_io(),
             various => {
                 let (offset, length) = various.place(draw);
                 (offset, length, draw.wrapping_mul(FOR_OP))
@@ -132,6 +135,10 @@ impl Places {
             Self::SequentialSizes(sequential) => sequential.next(draw),
             Self::Zipf(zipf, skewed) => skewed.place(zipf.slot(draw), draw),
             Self::Bands(bands, skewed) => skewed.place(bands.slot(draw), draw),
+            Self::Recorded(reader) => {
+                let io = reader.next_io();
+                (io.offset, io.length)
+            }
         }
     }
 }

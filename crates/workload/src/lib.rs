@@ -73,6 +73,8 @@
 //! * **Lean.** No lock and no allocation per I/O, and no division but in a skewed pattern of several
 //!   sizes; the tables of skewed patterns are one lookup, whatever the size of the drive.
 //!   `examples/cost.rs` counts the instructions.
+//! * **Recorded.** A stream can replay a file of records instead ([`recording`]): its sequence is a function of the
+//!   file's digest, and the file is streamed, whatever its length.
 //!
 //! # Limits
 //!
@@ -88,6 +90,7 @@ mod mix;
 mod pattern;
 pub mod plan;
 pub mod random;
+pub mod recording;
 pub mod schedule;
 pub mod spec;
 pub mod validate;

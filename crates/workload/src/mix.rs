@@ -30,7 +30,8 @@ impl Mix {
             Ops::Mix { read_pct } if read_pct < 100 => {
                 (((u128::from(read_pct) << 64) / 100) as u64, Op::Write)
             }
-            Ops::Mix { .. } => (0, Op::Read),
+            // The operation of a recorded I/O is in its record.
+            Ops::Mix { .. } | Ops::Recorded { .. } => (0, Op::Read),
         };
         Self {
             reads_below,

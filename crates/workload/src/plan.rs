@@ -2,7 +2,7 @@
 //!
 //! A *source* is one counted sequence of I/Os. In a closed loop each worker has its own. Even and
 //! Poisson arrivals and bursts are one source, which all workers of the stream draw on. With ACT 6
-//! each worker is a source with the same ticks; with ACT 2019 each queue is one.
+//! each worker is a source with the same ticks; with ACT 2019 each queue is one. A recording is one source.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use crate::pattern::bands::Bands;
 use crate::pattern::sequential::{Sequential, SequentialSizes, part_start};
 use crate::pattern::zipf::Zipf;
 use crate::random::{Purpose, key};
+use crate::recording::{Reader, Recording};
 use crate::schedule::{Arrivals, Schedule};
 use crate::spec::{Pattern, Span, Stop, Stream, Workload};
 
@@ -24,17 +25,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Checks the workload and builds its tables.
+    /// Checks the workload, reads the recordings that it replays, and builds its tables.
     ///
     /// # Errors
-    /// The first field that is out of bounds, see [`Workload::validate`].
+    /// The first field that is out of bounds, see [`Workload::validate`]; or a recording that cannot be read or is another
+    /// one than the workload says.
     pub fn new(workload: &Workload) -> Result<Self, SpecError> {
         workload.validate()?;
         let streams = workload.streams.iter().zip(0..);
+        let planned = streams.map(|(stream, index)| StreamPlan::new(workload.seed, index, stream));
         Ok(Self {
-            streams: streams
-                .map(|(stream, index)| StreamPlan::new(workload.seed, index, stream))
-                .collect(),
+            streams: planned.collect::<Result<_, _>>()?,
         })
     }
 
@@ -78,6 +79,7 @@ enum Layout {
         blocks: Arc<Blocks>,
         cursors: Vec<u64>,
     },
+    Recorded(Arc<Recording>),
 }
 
 /// What bounds the I/Os of the sources beside time.
@@ -86,6 +88,8 @@ struct Quotas {
     stop: Stop,
     /// Block size if there is but one.
     block_bytes: Option<u64>,
+    /// I/Os of the recording, if one is replayed.
+    recorded_ios: Option<u64>,
     /// Bytes of each source's part that are left, if the span is covered once.
     parts: Option<Vec<u64>>,
 }
@@ -101,24 +105,33 @@ pub struct Quota {
 }
 
 impl StreamPlan {
-    fn new(seed: u64, index: u32, stream: &Stream) -> Self {
+    fn new(seed: u64, index: u32, stream: &Stream) -> Result<Self, SpecError> {
+        let recording = Recording::of(stream).map_err(|(field, value, bound)| {
+            SpecError::new(format!("streams[{index}].{field}"), value, bound)
+        })?;
         let sources = stream.sources();
-        let layout = Layout::new(seed, index, stream);
+        let layout = match &recording {
+            Some(recording) => Layout::Recorded(Arc::clone(recording)),
+            None => Layout::new(seed, index, stream),
+        };
         let parts = stream.stop.span_once.then(|| layout.parts_left(stream));
-        Self {
+        // The I/Os of a recording have sizes of their own.
+        let single = single_size(stream).filter(|_| recording.is_none());
+        Ok(Self {
             seed,
             index,
             sources,
             workers: stream.workers,
             mix: Mix::new(stream.ops),
-            arrivals: Arrivals::new(stream),
+            arrivals: Arrivals::new(stream, recording.as_ref()),
             quotas: Quotas {
                 stop: stream.stop,
-                block_bytes: single_size(stream).map(u64::from),
+                block_bytes: single.map(u64::from),
+                recorded_ios: recording.map(|recording| recording.ios()),
                 parts,
             },
             layout,
-        }
+        })
     }
 
     /// Number of sources.
@@ -195,6 +208,9 @@ impl StreamPlan {
         if let Some(part) = self.ios_for_span_once(source) {
             quota.ios = quota.ios.min(part);
         }
+        if let Some(recorded) = self.quotas.recorded_ios {
+            quota.ios = quota.ios.min(recorded);
+        }
         quota
     }
 
@@ -233,7 +249,8 @@ impl Layout {
                     },
                 }
             }
-            Pattern::Uniform => Self::Shared(match sizes {
+            // What is recorded has its layout in its file.
+            Pattern::Uniform | Pattern::Recorded { .. } => Self::Shared(match sizes {
                 None => Places::Uniform(unit),
                 Some(blocks) => Places::UniformSizes(blocks),
             }),
@@ -251,6 +268,9 @@ impl Layout {
 
     fn places(&self, source: u32) -> Places {
         match self {
+            Self::Recorded(recording) => {
+                Places::Recorded(Box::new(Reader::new(Arc::clone(recording))))
+            }
             Self::Shared(places) => places.clone(),
             Self::Sequential { grid, cursors } => {
                 Places::Sequential(Sequential::new(*grid, cursors[source as usize]))

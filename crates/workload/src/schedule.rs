@@ -12,6 +12,7 @@ mod poisson;
 use std::sync::Arc;
 
 use crate::random::{Purpose, key};
+use crate::recording::{Reader, Recording};
 use crate::spec::{Arrival, Process, Rate, Stream};
 
 use bursts::Bursts;
@@ -20,7 +21,7 @@ use poisson::{LogTable, Poisson};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
-/// The intended start times of one source, in order; never ends.
+/// The intended start times of one source, in order; never ends. Behind the end of a recording all are at the end of time.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     law: Law,
@@ -31,6 +32,7 @@ enum Law {
     Even(Even),
     Poisson(Poisson),
     Bursts(Bursts),
+    Recorded(Box<Reader>),
 }
 
 impl Schedule {
@@ -47,6 +49,7 @@ impl Schedule {
             Law::Even(even) => even.next(),
             Law::Poisson(poisson) => poisson.next(),
             Law::Bursts(bursts) => bursts.next(),
+            Law::Recorded(reader) => reader.next_due(),
         }
     }
 }
@@ -60,12 +63,17 @@ pub(crate) enum Arrivals {
     Act6 { rate: Rate, workers: u32 },
     Act2019 { rate: Rate, queues: u32 },
     Bursts { ios: u64, every_ns: u64 },
+    Recorded(Arc<Recording>),
 }
 
 impl Arrivals {
-    pub(crate) fn new(stream: &Stream) -> Self {
+    /// `recording` is what the stream replays.
+    pub(crate) fn new(stream: &Stream, recording: Option<&Arc<Recording>>) -> Self {
         match stream.arrival {
             Arrival::Closed { .. } => Self::Closed,
+            Arrival::Recorded { .. } => {
+                recording.map_or(Self::Closed, |r| Self::Recorded(Arc::clone(r)))
+            }
             Arrival::Bursts { bytes, every_ns } => Self::Bursts {
                 ios: bytes / u64::from(stream.smallest_block_bytes()),
                 every_ns,
@@ -97,6 +105,9 @@ impl Arrivals {
             Self::Act6 { rate, workers } => Law::Even(act6::ticks(*rate, *workers)),
             Self::Act2019 { rate, queues } => Law::Even(act2019::queue(*rate, *queues, source)),
             Self::Bursts { ios, every_ns } => Law::Bursts(Bursts::new(*ios, *every_ns)),
+            Self::Recorded(recording) => {
+                Law::Recorded(Box::new(Reader::new(Arc::clone(recording))))
+            }
         };
         Some(Schedule { law })
     }

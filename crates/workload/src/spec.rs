@@ -76,6 +76,15 @@ pub enum Ops {
     },
     /// Trims (discards) only.
     Trim,
+    /// Those of a recording, counted; with [`Pattern::Recorded`] only.
+    Recorded {
+        /// Reads.
+        reads: u64,
+        /// Writes.
+        writes: u64,
+        /// Trims.
+        trims: u64,
+    },
 }
 
 /// One block size of a stream and its share among the I/Os (not among the bytes).
@@ -124,6 +133,14 @@ pub enum Pattern {
     },
     /// Neighbouring bands from the start of the span, each with its own share of the accesses.
     Bands(Vec<Band>),
+    /// Where a recording went, and in its order; see [`crate::recording`]. The stream's smallest block is the unit of its
+    /// offsets and lengths, the largest its longest I/O.
+    Recorded {
+        /// The file of records.
+        path: String,
+        /// BLAKE3 of the file, in hex.
+        digest: String,
+    },
 }
 
 /// A band of the span: `access_weight` of the I/Os fall into `span_weight` of the bytes.
@@ -170,6 +187,11 @@ pub enum Arrival {
         bytes: u64,
         /// Time from the start of one burst to the start of the next.
         every_ns: u64,
+    },
+    /// At the times of the recording; with [`Pattern::Recorded`] only.
+    Recorded {
+        /// How long an I/O may stay due before it is dropped.
+        backlog_ns: u64,
     },
 }
 
@@ -230,19 +252,44 @@ impl Stream {
 
     /// Whether some I/O of the stream writes data.
     pub fn writes(&self) -> bool {
-        matches!(self.ops, Ops::Mix { read_pct } if read_pct < 100)
+        match self.ops {
+            Ops::Mix { read_pct } => read_pct < 100,
+            Ops::Recorded { writes, .. } => writes > 0,
+            Ops::Trim => false,
+        }
     }
 
     /// Whether some I/O of the stream reads.
     pub fn reads(&self) -> bool {
-        matches!(self.ops, Ops::Mix { read_pct } if read_pct > 0)
+        match self.ops {
+            Ops::Mix { read_pct } => read_pct > 0,
+            Ops::Recorded { reads, .. } => reads > 0,
+            Ops::Trim => false,
+        }
+    }
+
+    /// Whether some I/O of the stream is a trim.
+    pub fn trims(&self) -> bool {
+        match self.ops {
+            Ops::Mix { .. } => false,
+            Ops::Recorded { trims, .. } => trims > 0,
+            Ops::Trim => true,
+        }
+    }
+
+    /// How long an arrival may stay due before it is dropped; `None` where none ever is.
+    pub fn backlog_ns(&self) -> Option<u64> {
+        match self.arrival {
+            Arrival::Open { backlog_ns, .. } | Arrival::Recorded { backlog_ns } => Some(backlog_ns),
+            Arrival::Closed { .. } | Arrival::Bursts { .. } => None,
+        }
     }
 
     /// How many counted sequences of I/Os the stream has, see [`crate::plan`].
     pub fn sources(&self) -> u32 {
         match self.arrival {
             Arrival::Closed { .. } => self.workers,
-            Arrival::Bursts { .. } => 1,
+            Arrival::Bursts { .. } | Arrival::Recorded { .. } => 1,
             Arrival::Open { process, .. } => match process {
                 Process::Even | Process::Poisson => 1,
                 Process::Act6 => self.workers,

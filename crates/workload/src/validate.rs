@@ -9,7 +9,7 @@ use crate::pattern::bands::edges;
 use crate::pattern::sequential::part_start;
 use crate::schedule::NS_PER_S;
 use crate::spec::{
-    Arrival, Band, Engine, Pattern, Process, Rate, SECTOR_BYTES, Stop, Stream, Workload,
+    Arrival, Band, Engine, Ops, Pattern, Process, Rate, SECTOR_BYTES, Stop, Stream, Workload,
 };
 
 /// Streams of a workload.
@@ -109,7 +109,7 @@ impl Field {
     }
 
     fn check_blocks(self, stream: &Stream) -> Check {
-        if let crate::spec::Ops::Mix { read_pct } = stream.ops {
+        if let Ops::Mix { read_pct } = stream.ops {
             self.within("ops.mix.read_pct", read_pct, 0, 100)?;
         }
         self.within("block (count)", stream.block.len(), 1, MAX_WEIGHTS)?;
@@ -182,6 +182,9 @@ impl Field {
 
     fn check_arrival(self, stream: &Stream) -> Check {
         match stream.arrival {
+            Arrival::Recorded { backlog_ns } => {
+                self.within("arrival.recorded.backlog_ns", backlog_ns, 1, MAX_TIME_NS)
+            }
             Arrival::Closed { think_ns } => {
                 self.within("arrival.closed.think_ns", think_ns, 0, MAX_TIME_NS)
             }
@@ -234,8 +237,9 @@ impl Field {
     }
 
     fn check_pattern(self, stream: &Stream) -> Check {
+        self.check_recorded(stream)?;
         match &stream.pattern {
-            Pattern::Uniform => Ok(()),
+            Pattern::Uniform | Pattern::Recorded { .. } => Ok(()),
             Pattern::Zipf { theta_milli } => {
                 let field = "pattern.zipf.theta_milli";
                 self.within(field, *theta_milli, 1, MAX_THETA_MILLI)
@@ -256,6 +260,35 @@ impl Field {
                     .map_or(Ok(()), |c| self.check_cursors(stream, c))
             }
         }
+    }
+
+    /// What is recorded is one sequence: its places, operations and times belong together.
+    fn check_recorded(self, stream: &Stream) -> Check {
+        let recorded = matches!(stream.pattern, Pattern::Recorded { .. });
+        let bound = "must be recorded with the pattern recorded, and with no other";
+        let ops = matches!(stream.ops, Ops::Recorded { .. });
+        self.require(
+            ops == recorded,
+            "ops",
+            format_args!("{:?}", stream.ops),
+            bound,
+        )?;
+        let timed = matches!(stream.arrival, Arrival::Recorded { .. });
+        let arrival = format_args!("{:?}", stream.arrival);
+        self.require(recorded || !timed, "arrival", arrival, bound)?;
+        if !recorded {
+            return Ok(());
+        }
+        let closed = matches!(stream.arrival, Arrival::Closed { .. });
+        let bound = "must be recorded or closed with the pattern recorded";
+        self.require(timed || closed, "arrival", arrival, bound)?;
+        let bound =
+            "must be 1 in a closed loop of a recording, which is one sequence; give it depth";
+        let one = timed || stream.workers == 1;
+        self.require(one, "workers", stream.workers, bound)?;
+        let count = stream.block.len();
+        let bound = "must be at most 2 with the pattern recorded: its unit and its longest I/O";
+        self.require(count <= 2, "block (count)", count, bound)
     }
 
     fn check_cursors(self, stream: &Stream, cursors: &[u64]) -> Check {

@@ -58,6 +58,8 @@ COMMANDS: dict[str, Command] = {
     "conditions restore": Command(
         "ssdlab.cli.conditions:restore", "put back what runs that died have left set"
     ),
+    "trace show": Command("ssdlab.cli.trace:show", "what is in a trace: I/Os, devices, times, bad lines"),
+    "trace record": Command("ssdlab.cli.trace:record", "record what is asked of a block device"),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),
@@ -68,6 +70,7 @@ GROUPS = {
     "conditions": "settings of drive and host",
     "library": "the folder of runs",
     "sim": "simulated drives",
+    "trace": "recorded workloads",
 }
 
 

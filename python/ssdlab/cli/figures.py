@@ -146,22 +146,29 @@ def _closed(workload: Workload | None) -> bool:
 
 
 def _ops_text(stream: Stream) -> str:
+    from ssdlab.workload import Mix
+
+    if stream.pattern.kind == "recorded":
+        return "recorded I/O"
     names = {"sequential": "sequential", "uniform": "random", "zipf": "zipf", "bands": "banded random"}
     order = names[stream.pattern.kind]
     if isinstance(stream.ops, str):
         return f"{order} trim"
+    assert isinstance(stream.ops, Mix)
     share = stream.ops.read_pct
     return f"{order} " + {100: "read", 0: "write"}.get(share, f"{share} % read, {100 - share} % write")
 
 
 def _arrival_text(stream: Stream) -> str:
-    from ssdlab.workload import Closed, Open
+    from ssdlab.workload import AsRecorded, Closed, Open
 
     arrival = stream.arrival
     if isinstance(arrival, Closed):
         return f"closed loop, think {duration_text(arrival.think_ns)}" if arrival.think_ns else "closed loop"
     if isinstance(arrival, Open):
         return f"{arrival.process} arrivals at {rate_text(arrival.rate)} IOPS"
+    if isinstance(arrival, AsRecorded):
+        return "at its own times"
     return f"bursts of {block_text(arrival.bytes)} every {duration_text(arrival.every_ns)}"
 
 

@@ -10,6 +10,7 @@ from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_act import print_act, print_search
 from ssdlab.cli.showing_client import print_paced, print_trim
+from ssdlab.cli.showing_trace import print_trace
 from ssdlab.drive_steps import told
 from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
@@ -21,6 +22,7 @@ from ssdlab.results.outcome import (
     RateLimitResult,
     SuiteResult,
 )
+from ssdlab.results.replay import TraceResult
 from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.unfinished import finished_steps
@@ -110,6 +112,8 @@ def print_result(run: RunFolder) -> None:
         print_act(run.result)
     elif isinstance(run.result, ActSearchResult):
         print_search(run.result)
+    elif isinstance(run.result, TraceResult):
+        print_trace(run.result)
     elif isinstance(run.result, MeasureResult):
         from ssdlab.cli.figures import print_measurement
 

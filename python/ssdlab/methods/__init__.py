@@ -26,6 +26,7 @@ REGISTRY = {
     "rate-limit": "ssdlab.methods.rate_limit",
     "act": "ssdlab.methods.act.storage",
     "act-search": "ssdlab.methods.act.search",
+    "trace": "ssdlab.methods.trace",
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 

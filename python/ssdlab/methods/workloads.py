@@ -80,10 +80,15 @@ def open_loop(
     return _timed(stream, seconds, ramp_seconds)
 
 
+def row_ns(time_ns: int) -> int:
+    """Return the length of a row for a measurement of so long: short enough to see it vary."""
+    return min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
+
+
 def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:
     """Let a stream run for a time after a ramp, with rows short enough to see it vary."""
     time_ns = round(seconds * NS_PER_S)
-    interval_ns = min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
+    interval_ns = row_ns(time_ns)
     # Only whole rows can be left out, so the ramp lasts to the end of one.
     ramp_ns = -(-round(ramp_seconds * NS_PER_S) // interval_ns) * interval_ns
     timed = stream.model_copy(update={"stop": Stop(time_ns=ramp_ns + time_ns)})

@@ -6,8 +6,8 @@ import shlex
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ssdlab.arrival import Bursts, Closed, Open
-from ssdlab.pattern import Bands, Sequential, Zipf
+from ssdlab.arrival import AsRecorded, Bursts, Closed, Open
+from ssdlab.pattern import Bands, Recording, Sequential, Zipf
 from ssdlab.units import NS_PER_S
 from ssdlab.workload import Mix
 
@@ -36,6 +36,8 @@ def command(workload: Workload, path: str, capacity_bytes: int, logical_block_by
 def _job(
     stream: Stream, ramp_ns: int, capacity_bytes: int, logical_block_bytes: int
 ) -> tuple[list[str], list[str]]:
+    if isinstance(stream.pattern, Recording):
+        return _replayed(stream)
     start, length = stream.span_bytes(capacity_bytes, logical_block_bytes)
     options = [f"--name={stream.name}", *_what(stream), f"--offset={start}", f"--size={length}"]
     if isinstance(stream.pattern, Sequential):
@@ -46,6 +48,13 @@ def _job(
     options += _issue(stream)
     arrival, notes = _arrival(stream)
     return [*options, *arrival, *_until(stream, ramp_ns)], notes
+
+
+def _replayed(stream: Stream) -> tuple[list[str], list[str]]:
+    options = [f"--name={stream.name}", "--read_iolog=TRACE.iolog", *_issue(stream)]
+    if not isinstance(stream.arrival, AsRecorded):
+        options.append("--replay_no_stall=1")
+    return options, ["TRACE.iolog: the same trace as a fio iolog; what was left out or moved, fio will issue"]
 
 
 def _what(stream: Stream) -> list[str]:
@@ -115,6 +124,8 @@ def _arrival(stream: Stream) -> tuple[list[str], list[str]]:
             mean = Fraction(size, stream.block[0].bytes) * NS_PER_S / every
             options = [f"--rate_iops={max(1, round(mean / stream.workers))}"]
             return options, ["fio has no bursts on a clock; this is their mean rate"]
+        case AsRecorded():
+            return [], []
 
 
 def _until(stream: Stream, ramp_ns: int) -> list[str]:

@@ -29,6 +29,7 @@ from ssdlab.report.sections import (
     ratings,
     suite,
     sweep,
+    trace,
     trim,
 )
 from ssdlab.report.sections.header import header
@@ -53,6 +54,7 @@ _SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
     "rate-limit": rate_limit.section,
     "act": act.section,
     "act-search": act.search_section,
+    "trace": trace.section,
     "points": points.section,
     "measure": measure.measured,
     "job": job.section,

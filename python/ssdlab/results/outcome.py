@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
+from ssdlab.results.replay import TraceResult
 from ssdlab.results.schema import (
     JobResult,
     Latencies,
@@ -209,6 +210,7 @@ AnyResult = (
     | PacedBurstResult
     | ActResult
     | ActSearchResult
+    | TraceResult
     | MeasureResult
     | JobResult
     | PointsResult

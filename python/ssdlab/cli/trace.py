@@ -1,0 +1,151 @@
+"""`ssdlab trace`: recorded workloads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
+from ssdlab.units import NS_PER_S, block_text, capacity_text, count_text, parse_duration, span_text
+
+if TYPE_CHECKING:
+    from ssdlab.traces.overview import Overview
+    from ssdlab.traces.reading import Tally
+
+SHOW_SCHEMA = "ssdlab.trace/1"
+RECORD_SCHEMA = "ssdlab.trace-record/1"
+_SIZES_SHOWN = 5
+_DEVICES_SHOWN = 20
+
+
+def show(
+    file: str,
+    /,
+    *,
+    format: str = "auto",
+    columns: str = "",
+    device: str = "",
+    action: str = "Q",
+    unit: str = "us",
+    json: bool = False,
+) -> None:
+    """Tell what is in a trace: I/Os and sizes, devices, extent, length, idle gaps, lines that cannot be read.
+
+    Parameters
+    ----------
+    file
+        The trace; .gz as it is. The word example stands for a made-up one.
+    format
+        iolog (fio), blkparse, msr, alibaba or columns; auto finds out.
+    columns
+        What the columns of another format mean: a TOML file, or time:1:us,op:2,offset:3,length:4.
+    device
+        Look at one of its devices only.
+    action
+        Of blkparse: Q queued, D issued to the driver.
+    unit
+        Of the times of a fio iolog version 3: s, ms, us, 100ns, ns.
+    json
+        Print it as JSON, schema ssdlab.trace/1.
+    """
+    from ssdlab.traces.overview import as_dict, overview
+    from ssdlab.traces.reading import Source
+
+    asked = {"format": format, "columns": columns, "device": device, "action": action, "unit": unit}
+    found, tally = overview(Source.model_validate({"file": file, **asked}))
+    if json:
+        print_json({"schema": SHOW_SCHEMA, "file": file, **as_dict(found, tally)})
+    else:
+        _print(file, found, tally)
+
+
+def _print(file: str, found: Overview, tally: Tally) -> None:
+    print_line(f"{file}: {tally.format}", "bold")
+    fields: list[tuple[str, object]] = [
+        ("I/Os", f"{found.ios} in {tally.lines} lines"),
+        ("extent", f"{capacity_text(found.extent_bytes)}, in units of {block_text(found.unit_bytes)}"),
+        ("length", span_text(found.duration_ns / NS_PER_S)),
+        (
+            "idle",
+            f"{found.gaps} gaps over 25 ms, {span_text(found.gaps_ns / NS_PER_S)} together; "
+            f"the longest {span_text(found.longest_gap_ns / NS_PER_S)}",
+        ),
+        ("lost", f"{tally.lost} events, when it was recorded" if tally.lost else None),
+        (
+            "times",
+            f"go back {tally.backwards} times, first in line {tally.first_backwards}"
+            if tally.backwards
+            else None,
+        ),
+        ("bad lines", f"{tally.bad_lines}: {tally.bad_text}" if tally.bad_lines else None),
+    ]
+    print_fields(fields)
+    print_line()
+    rows = [
+        (name, count_text(kind.ios), capacity_text(kind.bytes), _sizes(kind.sizes, kind.ios))
+        for name, kind in found.kinds.items()
+    ]
+    print_table(rows, ("", "I/Os", "bytes", "sizes"), right=(1, 2))
+    if len(tally.devices) > 1:
+        print_line()
+        listed = tally.devices.most_common(_DEVICES_SHOWN)
+        print_table([(name, count_text(count)) for name, count in listed], ("device", "I/Os"), right=(1,))
+        if (more := len(tally.devices) - len(listed)) > 0:
+            print_line(f"and {more} more")
+
+
+def _sizes(sizes: dict[int, int], ios: int) -> str:
+    """Return the commonest sizes with their shares."""
+    common = sorted(sizes.items(), key=lambda each: -each[1])
+    told = [f"{block_text(size)} {100 * count / ios:.3g} %" for size, count in common[:_SIZES_SHOWN]]
+    return ", ".join(told) + (f" and {len(common) - _SIZES_SHOWN} more" if len(common) > _SIZES_SHOWN else "")
+
+
+def record(
+    device: str,
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=("--output", "-o"))],
+    seconds: str | None = None,
+    json: bool = False,
+) -> None:
+    """Record what is asked of a block device, through the kernel's block tracepoints, until Ctrl-C.
+
+    The file is text as blkparse prints it, one line for each I/O as it was queued (action Q); `ssdlab run
+    trace` replays it. Of a disk, what goes to its partitions is recorded too. Events for which the kernel's
+    buffers had no room are counted, told, and noted in the file.
+
+    Parameters
+    ----------
+    device
+        A block device such as /dev/nvme0n1.
+    output
+        A new file, not on that device.
+    seconds
+        How long, such as 60 or 10m; by default until Ctrl-C.
+    json
+        Print what was recorded as JSON, schema ssdlab.trace-record/1.
+    """
+    from ssdlab.stopping import StopFlag
+    from ssdlab.traces.capture import capture
+
+    length_s = None if seconds is None else parse_duration(seconds, noun="seconds") / NS_PER_S
+    with StopFlag() as stop:
+        if not json:
+            say(
+                f"recording {device}"
+                + (" until Ctrl-C" if length_s is None else f" for {span_text(length_s)}")
+            )
+        captured = capture(device, output, seconds=length_s, stopped=stop)
+    if json:
+        print_json({"schema": RECORD_SCHEMA, **asdict(captured)})
+        return
+    print_line(f"{captured.ios} I/Os in {span_text(captured.seconds)}: {captured.file}")
+    if captured.lost:
+        warn(
+            f"{captured.lost} events were lost: the drive was asked faster than they could be taken away",
+            "record on an idle host; a replay tells that they are missing",
+        )

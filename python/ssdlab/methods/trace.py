@@ -1,0 +1,169 @@
+"""How a drive does a recorded workload, as timed, faster, or as fast as it can.
+
+Question
+    Data rate, service time and its tail, and energy of a workload that somebody really ran.
+
+Procedure
+    The trace is read once and laid on the drive: I/Os beyond the drive's end are wrapped into it, what the
+    drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted. The
+    drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O at its
+    recorded time divided by the speed, whatever the drive does, with so many in flight at most; or, with
+    speed max, one behind the other in the order of the trace, so many always in flight. Gaps longer than
+    asked for are cut. An I/O that could not be issued within the backlog is dropped. Lateness, late and
+    dropped I/Os are counted as in every open loop. Bytes a second are those of the time in which at least
+    one I/O was in flight, so that idle time counts for no drive.
+
+Source
+    AnandTech, Storage Bench 2013 ("The Destroyer") and its successors: average data rate and service time,
+    later the 99th percentile and energy; idle gaps cut to 25 ms; the drive full. That data rate is over busy
+    time follows PC Perspective. Replay in an open loop, with lateness told, is ours.
+
+What it cannot show
+    What the machine would have done that was traced: there an I/O may have waited for the one before it, and
+    on a faster drive would have come earlier. A wrapped trace hits the same blocks more often than the
+    original. The time of its file system and processor is not in a trace.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BeforeValidator
+
+from ssdlab.arrival import AsRecorded, Closed
+from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.replayed import LABEL, replay_result
+from ssdlab.methods.workloads import row_ns
+from ssdlab.pattern import Recording
+from ssdlab.traces import example
+from ssdlab.traces.blkparse import Action
+from ssdlab.traces.columns import TimeUnit
+from ssdlab.traces.laying import AT_ONCE, Laying, Speed
+from ssdlab.traces.reading import Format, Source
+from ssdlab.units import NS_PER_S
+from ssdlab.workload import Block, RecordedOps, Stop, Stream, Workload
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.replay import TraceResult
+
+
+def _absolute(value: object) -> object:
+    if not isinstance(value, str) or value in ("", example.NAME):
+        return value
+    return str(Path(value).expanduser().absolute())
+
+
+def _description(value: object) -> object:
+    """Leave columns that are described in place as they are; a file gets its whole path."""
+    return value if isinstance(value, str) and ":" in value else _absolute(value)
+
+
+class TraceParams(Params):
+    """Of the trace and of its replay."""
+
+    file: Annotated[str, BeforeValidator(_absolute)] = param(
+        example.NAME, "the trace: a path, .gz as it is; example stands for a made-up one"
+    )
+    speed: Speed = param("1", "times faster than recorded, or max: as fast as possible", unit="x")
+    gap_most: Seconds = param(
+        0.0, "longer gaps are cut to this, before the speed; 0: none; AnandTech: 25ms", unit="s", ge=0, le=1e6
+    )
+    seconds: Seconds = param(
+        0.0, "only so much of the trace, from its first I/O; 0: all", unit="s", quick=5.0, ge=0, le=1e9
+    )
+    depth: int = param(128, "in flight at most; with speed max always", unit="I/Os", ge=1, le=4096)
+    backlog: Seconds = param(10.0, "an I/O that waits longer is dropped", unit="s", gt=0, le=1e6)
+    format: Format = param("auto", "iolog (fio), blkparse, msr, alibaba or columns; auto finds out")
+    columns: Annotated[str, BeforeValidator(_description)] = param(
+        "", "of another format: a TOML file, or time:1:us,op:2,offset:3,length:4"
+    )
+    device: str = param("", "which of the trace's devices, or all; may be left out if there is one")
+    action: Action = param("Q", "of blkparse: Q queued, D issued to the driver")
+    unit: TimeUnit = param("us", "of the times of a fio iolog version 3")
+    bad_lines: Literal["stop", "skip"] = param("stop", "what a line that cannot be read means")
+    order: Literal["stop", "sort"] = param("stop", "what times that go back mean")
+    beyond: Literal["wrap", "leave-out"] = param("wrap", "what becomes of I/Os beyond the drive's end")
+    only: Literal["all", "reads"] = param("all", "reads: writes and trims are left out")
+    fill: bool = param(True, "write the whole drive first (destroys its data)", quick=True)
+
+    @property
+    def engine(self) -> str:
+        """How I/O is issued."""
+        return "uring"
+
+    @property
+    def source(self) -> Source:
+        """Which trace is read, and how."""
+        return Source.model_validate({name: getattr(self, name) for name in Source.model_fields})
+
+    @property
+    def laying(self) -> Laying:
+        """How it is laid on the drive."""
+        gap_ns, length_ns = (round(each * NS_PER_S) for each in (self.gap_most, self.seconds))
+        return Laying(
+            speed=self.speed,
+            gap_most_ns=gap_ns,
+            length_ns=length_ns,
+            only=self.only,
+            beyond=self.beyond,
+            order=self.order,
+        )
+
+
+def procedure(lab: Lab, p: TraceParams) -> None:
+    """Read the trace, fill, replay."""
+    lab.conditions(scheduler="none")
+    read = lab.trace(p.source, p.laying)
+    if p.fill:
+        lab.fill(unless_written=True)
+    lab.run(_workload(read.result.facts, p), label=LABEL)
+
+
+def _workload(facts: Any, p: TraceParams) -> Workload:  # noqa: ANN401 - as the step's facts hold it
+    found = facts["recording"]
+    timed = p.speed != AT_ONCE
+    ops = RecordedOps(**{name: found[name] for name in ("reads", "writes", "trims")})
+    sizes = dict.fromkeys((found["unit_bytes"], found["longest_bytes"]))
+    stream = Stream(
+        ops=ops,
+        block=tuple(Block(bytes=size) for size in sizes),
+        pattern=Recording(
+            file=facts["file"],
+            digest=found["digest"],
+            duration_ns=found["duration_ns"],
+            moved_bytes=found["read_bytes"] + found["write_bytes"],
+            written_bytes=found["write_bytes"],
+        ),
+        depth=p.depth,
+        engine="uring",
+        arrival=AsRecorded(backlog_ns=round(p.backlog * NS_PER_S)) if timed else Closed(),
+        stop=Stop(ios=ops.reads + ops.writes + ops.trims),
+    )
+    return Workload.of(stream, interval_ns=row_ns(found["duration_ns"]))
+
+
+def conclude(data: RunData, p: TraceParams) -> TraceResult:
+    """Give the figures of a storage-bench page, and what became of the trace."""
+    notes = []
+    if p.file == example.NAME:
+        notes.append("the trace is made up: give one of your own with --set file=PATH")
+    if p.only == "reads":
+        notes.append("writes and trims were left out, as asked for")
+    if not p.fill:
+        notes.append("the drive was not filled first: reads of unwritten blocks touch no flash")
+    return replay_result(data, p.depth, notes)
+
+
+METHOD = Method(
+    name="trace",
+    version=1,
+    title="Trace replay",
+    params=TraceParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: p.fill or p.only == "all",
+    needs=("span written",),
+    conditions={"scheduler": "none"},
+)

@@ -1,0 +1,68 @@
+"""One I/O of a trace, in the trace's own terms, and what is wrong with a line."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+READ, WRITE, TRIM, FLUSH = range(4)
+"""Operations, numbered as in a file of records; a flush moves nothing and is not replayed."""
+MOST_BYTES = 1 << 62
+"""Beyond it no offset is one."""
+
+
+class Event(NamedTuple):
+    """One I/O of a trace.
+
+    Attributes
+    ----------
+    time_ns
+        On the trace's own clock.
+    op
+        `READ`, `WRITE`, `TRIM` or `FLUSH`.
+    offset, length
+        In bytes.
+    device
+        What it went to, as the trace names it.
+    """
+
+    time_ns: int
+    op: int
+    offset: int
+    length: int
+    device: str
+
+
+class BadLine(Exception):
+    """A line that is not what its format says; the text is the rest of a sentence about the line."""
+
+
+def whole(text: str, noun: str, unit: int = 1) -> int:
+    """Return the number that a field holds, times its unit.
+
+    Raises
+    ------
+    BadLine
+        It is no whole number, or none that a drive could mean.
+    """
+    text = text.strip()
+    if not (text.isascii() and text.isdecimal()):
+        raise BadLine(f"has {text!r} where the {noun} should be")
+    number = int(text) * unit
+    if number > MOST_BYTES:
+        raise BadLine(f"has {text}, more than there is, as the {noun}")
+    return number
+
+
+def nanoseconds(text: str, unit_ns: int) -> int:
+    """Return a time in ns from a number of units, whole or with a decimal point, exactly.
+
+    Raises
+    ------
+    BadLine
+        It is no number.
+    """
+    before, _, after = text.strip().partition(".")
+    if not after:
+        return whole(before, "time") * unit_ns
+    parts: int = 10 ** len(after)
+    return (whole(before or "0", "time") * parts + whole(after, "time")) * unit_ns // parts

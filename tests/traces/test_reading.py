@@ -1,0 +1,236 @@
+"""Each format is read as its makers describe it; bad lines are told with line and reason."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from ssdlab.errors import UsageError
+from ssdlab.traces import blkparse
+from ssdlab.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds
+from ssdlab.traces.overview import overview
+from ssdlab.traces.reading import Source, Tally, events
+
+
+def read(path: Path, text: str, **fields: Any) -> tuple[list[tuple[int, int, int, int]], Tally]:
+    """The I/Os of a trace with this text, without their device, and what was counted."""
+    path.write_text(text)
+    tally = Tally()
+    found = list(events(Source(file=str(path), **fields), tally))
+    return [each[:4] for each in found], tally
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return tmp_path / "trace"
+
+
+def test_fio_version_2_waits(trace: Path) -> None:
+    text = """fio version 2 iolog
+/dev/sda add
+/dev/sda open
+/dev/sda read 4096 8192
+/dev/sda wait 250 0
+/dev/sda write 0 4096
+/dev/sda sync 0 0
+/dev/sda wait 1000
+/dev/sda trim 1048576 65536
+/dev/sda close
+"""
+    found, tally = read(trace, text)
+    assert tally.format == "iolog v2" and dict(tally.devices) == {"/dev/sda": 4}
+    assert found == [
+        (0, READ, 4096, 8192),
+        (250_000, WRITE, 0, 4096),
+        (250_000, FLUSH, 0, 0),
+        (1_250_000, TRIM, 1 << 20, 1 << 16),
+    ]
+
+
+@pytest.mark.parametrize(("unit", "unit_ns"), [("us", 1000), ("ms", 10**6), ("ns", 1)])
+def test_fio_version_3_has_times(trace: Path, unit: str, unit_ns: int) -> None:
+    text = "fio version 3 iolog\n0 /a add\n3 /a open\n7 /a read 0 512\n9 /a datasync\n11 /a write 512 1024\n"
+    found, tally = read(trace, text, unit=unit)
+    assert tally.format == "iolog v3"
+    assert found == [
+        (7 * unit_ns, READ, 0, 512),
+        (9 * unit_ns, FLUSH, 0, 0),
+        (11 * unit_ns, WRITE, 512, 1024),
+    ]
+
+
+BLKPARSE = """  8,0    3        1     0.000000000   697  G   W 223490 + 8 [kjournald]
+  8,0    3        2     0.000000829   697  P   N [kjournald]
+  8,0    3        3     0.000001010   697  Q   W 223490 + 8 [kjournald]
+  8,0    3        4     0.000012021   697  D   W 223490 + 16 [kjournald]
+  8,0    1        5     0.500000001  1200  Q  RA 8 + 256 [cat with space]
+  8,0    1        6     1.000000000  1200  Q  DS 0 + 2048 [fstrim]
+  8,0    1        7     1.000000005  1200  Q FWS [jbd2]
+  8,0    1        8     1.000000007     0  C   W 223490 + 8 [0]
+  8,0    1        9     1.000000009     0  m   N cfq idle
+CPU0 (8,0):
+ Reads Queued:           1,      128KiB\t Writes Queued:           1,        4KiB
+"""
+
+
+def test_blkparse_takes_one_action(trace: Path) -> None:
+    found, tally = read(trace, BLKPARSE)
+    assert (tally.format, tally.bad_lines, tally.lines) == ("blkparse", 0, 11)
+    assert found == [
+        (1010, WRITE, 223490 * 512, 4096),
+        (500_000_001, READ, 4096, 131072),
+        (10**9, TRIM, 0, 1 << 20),
+        (10**9 + 5, FLUSH, 0, 0),
+    ]
+    issued, _ = read(trace, BLKPARSE, action="D")
+    assert issued == [(12_021, WRITE, 223490 * 512, 8192)]
+
+
+def test_msr_cambridge(trace: Path) -> None:
+    text = (
+        "128166372003061629,hm,1,Read,383496192,32768,413\n128166372016382155,hm,1,Write,310378496,4096,126\n"
+    )
+    found, tally = read(trace, text)
+    assert (tally.format, dict(tally.devices)) == ("msr", {"hm.1": 2})
+    first = 128166372003061629 * 100
+    assert found == [(first, READ, 383496192, 32768), (first + 1_332_052_600, WRITE, 310378496, 4096)]
+
+
+def test_alibaba(trace: Path) -> None:
+    found, tally = read(trace, "419,W,8792731648,16384,1577808000000046\n419,R,0,512,1577808000000050\n")
+    assert (tally.format, dict(tally.devices)) == ("alibaba", {"419": 2})
+    assert found == [
+        (1577808000000046000, WRITE, 8792731648, 16384),
+        (1577808000000050000, READ, 0, 512),
+    ]
+
+
+def test_other_columns_are_described_in_toml_or_in_place(trace: Path, tmp_path: Path) -> None:
+    described = tmp_path / "columns.toml"
+    described.write_text(
+        'separator = ";"\nheader = true\noffset = {column = "lba", unit = "sectors"}\nlength = "bytes"\n'
+        'time = {column = "at", unit = "s"}\ndevice = ["disk"]\n'
+        'op = {column = "what", read = ["IN"], write = ["OUT"], trim = []}\n'
+    )
+    text = 'at;what;lba;bytes;disk\n0.5;in;8;4096;a\n1.000000001;"OUT";16;512;a\n'
+    found, tally = read(trace, text, columns=str(described))
+    assert tally.format == "columns" and dict(tally.devices) == {"a": 2}
+    assert found == [(500_000_000, READ, 4096, 4096), (1_000_000_001, WRITE, 8192, 512)]
+    inline = "time:1:ms,op:2,offset:3:KiB,length:4:sectors,device:5"
+    found, _ = read(trace, "7,1,4,8,x\n8,trim,0,1,x\n", columns=inline)
+    assert found == [(7_000_000, WRITE, 4096, 4096), (8_000_000, TRIM, 0, 512)]
+
+
+def test_what_is_packed_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "trace.csv.gz"
+    path.write_bytes(gzip.compress(b"1,R,0,4096,0\n"))
+    assert list(events(Source(file=str(path)), Tally())) == [Event(0, READ, 0, 4096, "1")]
+
+
+def test_bad_lines_stop_with_how_many_and_which(trace: Path) -> None:
+    text = "1,R,0,4096,0\n1,X,0,4096,1\n1,R,-8,4096,2\n1,R,0,4096\n1,W,0,4096,5\n"
+    with pytest.raises(UsageError) as raised:
+        read(trace, text)
+    what = raised.value.what
+    assert what.startswith(f"3 of 5 lines of {trace} cannot be read: line 2 ")
+    assert "'X'" in what and "line 3 has '-8' where the offset should be" in what and "line 4 " in what
+    assert "bad_lines=skip" in raised.value.advice
+    assert raised.value.facts["lines"] == [2, 3, 4]
+    found, tally = read(trace, text, bad_lines="skip")
+    assert [each[0] for each in found] == [0, 5000] and tally.bad_lines == 3
+
+
+def test_of_many_bad_lines_the_first_are_told(trace: Path) -> None:
+    with pytest.raises(UsageError, match="and 95 more") as raised:
+        read(trace, "1,R,0,4096,0\n" + "rubbish\n" * 100)
+    assert raised.value.facts["bad_lines"] == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("hello world\n", "no format that is known"),
+        ("fio version 9 iolog\n", "version 2 or 3"),
+        ("1,R,0,4096,0\n2,R,0,4096,0\n", "more than one device: 1, 2 (line 2)"),
+    ],
+)
+def test_what_cannot_be_a_trace_is_refused(trace: Path, text: str, words: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(trace, text, format="iolog" if "version 9" in text else "auto")
+    assert words in raised.value.what and raised.value.advice
+
+
+def test_binary_files_of_blktrace_say_what_to_do(trace: Path) -> None:
+    trace.write_bytes(bytes.fromhex("07746165") + bytes(60))
+    with pytest.raises(UsageError, match="blktrace") as raised:
+        list(events(Source(file=str(trace)), Tally()))
+    assert "blkparse -i" in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ("time:1:us,op:2,offset:3", "needs length"),
+        ("time:1:weeks,op:2,offset:3,length:4", "'weeks'"),
+        ("time:0:us,op:2,offset:3,length:4", "no column 0"),
+        ("time:at:us,op:2,offset:3,length:4", "no column 'at'"),
+        ("nowhere.toml", "No such file"),
+    ],
+)
+def test_columns_that_are_wrong_are_told(trace: Path, columns: str, words: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(trace, "1,R,0,512\n", columns=columns)
+    assert words in raised.value.what
+
+
+def test_several_devices_can_be_chosen_from(trace: Path) -> None:
+    text = "1,R,0,512,0\n2,W,512,512,1\n1,R,1024,512,2\n"
+    assert [each[2] for each in read(trace, text, device="1")[0]] == [0, 1024]
+    assert [each[2] for each in read(trace, text, device="all")[0]] == [0, 512, 1024]
+
+
+def test_times_that_go_back_are_counted_with_the_first_line(trace: Path) -> None:
+    _, tally = read(trace, "1,R,0,512,5\n1,R,0,512,3\n1,R,0,512,4\n1,R,0,512,2\n")
+    assert (tally.backwards, tally.first_backwards) == (2, 2)
+
+
+@given(before=some.integers(0, 10**9), after=some.integers(0, 10**9 - 1))
+def test_decimal_times_are_exact(before: int, after: int) -> None:
+    assert nanoseconds(f"{before}.{after:09d}", 10**9) == before * 10**9 + after
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1e3", "1_000", "٣", "0x10", "1.2.3", "9" * 40])
+def test_what_is_no_number_is_no_time(text: str) -> None:
+    with pytest.raises(BadLine):
+        nanoseconds(text, 1000)
+
+
+@given(
+    time_ns=some.integers(0, 10**15),
+    flags=some.sampled_from(["R", "WS", "RA", "DS", "WFS"]),
+    sector=some.integers(0, 2**40),
+    sectors=some.integers(1, 2**20),
+    name=some.text(some.characters(codec="ascii", categories=["L", "N", "P"]), min_size=1, max_size=15),
+)
+def test_what_is_written_is_read(time_ns: int, flags: str, sector: int, sectors: int, name: str) -> None:
+    line = blkparse.line_of("252,3", 1, 7, time_ns, 99, flags, sector, sectors, name)
+    op = TRIM if "D" in flags else WRITE if "W" in flags else READ
+    assert blkparse.Blkparse().line(line) == Event(time_ns, op, sector * 512, sectors * 512, "252,3")
+
+
+def test_an_overview_adds_up(trace: Path) -> None:
+    text = "1,R,8192,4096,0\n1,W,4096,8192,10\nrubbish\n1,R,0,4096,60000\n2,R,0,512,60001\n"
+    trace.write_text(text)
+    found, tally = overview(Source(file=str(trace)))
+    kinds = {name: (kind.ios, kind.bytes) for name, kind in found.kinds.items()}
+    assert kinds == {"read": (3, 8704), "write": (1, 8192)}
+    assert (found.ios, found.extent_bytes, found.unit_bytes) == (4, 12288, 512)
+    assert (found.gaps, found.gaps_ns, found.duration_ns) == (1, 59_990_000, 60_001_000)
+    assert tally.bad_lines == 1 and dict(tally.devices) == {"1": 3, "2": 1}
