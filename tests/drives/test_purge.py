@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from machine.fake_drive import INVALID_FIELD, FakeAta, FakeNvme, FakeScsi
+from machine.fake_drive import INVALID_FIELD, FakeAta, FakeNvme, FakeScsi, patched
+from ssdlab.drives.admin.port import NvmeReply
 from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
 from ssdlab.drives.purge.ata import PASSWORD
@@ -266,6 +268,35 @@ def test_format_keeps_the_lba_format(make: Make) -> None:
         "nvme-sanitize-crypto": "the drive does not offer it (SANICAP)",
         "nvme-format-crypto": "the drive does not offer it (OACS, FNA)",
     }
+
+
+@pytest.mark.parametrize(("tells", "share"), [(False, 0.0), (True, 0.25)])
+def test_only_a_drive_that_tells_its_progress_is_asked_while_it_formats(
+    make: Make, tells: bool, share: float
+) -> None:
+    """The kernel resets a drive that does not answer in time."""
+    during: list[int] = []
+    formatting = threading.Event()
+
+    class Slow(FakeNvme):
+        def nvme(self, opcode: int, **words: Any) -> NvmeReply:
+            if opcode == 0x80:
+                formatting.set()
+                time.sleep(0.5)
+                formatting.clear()
+            elif formatting.is_set():
+                during.append(opcode)
+            return super().nvme(opcode, **words)
+
+        def _identify(self, cns: int) -> bytes:
+            left = 0x80 | (75 if formatting.is_set() else 0)
+            page = patched("nvme-namespace-512.bin", {32: bytes([left if tells else 0])})
+            return page if cns == 0 else super()._identify(cns)
+
+    bench = make(Slow())
+    bench.purge("nvme-format-user-data")
+    assert bool(during) is tells
+    assert {progress.share or 0.0 for progress in bench.told} == {share}
 
 
 def test_a_format_that_is_turned_down_leads_to_the_next_way(make: Make) -> None:

@@ -109,6 +109,7 @@ def test_a_dry_run_tells_all_and_changes_nothing(ssdlab: Shell, small: Path) -> 
             "cannot be purged by ata-security-erase",
         ),
         (("--destroy", "NAME", "--limit", "soon"), 2, "soon"),
+        (("--destroy", "NAME", "--limit", "0"), 2, "a limit of 0 is none"),
     ],
 )
 def test_wrong_input_changes_nothing(

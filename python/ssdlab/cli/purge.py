@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from ssdlab import units
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.cli.progress import display
-from ssdlab.errors import Interrupted, LabError
+from ssdlab.errors import Interrupted, LabError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge.dry_run import DryRun
 
 SCHEMA = "ssdlab.purge/1"
+_MOST_S = 30 * 24 * 3600.0
 
 
 def purge(
@@ -57,7 +58,7 @@ def purge(
     from ssdlab.drives.purge import check_method
 
     chosen = None if method is None else check_method(method)
-    limit_s = None if limit is None else units.parse_duration(limit) / units.NS_PER_S
+    limit_s = None if limit is None else _limit_s(limit)
     if dry_run:
         from ssdlab.drives.purge.dry_run import rehearse
 
@@ -79,6 +80,13 @@ def purge(
         finally:
             shown.close()
         _print_record(held.identity.path, record, as_json=json)
+
+
+def _limit_s(text: str) -> float:
+    seconds = units.parse_duration(text, noun="limit") / units.NS_PER_S
+    if not 0 < seconds <= _MOST_S:
+        raise UsageError(f"a limit of {text} is none", "give one of up to 30 days, such as 6h", given=text)
+    return seconds
 
 
 def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callable[[PurgeProgress], None]]:

@@ -24,6 +24,10 @@ FORMATS: dict[PurgeMethod, int] = {
     "nvme-format-user-data": erase.ERASE_USER_DATA,
 }
 _ACTION_BITS = 0x7
+_BUSY_S = 300.0
+"""A drive at work may answer late, and the kernel resets one that does not answer in time."""
+_KERNEL_MOST_S = 4e6
+"""Its limits are milliseconds in 32 bits."""
 
 
 def ways(subject: Subject) -> tuple[Way, ...]:
@@ -78,6 +82,7 @@ def status(subject: Subject) -> nvme.SanitizeStatus:
         nsid=nvme.ALL_NAMESPACES,
         cdw=(nvme.LOG_SANITIZE | words << 16,),
         read_bytes=nvme.LOG_BYTES,
+        limit_s=_BUSY_S,
     )
     why = nvme.status_text(reply.status)
     if not reply.status:
@@ -145,14 +150,16 @@ def format_namespace(work: Work) -> str:
     nsid = subject.identity.nsid or 1
     work.sent.append(_format_text(subject, setting))
     try:
-        words = erase.format_words(_identify(subject, nsid), setting)
+        page = _identify(subject, nsid)
+        words, tells = erase.format_words(page, setting), erase.format_share(page) is not None
     except Malformed as error:
         raise TurnedDown(f"its LBA format is not known: {error}") from error
-    limit_s = work.watch.left_s
+    limit_s = min(work.watch.left_s, _KERNEL_MOST_S)
     reply = work.watch.during(
         lambda: subject.port.nvme(nvme.FORMAT, nsid=nsid, cdw=words, limit_s=limit_s),
         "the drive formats the namespace",
-        lambda: _share(subject, nsid),
+        # One that has no progress to tell is asked nothing: the kernel resets a drive that does not answer.
+        lambda: _share(subject, nsid) if tells else None,
     )
     if reply.status:
         raise TurnedDown(f"the drive answered {nvme.status_text(reply.status)}")
@@ -164,7 +171,13 @@ def format_namespace(work: Work) -> str:
 
 
 def _identify(subject: Subject, nsid: int) -> bytes:
-    reply = subject.port.nvme(nvme.IDENTIFY, nsid=nsid, cdw=(nvme.CNS_NAMESPACE,), read_bytes=nvme.PAGE_BYTES)
+    reply = subject.port.nvme(
+        nvme.IDENTIFY,
+        nsid=nsid,
+        cdw=(nvme.CNS_NAMESPACE,),
+        read_bytes=nvme.PAGE_BYTES,
+        limit_s=_BUSY_S,
+    )
     if reply.status:
         raise Malformed(f"the drive answered {nvme.status_text(reply.status)}")
     return reply.data
