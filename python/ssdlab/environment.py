@@ -204,10 +204,7 @@ def read_environment(identity: Identity | None = None, *, files: HostFiles | Non
 
 
 def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON can hold it, with the test platform of its host.
-
-    `rig` is the rig file; None takes the user's own, if there is one.
-    """
+    """Return the environment of an open drive as JSON can hold it, with the test platform by its rig file."""
     from ssdlab.platform_parts import read_platform
 
     platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
