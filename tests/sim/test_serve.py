@@ -167,6 +167,37 @@ def test_qemu_writes_discards_and_reads(
     assert record["flushes"] >= 1
 
 
+def test_a_drive_is_taken_up_as_its_file_keeps_it_and_kept_again(
+    serve: Callable[..., Server], command: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "drive.sim"
+    drive = f"{DRIVE},state={file}"
+    measure = (command, "measure", f"sim:{drive}", "--rw", "randwrite", "--bytes", "64MiB", "--json")
+    run(*measure)
+    before = file.read_bytes()
+    server = serve(drive=drive)
+    # The server holds it meanwhile.
+    assert subprocess.run(measure, capture_output=True, check=False).returncode == 2
+    with NbdClient(server.socket) as client:
+        assert client.write(0, b"y" * MIB) == 0
+        client.goodbye()
+    record = server.end()
+    # Neither filled again nor forgotten: what came since is what the client wrote.
+    assert record["flash"]["host_bytes_written"] == MIB
+    assert file.read_bytes() != before
+    run(*measure)
+
+
+def test_nothing_is_claimed_beyond_half_of_what_a_null_drive_reaches(serve: Callable[..., Server]) -> None:
+    server = serve()
+    assert any(
+        line.startswith("nothing is claimed of this drive beyond half of that") for line in server.said
+    )
+    costs = server.end()["calibration"]["cost_after_pauses"]
+    assert [cost["pause_ns"] for cost in costs] == sorted({cost["pause_ns"] for cost in costs})
+    assert [cost["cost_ns"] for cost in costs] == sorted(cost["cost_ns"] for cost in costs)
+
+
 def test_a_reply_is_not_sent_before_its_time(serve: Callable[..., Server], fio: str, command: str) -> None:
     server = serve("--early", "0s")
     options = ("--rw=randread", "--bs=4k", "--iodepth=1", "--number_ios=1000", "--size=200m")

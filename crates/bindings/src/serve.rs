@@ -11,7 +11,7 @@ use serde::Serialize;
 use sim::nbd::ServeError;
 use sim::nbd::backing::Backing;
 use sim::nbd::calibration::Calibration;
-use sim::nbd::clock::Cost;
+use sim::nbd::clock::{AfterPause, Cost};
 use sim::nbd::contents::Contents;
 use sim::nbd::export::Export;
 use sim::nbd::listener::{Address, Listener};
@@ -33,7 +33,15 @@ struct Ready {
     ceiling_iops: f64,
     measured_cost_ns: u64,
     cost_ns: u64,
+    cost_after_pauses: Vec<PausedCost>,
     cost_per_mib_ns: u64,
+}
+
+/// What a command costs whose reply comes so long after the one before it.
+#[derive(Debug, Serialize)]
+struct PausedCost {
+    pause_ns: u64,
+    cost_ns: u64,
 }
 
 /// What was served.
@@ -127,11 +135,13 @@ pub(crate) fn serve<'py>(
         size_bytes: capacity_bytes,
         block_bytes: logical_block_bytes,
     };
-    let backing = drive.map_or(Backing::Null, |drive| Backing::Simulated(drive.shared()));
+    let backing = drive.map_or(Backing::Fixed(0), |drive| {
+        Backing::Simulated(drive.shared())
+    });
     let started = contents
         .and_then(|contents| py.detach(|| start(address, export, contents, backing, cost_ns)));
     let (server, calibration, cost) = started.map_err(|error| errors::serving(py, &error))?;
-    let ready = ready(server.address(), &calibration, cost);
+    let ready = ready(server.address(), &calibration, &cost);
     let raised = until_signal(py, &ready, on_ready.as_ref());
     let summary = py.detach(|| server.stop());
     // A second Ctrl-C while replies drain says nothing new.
@@ -150,11 +160,10 @@ fn start(
 ) -> Result<(Server, Calibration, Cost), ServeError> {
     let listener = Listener::open(address)?;
     let calibration = Calibration::measure(listener.address())?;
-    let cost = Cost {
-        command_ns: cost_ns.unwrap_or(calibration.cost.command_ns),
-        ..calibration.cost
-    };
-    let server = Server::start(listener, export, contents, backing, cost)?;
+    let measured = calibration.cost.clone();
+    let mib_ns = measured.mib_ns();
+    let cost = cost_ns.map_or(measured, |given_ns| Cost::fixed(given_ns, mib_ns));
+    let server = Server::start(listener, export, contents, backing, cost.clone())?;
     Ok((server, calibration, cost))
 }
 
@@ -183,7 +192,7 @@ fn wait(py: Python<'_>, ready: &Ready, on_ready: Option<&Bound<'_, PyAny>>) -> P
     }
 }
 
-fn ready(address: &Address, calibration: &Calibration, cost: Cost) -> Ready {
+fn ready(address: &Address, calibration: &Calibration, cost: &Cost) -> Ready {
     let (socket, port) = match address {
         Address::Unix(path) => (Some(path.clone()), None),
         Address::Loopback(port) => (None, Some(*port)),
@@ -193,8 +202,17 @@ fn ready(address: &Address, calibration: &Calibration, cost: Cost) -> Ready {
         port,
         depth_1_iops: calibration.depth_1_iops,
         ceiling_iops: calibration.ceiling_iops,
-        measured_cost_ns: calibration.cost.command_ns,
-        cost_ns: cost.command_ns,
-        cost_per_mib_ns: cost.mib_ns,
+        measured_cost_ns: calibration.cost.of(0),
+        cost_ns: cost.of(0),
+        cost_after_pauses: after_pauses(cost),
+        cost_per_mib_ns: cost.mib_ns(),
     }
+}
+
+fn after_pauses(cost: &Cost) -> Vec<PausedCost> {
+    let told = |point: &AfterPause| PausedCost {
+        pause_ns: point.pause_ns,
+        cost_ns: point.command_ns,
+    };
+    cost.by_pause().iter().map(told).collect()
 }

@@ -1,14 +1,24 @@
 //! NBD without sockets: what the negotiation and the requests make of sense and of garbage, and what contents keep.
 
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use sim::nbd::client::Ask;
+use sim::nbd::awake::Places;
+use sim::nbd::backing::Backing;
+use sim::nbd::client::{Ask, Client};
+use sim::nbd::clock::{AfterPause, Clock, Cost};
 use sim::nbd::contents::Contents;
 use sim::nbd::export::{Export, MAX_PAYLOAD_BYTES};
 use sim::nbd::negotiation::{MAX_OPTION_BYTES, Negotiation, Step, Violation};
 use sim::nbd::protocol::{Fault, OPTION_MAGIC, Reader, answer, command, option};
 use sim::nbd::request::{Action, Request};
+use sim::nbd::session::{self, Shared};
+use sim::nbd::tally::Tally;
 
 const MIB: u64 = 1 << 20;
 const GREETING_BYTES: usize = 18;
@@ -260,4 +270,91 @@ fn contents_that_are_full_take_no_more_until_there_is_room_again() {
     assert_eq!(contents.write(MIB, &[3; 512]), Err(Fault::NoSpace));
     assert_eq!(contents.zero(0, 4096), Ok(()));
     assert_eq!(contents.write(MIB, &[3; 512]), Ok(()));
+}
+
+#[test]
+fn waking_costs_in_proportion_between_what_was_measured() {
+    let point = |pause_ns, command_ns| AfterPause {
+        pause_ns,
+        command_ns,
+    };
+    let cost = Cost::measured(
+        10_000,
+        &[
+            point(60_000, 20_000),
+            point(160_000, 15_000),
+            point(260_000, 40_000),
+        ],
+        1 << 20,
+    );
+    // A pause is never cheaper than a shorter one: what was measured otherwise was the moment.
+    assert_eq!(cost.by_pause()[2], point(160_000, 20_000));
+    let pauses = [
+        0,
+        10_000,
+        35_000,
+        60_000,
+        160_000,
+        210_000,
+        260_000,
+        u64::MAX,
+    ];
+    let waking = pauses.map(|pause_ns| cost.of_waking(pause_ns));
+    assert_eq!(
+        waking,
+        [0, 0, 5_000, 10_000, 10_000, 20_000, 30_000, 30_000]
+    );
+    assert_eq!((cost.of(512), cost.of(4096 + MIB)), (10_000, 10_000 + MIB));
+    assert_eq!(Cost::fixed(7, 0).of_waking(u64::MAX), 0);
+}
+
+#[test]
+fn places_are_given_out_once() {
+    let places = Places::new(2);
+    let (one, two) = (places.take(), places.take());
+    assert!(one.is_some() && two.is_some() && places.take().is_none());
+    drop(one);
+    assert!(places.take().is_some());
+}
+
+/// The shortest of some round trips to a drive that takes 2 ms, served at a cost.
+fn shortest_round_trip(cost: Cost) -> Duration {
+    let shared = Shared {
+        export: export(),
+        contents: Contents::Seeded { seed: 0 },
+        backing: Backing::Fixed(2_000_000),
+        clock: Clock::starting_at(0),
+        cost,
+        places: Places::of_this_host(),
+        tally: Tally::default(),
+        stopping: AtomicBool::new(false),
+    };
+    let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
+    thread::scope(|scope| {
+        scope.spawn(|| session::serve(theirs.into(), &shared));
+        let mut client = Client::connect(ours.into()).expect("the session greets");
+        let mut trip = || {
+            let began = Instant::now();
+            let ask = Ask::read(0, 0, 4096).to_bytes();
+            client.send(&ask).expect("the session reads");
+            client.reply().expect("the session replies");
+            client.receive(4096).expect("with data");
+            began.elapsed()
+        };
+        (0..20).map(|_| trip()).min().expect("twenty")
+    })
+}
+
+/// The least of twenty is all that is looked at: a busy host makes the others longer, and none shorter.
+#[test]
+fn replies_come_early_by_what_serving_costs_after_such_a_pause() {
+    let taken = Duration::from_millis(2);
+    assert!(shortest_round_trip(Cost::fixed(0, 0)) >= taken);
+    let sleeper = AfterPause {
+        pause_ns: 1_500_000,
+        command_ns: 1_500_000,
+    };
+    let early = shortest_round_trip(Cost::measured(0, &[sleeper], 0));
+    assert!(early + Duration::from_nanos(sleeper.command_ns) >= taken);
+    assert!(early < taken, "{early:?}");
 }

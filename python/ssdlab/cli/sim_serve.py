@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +23,7 @@ from ssdlab.units import (
 if TYPE_CHECKING:
     from ssdlab import _core
     from ssdlab.drives.identity import Identity
-    from ssdlab.drives.simulated import SimulatedText
+    from ssdlab.drives.simulated import SimulatedDrive, SimulatedText
 
 SCHEMA = "ssdlab.serve/1"
 TRUSTED_SHARE = 0.5
@@ -91,22 +92,23 @@ def serve(
     identity = identity_of(text)
     memory_bytes = parse_bytes(memory, noun="memory")
     cost_ns = None if early is None else parse_duration(early, noun="early")
-    native = None if null else _laid_out(text, allow_unwritten=allow_unwritten, quiet=json)
-    started = _Started(identity, text, native)
-    served = _core.serve(
-        native,
-        name=identity.name,
-        capacity_bytes=identity.capacity_bytes,
-        logical_block_bytes=identity.logical_block_bytes,
-        socket=(socket or Path(f"{identity.name}.sock")).absolute() if tcp is None else None,
-        port=tcp,
-        data=data,
-        contents_seed=text.seed if contents == "seeded" else None,
-        memory_bytes=memory_bytes,
-        cost_ns=cost_ns,
-        on_ready=started.ready,
-    )
-    record = started.record(served)
+    with _laid_out(text, allow_unwritten=allow_unwritten, quiet=json) if not null else nullcontext() as drive:
+        native = None if drive is None else drive.native
+        started = _Started(identity, text, native)
+        served = _core.serve(
+            native,
+            name=identity.name,
+            capacity_bytes=identity.capacity_bytes,
+            logical_block_bytes=identity.logical_block_bytes,
+            socket=(socket or Path(f"{identity.name}.sock")).absolute() if tcp is None else None,
+            port=tcp,
+            data=data,
+            contents_seed=text.seed if contents == "seeded" else None,
+            memory_bytes=memory_bytes,
+            cost_ns=cost_ns,
+            on_ready=started.ready,
+        )
+        record = started.record(served)
     if json:
         print_json(record)
     else:
@@ -114,7 +116,7 @@ def serve(
     _warn(record)
 
 
-def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> _core.SimulatedDrive:
+def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> SimulatedDrive:
     """Make the drive, written once from end to end unless it is to stay as it comes."""
     from ssdlab.cli.live import TerminalWatcher, watcher
     from ssdlab.drives.simulated import SimulatedDrive
@@ -122,11 +124,10 @@ def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> _co
     looker = watcher(quiet=quiet)
     looker.phase("laying the drive out", duration_ns=None, size_bytes=None)
     try:
-        drive = SimulatedDrive(text, writing=True, allow_unwritten=allow_unwritten, on_tick=looker.tick)
+        return SimulatedDrive(text, writing=True, allow_unwritten=allow_unwritten, on_tick=looker.tick)
     finally:
         if isinstance(looker, TerminalWatcher):
             looker.close()
-    return drive.native
 
 
 class _Started:
@@ -148,7 +149,9 @@ class _Started:
         say(f"serving {what}, {capacity_text(self._identity.capacity_bytes)}, at {_uri(ready)}")
         say(f"a null drive reaches {alone} reads of 4 KiB a second here at depth 1, {ceiling} at depth 32")
         if self._native:
-            say(f"replies are sent {latency_text(ready['cost_ns'])} before they are due; end it with Ctrl-C")
+            most = count_text(TRUSTED_SHARE * ready["ceiling_iops"])
+            say(f"nothing is claimed of this drive beyond half of that, {most} I/Os a second")
+            say(f"replies are sent {_early(ready)} before they are due; end it with Ctrl-C")
 
     def record(self, served: dict[str, Any]) -> dict[str, Any]:
         """Return all that there is to say at the end."""
@@ -160,7 +163,14 @@ class _Started:
             "uri": _uri(ready),
             "calibration": {
                 name: ready[name]
-                for name in ("depth_1_iops", "ceiling_iops", "measured_cost_ns", "cost_ns", "cost_per_mib_ns")
+                for name in (
+                    "depth_1_iops",
+                    "ceiling_iops",
+                    "measured_cost_ns",
+                    "cost_ns",
+                    "cost_after_pauses",
+                    "cost_per_mib_ns",
+                )
             },
             **served,
             "late_pct": 100 * served["late"] / served["ios"] if served["ios"] else None,
@@ -178,6 +188,12 @@ class _Started:
                 "write_amplification": moved["nand_bytes_written"] / host if host else None,
             }
         return record
+
+
+def _early(ready: dict[str, Any]) -> str:
+    """Return how early replies are sent: to a client that is awake, and to one that has slept."""
+    least, most = latency_text(ready["cost_ns"]), latency_text(ready["cost_after_pauses"][-1]["cost_ns"])
+    return least if least == most else f"{least} to {most}"
 
 
 def _uri(ready: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-//! What answers behind the server: a simulated drive under one lock, or one that is done at once.
+//! What answers behind the server: a simulated drive under one lock, or one that takes a fixed time.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,20 +15,20 @@ const PIECE_BYTES: u32 = 16 << 20;
 pub enum Backing {
     /// A simulated drive.
     Simulated(Arc<Mutex<AnyDrive>>),
-    /// A drive that has completed everything at once: what it shows is the cost of serving.
-    Null,
+    /// A drive that takes the same time for everything, in ns. One that takes none shows the cost of serving.
+    Fixed(u64),
 }
 
 impl Backing {
-    /// The drive's own clock, ns; that of a null drive stands at zero.
+    /// The drive's own clock, ns; where there is none, it stands at zero.
     pub fn now_ns(&self) -> u64 {
         match self {
             Self::Simulated(drive) => held(drive).now_ns(),
-            Self::Null => 0,
+            Self::Fixed(_) => 0,
         }
     }
 
-    /// Whether there is a time that a reply can miss: a null drive is done before anybody can be told.
+    /// Whether there is a time that a reply can miss, and that is worth to be counted.
     pub fn keeps_time(&self) -> bool {
         matches!(self, Self::Simulated(_))
     }
@@ -36,8 +36,9 @@ impl Backing {
     /// Gives the drive a command that came at `arrived_ns` on its clock, or after what it was given by others meanwhile.
     /// Returns when it has completed, ns on the same clock.
     pub fn perform(&self, command: &Command, arrived_ns: u64) -> u64 {
-        let Self::Simulated(drive) = self else {
-            return arrived_ns;
+        let drive = match self {
+            Self::Simulated(drive) => drive,
+            Self::Fixed(ns) => return arrived_ns + ns,
         };
         let op = match command.action {
             Action::Flush => return held(drive).submit_flush(arrived_ns),

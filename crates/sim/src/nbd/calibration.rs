@@ -1,5 +1,5 @@
-//! What serving costs on this host at this moment, and what it can do at most: a null drive, served to a client in the
-//! same process over the same kind of socket, by the code that serves everybody.
+//! What serving costs on this host at this moment, and what it can do at most: drives that take no time, or always the
+//! same, served to a client in the same process over the same kind of socket, by the code that serves everybody.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -10,9 +10,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::ServeError;
+use super::awake::Places;
 use super::backing::Backing;
 use super::client::{Ask, Client};
-use super::clock::{Clock, Cost};
+use super::clock::{AfterPause, Clock, Cost};
 use super::contents::Contents;
 use super::export::Export;
 use super::listener::Address;
@@ -24,11 +25,15 @@ const LARGE_BYTES: u32 = 256 << 10;
 const DEPTH: u64 = 32;
 /// Long enough for thousands of round trips, short enough not to be waited for.
 const SPAN: Duration = Duration::from_millis(250);
+/// Times of drives that keep a client waiting, ns: where processors go to rest, and beyond.
+const WAITS_NS: [u64; 6] = [25_000, 50_000, 100_000, 200_000, 500_000, 2_000_000];
+/// Of each of these, hundreds of round trips.
+const WAIT_SPAN: Duration = Duration::from_millis(80);
 /// Round trips that are not counted: caches, and the host's clock rate.
-const WARM_UP: usize = 200;
+const WARM_UP: u32 = 200;
 
 /// What was measured.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
     /// What a command costs.
     pub cost: Cost,
@@ -49,44 +54,62 @@ impl Calibration {
 }
 
 fn measure(address: &Address) -> io::Result<Calibration> {
+    let (least_ns, mib_ns, ceiling_iops) = served(address, 0, of_null_drive)?;
+    let waited = WAITS_NS.map(|wait_ns| {
+        let trip = |client: &mut Client| usual_round_trip(client, SMALL_BYTES, WAIT_SPAN);
+        served(address, wait_ns, trip).map(|trip_ns| AfterPause {
+            pause_ns: trip_ns,
+            command_ns: trip_ns.saturating_sub(wait_ns),
+        })
+    });
+    let waited: Vec<_> = waited.into_iter().collect::<io::Result<_>>()?;
+    Ok(Calibration {
+        cost: Cost::measured(least_ns, &waited, mib_ns),
+        depth_1_iops: 1e9 / least_ns as f64,
+        ceiling_iops,
+    })
+}
+
+/// Serves a drive that always takes the same time to a client that measures it.
+fn served<T>(
+    address: &Address,
+    wait_ns: u64,
+    measure: impl FnOnce(&mut Client) -> io::Result<T>,
+) -> io::Result<T> {
     let (ours, theirs) = pair(address)?;
-    let shared = null_drive();
+    let shared = fixed_drive(wait_ns);
     thread::scope(|scope| {
         let served = thread::Builder::new()
             .name("nbd-null".to_owned())
             .spawn_scoped(scope, || session::serve(theirs, &shared))?;
-        let measured = Client::connect(ours).and_then(|mut client| of_client(&mut client));
+        let measured = Client::connect(ours).and_then(|mut client| measure(&mut client));
         // The client is gone, and its connection with it.
         drop(served.join());
         measured
     })
 }
 
-fn of_client(client: &mut Client) -> io::Result<Calibration> {
+/// Cost of a command, cost of a MiB, and the most I/Os a second.
+fn of_null_drive(client: &mut Client) -> io::Result<(u64, u64, f64)> {
     for _ in 0..WARM_UP {
         round_trip(client, SMALL_BYTES)?;
     }
-    let small_ns = median_round_trip(client, SMALL_BYTES)?;
-    let large_ns = median_round_trip(client, LARGE_BYTES)?;
+    let small_ns = usual_round_trip(client, SMALL_BYTES, SPAN)?;
+    let large_ns = usual_round_trip(client, LARGE_BYTES, SPAN)?;
     let beyond = u64::from(LARGE_BYTES - SMALL_BYTES);
-    Ok(Calibration {
-        cost: Cost {
-            command_ns: small_ns,
-            mib_ns: (large_ns.saturating_sub(small_ns) << 20) / beyond,
-        },
-        depth_1_iops: 1e9 / small_ns as f64,
-        ceiling_iops: rate_at_depth(client)?,
-    })
+    let mib_ns = (large_ns.saturating_sub(small_ns) << 20) / beyond;
+    Ok((small_ns, mib_ns, rate_at_depth(client)?))
 }
 
-fn median_round_trip(client: &mut Client, length: u32) -> io::Result<u64> {
+/// The first quartile: on a host at rest that is next to the median, and what a busy moment adds is not the cost of serving.
+fn usual_round_trip(client: &mut Client, length: u32, span: Duration) -> io::Result<u64> {
     let began = Instant::now();
     let mut taken = Vec::new();
-    while began.elapsed() < SPAN {
+    while began.elapsed() < span {
         taken.push(round_trip(client, length)?);
     }
-    let middle = taken.len() / 2;
-    Ok(*taken.select_nth_unstable(middle).1)
+    let quarter = taken.len() / 4;
+    Ok(*taken.select_nth_unstable(quarter).1)
 }
 
 fn round_trip(client: &mut Client, length: u32) -> io::Result<u64> {
@@ -124,7 +147,7 @@ fn rate_at_depth(client: &mut Client) -> io::Result<f64> {
     Ok(done as f64 / taken.as_secs_f64())
 }
 
-fn null_drive() -> Shared {
+fn fixed_drive(wait_ns: u64) -> Shared {
     Shared {
         export: Export {
             name: String::new(),
@@ -133,9 +156,10 @@ fn null_drive() -> Shared {
             block_bytes: SMALL_BYTES,
         },
         contents: Contents::Seeded { seed: 0 },
-        backing: Backing::Null,
+        backing: Backing::Fixed(wait_ns),
         clock: Clock::starting_at(0),
-        cost: Cost::default(),
+        cost: Cost::fixed(0, 0),
+        places: Places::of_this_host(),
         tally: Tally::default(),
         stopping: AtomicBool::new(false),
     }

@@ -27,7 +27,7 @@ pub(crate) enum Say {
 /// A reply that is held.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Held {
-    /// When to send it, on the drive's clock, ns: its completion, less what serving costs.
+    /// When to send it to a client that is awake, on the drive's clock, ns: its completion, less what serving costs.
     pub send_ns: u64,
     /// When the drive has completed it, ns.
     pub done_ns: u64,
@@ -62,9 +62,10 @@ impl Outbox {
         self.gone == self.bytes.len() && self.rest.is_empty()
     }
 
-    /// When the next reply is to be sent, ns.
-    pub(crate) fn next_ns(&self) -> Option<u64> {
-        self.order.peek().map(|Reverse((at, ..))| *at)
+    /// The next reply to be sent.
+    pub(crate) fn next(&self) -> Option<&Held> {
+        let Reverse((_, _, place)) = self.order.peek()?;
+        self.held[*place as usize].as_ref()
     }
 
     /// Bytes for the client that are due now: words of the negotiation.

@@ -11,6 +11,7 @@ use metrics::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ServeError;
+use super::awake::Places;
 use super::backing::Backing;
 use super::clock::{Clock, Cost};
 use super::contents::Contents;
@@ -70,6 +71,7 @@ impl Server {
             backing,
             clock,
             cost,
+            places: Places::of_this_host(),
             tally: Tally::default(),
             stopping: AtomicBool::new(false),
         });

@@ -1,7 +1,8 @@
 //! One connection from its greeting to its end, on a thread of its own.
 //!
 //! The thread sleeps until the client sends something or a reply is nearly due, and spins for the rest of the time: a sleep
-//! ends some tens of microseconds late. It never waits for the client to take a reply while there is something to read, nor
+//! ends some tens of microseconds late. It also stays awake for a moment after a reply, because a client that was answered
+//! asks again, if there are processors enough. It never waits for the client to take a reply while there is something to read, nor
 //! reads on while too many replies are held.
 
 use std::io;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use metrics::Histogram;
 use rustix::thread::set_current_timer_slack;
 
+use super::awake::{Place, Places};
 use super::backing::Backing;
 use super::clock::{Clock, Cost};
 use super::contents::Contents;
@@ -35,6 +37,8 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A reply due within this time is not slept for.
 const SPIN_NS: u64 = 50_000;
+/// How long the next request is looked for after a reply before the thread sleeps.
+const AWAKE_NS: u64 = 100_000;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -49,6 +53,8 @@ pub struct Shared {
     pub clock: Clock,
     /// What serving costs.
     pub cost: Cost,
+    /// Who may stay awake.
+    pub places: Places,
     /// What was served.
     pub tally: Tally,
     /// Whether the server is to end.
@@ -85,6 +91,10 @@ struct Session<'a> {
     to_skip: u64,
     began: Instant,
     stopping_since: Option<Instant>,
+    /// When the last reply was sent, on the drive's clock, ns.
+    replied_ns: u64,
+    /// While it stays awake.
+    place: Option<Place<'a>>,
     ending: Ending,
     lateness: Histogram,
 }
@@ -106,6 +116,8 @@ pub fn serve(socket: OwnedFd, shared: &Shared) {
         to_skip: 0,
         began: Instant::now(),
         stopping_since: None,
+        replied_ns: 0,
+        place: None,
         ending: Ending::Clean,
         lateness: Histogram::new(),
     };
@@ -286,15 +298,28 @@ impl Session<'_> {
     fn send_due(&mut self) -> io::Result<()> {
         let contents = &self.shared.contents;
         let now_ns = self.shared.clock.now_ns();
-        while let Some(held) = self.outbox.release(now_ns, self.structured, contents) {
+        loop {
+            let by_ns = now_ns + self.waking_ns();
+            let Some(held) = self.outbox.release(by_ns, self.structured, contents) else {
+                break;
+            };
+            self.replied_ns = now_ns;
             if !matches!(held.say, Say::Failed { .. }) {
-                self.lateness.record(now_ns - held.send_ns);
+                self.lateness.record(by_ns - held.send_ns);
                 if now_ns > held.done_ns && self.shared.backing.keeps_time() {
                     self.shared.tally.late();
                 }
             }
         }
         self.outbox.send(&self.socket, contents)
+    }
+
+    /// How much earlier the next reply is to be sent because the client has been waiting, ns.
+    fn waking_ns(&self) -> u64 {
+        self.outbox.next().map_or(0, |held| {
+            let pause_ns = held.done_ns.saturating_sub(self.replied_ns);
+            self.shared.cost.of_waking(pause_ns)
+        })
     }
 
     /// Sleeps until there is something to do, and receives what came.
@@ -320,14 +345,32 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn sleep(&self, sending: bool) -> Duration {
+    fn sleep(&mut self, sending: bool) -> Duration {
+        let now_ns = self.shared.clock.now_ns();
+        if self.stays_awake(now_ns) {
+            return Duration::ZERO;
+        }
         // While the client does not take what it was sent, nothing else can be sent.
-        let next_ns = if sending { None } else { self.outbox.next_ns() };
-        let Some(next_ns) = next_ns else {
+        let next = if sending { None } else { self.outbox.next() };
+        let Some(next) = next else {
             return LOOK_EVERY;
         };
-        let left_ns = next_ns.saturating_sub(self.shared.clock.now_ns());
+        let due_ns = next.send_ns.saturating_sub(self.waking_ns());
+        let left_ns = due_ns.saturating_sub(now_ns);
         Duration::from_nanos(left_ns.saturating_sub(SPIN_NS)).min(LOOK_EVERY)
+    }
+
+    /// Whether to look for the next request without sleeping.
+    fn stays_awake(&mut self, now_ns: u64) -> bool {
+        let answered = matches!(self.phase, Phase::Serving)
+            && self.replied_ns > 0
+            && now_ns.saturating_sub(self.replied_ns) < AWAKE_NS;
+        if !answered {
+            self.place = None;
+        } else if self.place.is_none() {
+            self.place = self.shared.places.take();
+        }
+        self.place.is_some()
     }
 
     fn client_ended(&mut self) {
