@@ -20,7 +20,7 @@ from ssdlab.results.store import run_folders
 SHORT = ("seconds=60ms", "ramp_seconds=0")
 STEADY = ("overwrites=0", "least_seconds=0", "most_seconds=1", "round_seconds=100ms")
 SETTINGS = {
-    "qd1": (*SHORT, "size_seconds=20ms"),
+    "qd1": (*SHORT, "size_seconds=20ms", "sizes=4096"),
     "peak-random-read": (*SHORT, "depths=1,4"),
     "peak-sequential-read": (*SHORT, "depths=1,4"),
     "steady-random-write": (*SHORT, *STEADY, "depths=1,4"),
@@ -71,7 +71,10 @@ def test_a_simulated_drive_is_reviewed_by_default(place: Path, capsys: pytest.Ca
 
 def test_every_chapter_of_the_review_can_be_ordered() -> None:
     for chapter in (*demo_module.REAL, *demo_module.SIMULATED):
-        assert demo_module.order(chapter.method, demo_module.DRIVE, chapter.settings, quick=True).quick
+        ordered = demo_module.order(
+            chapter.method, demo_module.DRIVE, chapter.settings, quick=True, size=None, destroy=None
+        )
+        assert ordered.quick
 
 
 def test_a_file_that_is_not_there_is_a_scratch_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
