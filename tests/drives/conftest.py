@@ -6,9 +6,13 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
+from machine.purge_bench import Bench, Make
+from ssdlab.drives.purge.ledger import Ledger
 from ssdlab.drives.sysfs import HostFiles
 
 
@@ -97,6 +101,23 @@ def loop(scratch: Path) -> Iterator[Callable[..., Path]]:
     yield attach
     for device in made:
         subprocess.run(["losetup", "--detach", str(device)], check=False)
+
+
+@pytest.fixture
+def make(host: FakeHost, tmp_path: Path) -> Make:
+    """Puts a fake drive on a bench for purging: ``make(FakeNvme()) -> Bench``."""
+
+    def bench(drive: Any, **identity: Any) -> Bench:
+        disk = {"nsid": "1"} if isinstance(drive, FakeNvme) else {}
+        if isinstance(drive, FakeAta):
+            identity["transport"] = "sata"
+        if isinstance(drive, FakeScsi):
+            disk["device__scsi_level"] = "7"
+        if isinstance(drive, FakeNvme):
+            identity["nsid"] = 1
+        return Bench(host, drive, Ledger(tmp_path / "purges"), disk, identity)
+
+    return bench
 
 
 def _paths(attributes: dict[str, str | bytes]) -> dict[str, str | bytes]:
