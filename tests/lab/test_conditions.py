@@ -396,3 +396,21 @@ def test_a_plan_knows_the_variant() -> None:
     info = variant_info(Variant(usable="512MiB", write_cache="off"), identity, writing=False)
     plan = plan_on(varied(method_of(), info), NoParams(), identity)
     assert [step.verb for step in plan.steps] == ["variant", "conditions", "run", "run"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('write-cache = "maybe"', "neither on nor off"),
+        ('power-state = "10"', "no limit on power"),
+        ("nomerges = 3", "0 to 2"),
+        ('lba-format = "big"', "size 'big'"),
+        ('schedulr = "none"', "schedulr"),
+    ],
+)
+def test_a_job_is_checked_before_anything_is_touched(line: str, told: str) -> None:
+    from ssdlab.methods.job import read_job
+
+    with pytest.raises(UsageError, match="step 1 of job") as error:
+        read_job(f'[[step]]\ndo = "conditions"\n{line}\n', "job")
+    assert told in error.value.what

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
 from pydantic import BeforeValidator, Field, JsonValue, create_model, field_validator, model_validator
 
 from ssdlab.drives.purge import PurgeMethod, check_method
-from ssdlab.drives.settings.finding import NAMES
+from ssdlab.drives.settings.finding import NAMES, check_wanted
 from ssdlab.errors import LabError, UsageError, unknown
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.points import point_of
@@ -110,6 +110,12 @@ class SettingsStep(Frozen):
     """Base of `ConditionsStep`."""
 
     noun: ClassVar[str] = "conditions step"
+
+    @model_validator(mode="after")
+    def _could_be(self) -> Self:
+        for name, wanted in self.model_dump(exclude_none=True).items():
+            check_wanted(name, wanted)
+        return self
 
 
 _SETTINGS: dict[str, Any] = {

@@ -13,11 +13,12 @@ from ssdlab.drives.settings import lba_format, nvme_power, write_cache
 from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.lba_format import LbaFormat
 from ssdlab.drives.settings.nvme_power import NvmePowerState
-from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler
+from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler, whole
 from ssdlab.drives.settings.setting import Setting, no_such
 from ssdlab.drives.settings.write_cache import AtaCache, CacheControl, NvmeCache, ScsiCache, WriteCache
 from ssdlab.drives.sysfs import HostFiles, number
 from ssdlab.errors import unknown
+from ssdlab.units import parse_bytes
 
 NAMES = {
     "write_cache": "the drive's volatile write cache: on or off",
@@ -98,6 +99,26 @@ class DriveSettings:
         return ScsiCache(self.port, target) if (self.disk / "device" / "scsi_level").exists() else None
 
 
+def check_wanted(name: str, wanted: str) -> None:
+    """Refuse, without any drive, what no drive could be set to.
+
+    Raises
+    ------
+    UsageError
+        With what could be said.
+    """
+    match name:
+        case "write_cache":
+            write_cache.check_wanted(wanted)
+        case "power_state":
+            nvme_power.check_wanted(wanted)
+        case "lba_format" | "max_io_bytes":
+            parse_bytes(wanted)
+        case _ if name in _NUMBERS:
+            _, least, most = _NUMBERS[name]
+            whole(name, wanted, least, most)
+
+
 def setting_of_host(name: str, files: HostFiles) -> Setting:
     """Return one of `HOST_WIDE`."""
     if name not in HOST_WIDE:
@@ -126,7 +147,17 @@ def _lba_format(of: DriveSettings) -> Setting:
     return LbaFormat(of.port, of.disk, nsid, of.identity.siblings, of.before_format, of.after_format)
 
 
-def _number(name: str, file: str, least: int, most: int | None) -> Callable[[DriveSettings], Setting]:
+_NUMBERS: dict[str, tuple[str, int, int | None]] = {
+    "nomerges": ("nomerges", 0, 2),
+    "rq_affinity": ("rq_affinity", 0, 2),
+    "writeback_throttle_us": ("wbt_lat_usec", -1, None),
+    "nr_requests": ("nr_requests", 1, None),
+}
+"""Settings that are numbers: the kernel's file, the least and the most."""
+
+
+def _number(name: str) -> Callable[[DriveSettings], Setting]:
+    file, least, most = _NUMBERS[name]
     return lambda of: QueueNumber(of.disk, name, file, least, most)
 
 
@@ -135,10 +166,7 @@ _MAKERS: dict[str, Callable[[DriveSettings], Setting]] = {
     "power_state": _power_state,
     "lba_format": _lba_format,
     "scheduler": lambda of: Scheduler(of.disk),
-    "nomerges": _number("nomerges", "nomerges", 0, 2),
-    "rq_affinity": _number("rq_affinity", "rq_affinity", 0, 2),
-    "writeback_throttle_us": _number("writeback_throttle_us", "wbt_lat_usec", -1, None),
+    **{name: _number(name) for name in _NUMBERS},
     "max_io_bytes": lambda of: LargestIo(of.disk),
-    "nr_requests": _number("nr_requests", "nr_requests", 1, None),
     "governor": lambda of: setting_of_host("governor", of.files),
 }

@@ -40,8 +40,7 @@ class NvmePowerState:
     def meant(self, wanted: str) -> str:
         """Return the state of that name, or the strongest whose most power is within a limit."""
         states = self._states()
-        if match := re.fullmatch(r"ps(\d{1,2})", wanted, re.ASCII):
-            index = int(match.group(1))
+        if (index := named(wanted)) is not None:
             if not any(state.index == index and state.operational for state in states):
                 raise no_such(NAME, self.target, f"ps{index} is no operational state of it", _told(states))
             return f"ps{index}"
@@ -65,6 +64,18 @@ class NvmePowerState:
 
     def _states(self) -> tuple[nvme.PowerState, ...]:
         return nvme_pages.controller(self.port, NAME, self.target).power_states
+
+
+def named(wanted: str) -> int | None:
+    """Return the number of a state asked for by name; None where a limit is asked for."""
+    match = re.fullmatch(r"ps(\d{1,2})", wanted, re.ASCII)
+    return None if match is None else int(match.group(1))
+
+
+def check_wanted(wanted: str) -> None:
+    """Raise `UsageError` unless it is the name of a state or a limit."""
+    if named(wanted) is None:
+        watts(wanted)
 
 
 def watts(text: str) -> float:

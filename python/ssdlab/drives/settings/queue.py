@@ -77,18 +77,7 @@ class QueueNumber:
     def meant(self, wanted: str) -> str:
         """Check that it is a number within the bounds."""
         self.read()
-        bounds = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
-        try:
-            value = int(wanted)
-        except ValueError:
-            value = self.least - 1
-        if value < self.least or (self.most is not None and value > self.most):
-            raise UsageError(
-                f"{self.name.replace('_', ' ')} is {wanted!r}, which is no number of {bounds}",
-                f"give a number of {bounds}",
-                setting=self.name,
-            )
-        return str(value)
+        return str(whole(self.name, wanted, self.least, self.most))
 
     def write(self, value: str) -> None:
         """Set it."""
@@ -101,6 +90,22 @@ class QueueNumber:
     @property
     def _path(self) -> Path:
         return self.disk / "queue" / self.file
+
+
+def whole(name: str, wanted: str, least: int, most: int | None) -> int:
+    """Return the number that is asked for; `UsageError` unless it is one within the bounds."""
+    bounds = f"{least} or more" if most is None else f"{least} to {most}"
+    try:
+        value = int(wanted)
+    except ValueError:
+        value = least - 1
+    if value < least or (most is not None and value > most):
+        raise UsageError(
+            f"{name.replace('_', ' ')} is {wanted!r}, which is no number of {bounds}",
+            f"give a number of {bounds}",
+            setting=name,
+        )
+    return value
 
 
 @dataclass(frozen=True, slots=True)

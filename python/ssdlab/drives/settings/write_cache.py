@@ -44,6 +44,12 @@ class CacheControl(Protocol):
         """Switch it; `DriveError` if the drive refuses."""
 
 
+def check_wanted(wanted: str) -> None:
+    """Raise `UsageError` unless it is `on` or `off`."""
+    if wanted not in _BELIEF:
+        raise UsageError(f"write cache is {wanted!r}, neither on nor off", "say on or off", setting=NAME)
+
+
 @dataclass(frozen=True, slots=True)
 class WriteCache:
     """The cache of one drive, `on` or `off`; a drive without one has it off for good."""
@@ -60,8 +66,7 @@ class WriteCache:
 
     def meant(self, wanted: str) -> str:
         """Check that it is `on` or `off`, and that there is a cache to be on."""
-        if wanted not in ("on", "off"):
-            raise UsageError(f"write cache is {wanted!r}, neither on nor off", "say on or off", setting=NAME)
+        check_wanted(wanted)
         if wanted == "on" and not self.control.present():
             raise no_such(NAME, self.disk.name, "it has no volatile write cache", "leave it out")
         return wanted
