@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import SMALL, run
+from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.errors import Interrupted, Refused, UsageError
 from ssdlab.methods import find_method
+from ssdlab.report import page, source
 from ssdlab.results.replay import TraceResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.session import Bench, Order, plan_order, resume, start
@@ -104,6 +106,17 @@ def test_the_plan_holds_and_knows_the_trace(tmp_path: Path, gaps: Path) -> None:
     done = replayed(tmp_path, gaps, fill="false").done
     assert step.seconds.least <= done.seconds <= step.seconds.most
     assert step.bytes_written.least <= done.write_bytes <= step.bytes_written.most == 25 * 16384
+
+
+def test_the_page_shows_the_bench_the_trace_and_the_lateness(tmp_path: Path, gaps: Path) -> None:
+    """Two runs in the same charts, each figure of the result in a table."""
+    folders = [run("trace", tmp_path, file=str(gaps), speed=speed) for speed in ("1", "max")]
+    read = Page.of(page.render([source.read(folder.path) for folder in folders]))
+    assert {"gaps.csv", "alibaba", "as timed", "as fast as possible"} <= set(read.cells)
+    for folder in folders:
+        done = folder.result.done
+        for value in (done.mb_s, done.service_mean_ns, done.busy_s, done.service_ns["read"]["max"]):
+            assert repr(value) in read.cells
 
 
 def test_the_example_runs_and_says_that_it_is_made_up(tmp_path: Path) -> None:
