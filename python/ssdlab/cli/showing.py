@@ -10,6 +10,7 @@ from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_act import print_act, print_search
 from ssdlab.cli.showing_client import print_paced, print_trim
+from ssdlab.cli.showing_power import power_cells, print_power
 from ssdlab.cli.showing_trace import print_trace
 from ssdlab.drive_steps import told
 from ssdlab.results.act import ActResult, ActSearchResult
@@ -30,7 +31,6 @@ from ssdlab.unfinished import finished_steps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.analysis.rated_shares import RatedShare
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest, Warned
@@ -214,7 +214,7 @@ def _print_mixed(result: MixedResult) -> None:
         name = f"{point.read_pct} % reads, depth {point.depth}"
         marked = point.read_pct == result.headline_read_pct
         speeds = (units.throughput_text(each) for each in (point.mb_s, point.read_mb_s, point.write_mb_s))
-        power = _power(point.mean_w, efficiency("mixed", point.iops, point.mb_s, point.mean_w))
+        power = power_cells(point.mean_w, efficiency("mixed", point.iops, point.mb_s, point.mean_w))
         rows.append((f"{name} {paint('<', 'accent')}" if marked else name, *speeds, *power))
     print_table(rows, ("", "throughput", "reads", "writes", "power", "efficiency"), right=(1, 2, 3, 4, 5))
 
@@ -233,14 +233,14 @@ def _print_consistency(result: ConsistencyResult) -> None:
     print_table(rows, ("IOPS", "from", "floor", "1 %", "mean", "deviation"), right=(1, 2, 3, 4, 5))
     for entry in result.entries:
         found = efficiency("random", entry.iops, entry.mb_s, entry.mean_w)
-        _print_power(f"{entry.name}, all of it: ", entry.mean_w, found)
+        print_power(f"{entry.name}, all of it: ", entry.mean_w, found)
 
 
 def _print_fill(result: FillResult) -> None:
     print_line()
     speeds = [units.throughput_text(each) for each in (result.mean_mb_s, result.last_mb_s)]
     print_line(f"{speeds[0]} over the whole drive, {speeds[1]} over its last 16 GB", "bold")
-    _print_power("", result.mean_w, efficiency("sequential", 0.0, result.mean_mb_s, result.mean_w))
+    print_power("", result.mean_w, efficiency("sequential", 0.0, result.mean_mb_s, result.mean_w))
     if result.cache_bytes is None:
         print_line("no end of a cache was found")
         return
@@ -280,23 +280,9 @@ def _print_points(points: Sequence[Point], mark: int | None = None) -> None:
         limit = point.attribution.limit if point.attribution else ""
         tails = [_latency((point.response_ns or {}).get(key)) for key in _TAILS]
         iops, mb_s = units.count_text(point.iops or 0), units.throughput_text(point.mb_s or 0)
-        power = _power(point.mean_w, point.efficiency) if metered else ()
+        power = power_cells(point.mean_w, point.efficiency) if metered else ()
         rows.append((name, iops, mb_s, *tails, *power, "host in the tail" if limit == "host" else ""))
     print_table(rows, heads, right=range(1, len(heads) - 1))
-
-
-def _power(mean_w: float | None, found: Efficiency | None) -> tuple[str, str]:
-    """Return mean power and efficiency; dashes without a meter."""
-    if mean_w is None:
-        return "-", "-"
-    told = "-" if found is None else f"{units.significant(found.value)} {found.unit}"
-    return f"{units.significant(mean_w)} W", told
-
-
-def _print_power(label: str, mean_w: float | None, found: Efficiency | None) -> None:
-    if mean_w is not None:
-        watts, told = _power(mean_w, found)
-        print_line(f"{label}{watts}, {told}")
 
 
 def _grouped(warnings: Iterable[Warned]) -> list[str]:

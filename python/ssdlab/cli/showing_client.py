@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab import units
 from ssdlab.cli.output import paint, print_line, print_table
+from ssdlab.cli.showing_power import print_power
 from ssdlab.results.client import VERDICTS
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def print_trim(result: TrimResult) -> None:
     ]
     first = f"first {units.span_text(result.sustained_s)}"
     print_table(rows, ("", first, "all blocks", "slowest part"), right=(1, 2, 3))
+    for plot in (result.clean, result.before, result.after):
+        if plot is not None:
+            print_power(f"{plot.name}: ", plot.mean_w, plot.efficiency)
 
 
 def print_paced(result: PacedBurstResult) -> None:
@@ -63,6 +67,8 @@ def print_paced(result: PacedBurstResult) -> None:
     ]
     head = ("", "inside bursts", "p50", "p99", "p99.9", "p99 by time")
     print_table(rows, head, right=(1, 2, 3, 4, 5))
+    for load in result.loads:
+        print_power(f"{load.name}, pauses included: ", load.mean_w, load.efficiency)
     print_line()
     mark = f" {paint('<', 'accent')}"
     tried = [

@@ -11,6 +11,7 @@ from ssdlab.analysis.bursts import busy_ns
 from ssdlab.analysis.percentiles import of_time
 from ssdlab.arrival import Bursts, Closed
 from ssdlab.errors import UsageError
+from ssdlab.methods.points import mean_w_of
 from ssdlab.pattern import Sequential, Uniform
 from ssdlab.results.client import BurstLoad, BurstSide
 from ssdlab.results.schema import Direction
@@ -141,11 +142,13 @@ def burst_load(data: RunData, name: Literal["paced", "saturated"]) -> BurstLoad:
     step = data.step(name)
     assert step is not None  # the procedure has both
     sides = [_side(data, step, direction, paced=name == "paced") for direction in _DIRECTIONS]
+    summary = cast("dict[str, Any]", step.result.measurement)
     return BurstLoad(
         name=name,
         ordinal=step.ordinal,
-        seconds=cast("dict[str, Any]", step.result.measurement)["elapsed_s"],
+        seconds=summary["elapsed_s"],
         sides=tuple(side for side in sides if side is not None),
+        mean_w=mean_w_of(summary),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
+from ssdlab.methods.points import mean_w_of
 from ssdlab.pattern import Sequential
 from ssdlab.results.client import LbaPlot
 from ssdlab.units import NS_PER_S
@@ -56,12 +57,14 @@ def lba_plot(data: RunData, name: str, sustained_s: float, most_parts: int) -> L
     step, further = data.step(name), data.step(_on(name))
     assert step is not None  # `write_on` did it
     speeds, part_bytes = speeds_over(data, step, most_parts)
+    summary = cast("dict[str, Any]", step.result.measurement)
     return LbaPlot(
         name=name,
         ordinal=step.ordinal,
         part_bytes=part_bytes,
         parts_mb_s=tuple(speeds),
-        mean_mb_s=cast("dict[str, Any]", step.result.measurement)["mb_s"],
+        mean_mb_s=summary["mb_s"],
+        mean_w=mean_w_of(summary),
         sustained_mb_s=_speed_until(data, [step, further] if further else [step], sustained_s),
     )
 

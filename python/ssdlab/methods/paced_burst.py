@@ -34,6 +34,7 @@ from ssdlab.analysis.bursts import spans_ns
 from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, burst_load, ios_of, lay_out
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.paced_rates import FACTOR, judge_rates, rate_label, rate_steps, rate_workload
+from ssdlab.methods.points import power_scalars
 from ssdlab.methods.search import search_highest
 from ssdlab.model import Bytes
 from ssdlab.results.client import PacedBurstResult
@@ -175,6 +176,7 @@ def _scalars(result: PacedBurstResult) -> list[Scalar]:
             unit="MB/s",
             better="higher",
         ),
+        *power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w),
     ]
 
 

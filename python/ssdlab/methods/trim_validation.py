@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.over_lba import BLOCK_BYTES, LEAST_PARTS, lba_plot, write_on
+from ssdlab.methods.points import power_scalars
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.results.client import LbaPlot, TrimEffect, TrimResult
 from ssdlab.results.schema import Scalar
@@ -117,6 +118,7 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
                 unit="%",
                 better="higher",
             ),
+            *power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w),
         ),
     )
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.results.schema import Direction, Latencies, ResultBase
 from ssdlab.results.stored import Stored
 
@@ -22,6 +23,12 @@ class LbaPlot(Stored):
     parts_mb_s: tuple[float, ...]
     mean_mb_s: float = Field(description="from the first block to the last")
     sustained_mb_s: float = Field(description="over the first `sustained_s` seconds of the writing")
+    mean_w: float | None = Field(default=None, description="mean power over the plot; None: no meter")
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """MB/s for each watt, from the first block to the last; None without a meter."""
+        return efficiency("sequential", 0.0, self.mean_mb_s, self.mean_w)
 
 
 class TrimEffect(Stored):
@@ -80,6 +87,17 @@ class BurstLoad(Stored):
     ordinal: int
     seconds: float
     sides: tuple[BurstSide, ...]
+    mean_w: float | None = Field(
+        default=None, description="mean power over all of it, pauses included; None: no meter"
+    )
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """MB/s for each watt over all of the load, pauses included; None without a meter."""
+        if self.seconds <= 0:
+            return None
+        moved = sum(side.bytes for side in self.sides)
+        return efficiency("mixed", 0.0, moved / self.seconds / 1e6, self.mean_w)
 
     def side(self, direction: Direction) -> BurstSide | None:
         """Return a direction, if it did anything."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Choice, Measure, SeriesChart
 from ssdlab.report.numbers import Table, of_unit, words
-from ssdlab.report.sections import over_time
+from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.sections.burst_latency import curves
 from ssdlab.report.sections.paced_rates import rates, safe_rate
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
@@ -29,7 +29,14 @@ _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "write
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of paced bursts; the loads are buttons, for the verdict may flip between them."""
     kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PacedBurstResult)]
-    figures = (_timeline(kept), _throughput(kept), _load_time(kept), curves(kept, _loads(kept)), rates(kept))
+    figures = (
+        _timeline(kept),
+        _throughput(kept),
+        _load_time(kept),
+        curves(kept, _loads(kept)),
+        rates(kept),
+        efficiency.figure("paced-burst", _worked(kept)),
+    )
     return Section(
         id="paced-burst",
         title=runs[0].run.manifest.method.title,
@@ -57,6 +64,15 @@ def finding(shown: Shown, result: PacedBurstResult) -> str:
     reads = f"{len(result.reads_s)} reads of {capacity_text(result.read_bytes)}"
     took = f"took {span_text(result.load_s)} beside the writes"
     return f"{shown.label}: {reads} {took}; inside bursts {speeds}. {safe_rate(result)}"
+
+
+def _worked(kept: Sequence[Paced]) -> list[efficiency.Worked]:
+    return [
+        efficiency.Worked(shown, f"{load.name} load", "", load.efficiency, load.mean_w)
+        for shown, result in kept
+        for load in result.loads
+        if load.efficiency is not None and load.mean_w is not None
+    ]
 
 
 def _timeline(kept: Sequence[Paced]) -> Figure | None:

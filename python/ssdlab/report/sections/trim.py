@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import NOTHING, Table, words
+from ssdlab.report.sections import efficiency
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results.client import VERDICTS, TrimResult
 from ssdlab.units import block_text, significant, span_text
@@ -29,7 +30,15 @@ def section(runs: Sequence[Shown]) -> Section:
         title=runs[0].run.manifest.method.title,
         lead=tuple(finding(*one) for one in kept),
         runs=tuple(shown.index for shown, _ in kept),
-        figures=(_over_lba(kept), _bars(kept)),
+        figures=tuple(
+            figure
+            for figure in (
+                _over_lba(kept),
+                _bars(kept),
+                efficiency.figure("trim-validation", _worked(kept)),
+            )
+            if figure is not None
+        ),
         exhibits=(
             Exhibit(
                 "Verdict and conditions",
@@ -56,6 +65,15 @@ def finding(shown: Shown, result: TrimResult) -> str:
 
 def _plots(result: TrimResult) -> list[LbaPlot]:
     return [plot for plot in (result.clean, result.before, result.after) if plot is not None]
+
+
+def _worked(kept: Sequence[Trimmed]) -> list[efficiency.Worked]:
+    return [
+        efficiency.Worked(shown, plot.name, "", plot.efficiency, plot.mean_w)
+        for shown, result in kept
+        for plot in _plots(result)
+        if plot.efficiency is not None and plot.mean_w is not None
+    ]
 
 
 def _over_lba(kept: Sequence[Trimmed]) -> Figure:

@@ -1,0 +1,79 @@
+"""What follows from physics alone, on the profiles that come along; no figure of a review is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from methods.on_simulated import run
+from ssdlab.results.client import PacedBurstResult
+from ssdlab.results.outcome import MixedResult
+
+pytestmark = pytest.mark.slow
+
+BRIEF = {
+    "round_seconds": "2",
+    "least_seconds": "1",
+    "overwrites": "2",
+    "most_seconds": "600",
+    "seconds": "0.5",
+    "ramp_seconds": "0.2",
+    "depths": "32",
+}
+
+
+def mixes(library: Path, drive: str) -> MixedResult:
+    """Mixed random I/O of a drive, in steady state."""
+    result = run("mixed-random", library, drive, **BRIEF).result
+    assert isinstance(result, MixedResult)
+    assert result.steady is not None
+    assert result.steady.reached
+    return result
+
+
+def test_more_spare_area_makes_writes_faster_and_reads_no_slower(tmp_path: Path) -> None:
+    little = mixes(tmp_path / "little", "sim:nvme-tlc-enterprise,scale=64,spare=12%")
+    much = mixes(tmp_path / "much", "sim:nvme-tlc-enterprise,scale=64,spare=28%")
+    for less, more in zip(little.points, much.points, strict=True):
+        assert more.mb_s > 0.99 * less.mb_s, less.read_pct
+        if less.read_pct <= 50:
+            # Collection copies 1 / (share of a victim that is free): far less of it with more spare area.
+            assert more.mb_s > 1.5 * less.mb_s, less.read_pct
+    assert much.points[0].mb_s == pytest.approx(little.points[0].mb_s, rel=0.02)
+
+
+def test_a_limit_of_10_w_holds_and_never_beats_the_drive_without_it(tmp_path: Path) -> None:
+    drive = "sim:memblaze-pblaze5-c916-6.4tb,scale=128"
+    free = mixes(tmp_path / "free", drive)
+    limited = mixes(tmp_path / "limited", f"{drive},power=10W")
+    for most, less in zip(free.points, limited.points, strict=True):
+        assert less.mean_w is not None
+        assert most.mean_w is not None
+        assert less.mean_w <= 10.0 * 1.001, less.read_pct
+        assert less.mb_s <= most.mb_s, less.read_pct
+    # Without the limit it draws more than that at every mix, so the limit costs throughput at every mix.
+    assert min(point.mean_w or 0.0 for point in free.points) > 10.0
+    assert all(b.mb_s < 0.9 * a.mb_s for a, b in zip(free.points, limited.points, strict=True))
+
+
+def test_a_medium_written_in_place_is_flat_over_the_mixes_and_flash_is_not(tmp_path: Path) -> None:
+    def spread(result: MixedResult) -> float:
+        speeds = [point.mb_s for point in result.points]
+        return max(speeds) / min(speeds)
+
+    assert spread(mixes(tmp_path / "xpoint", "sim:xpoint,scale=64")) < 1.1
+    assert spread(mixes(tmp_path / "flash", "sim:nvme-tlc-enterprise,scale=64,spare=12%")) > 2.5
+
+
+def test_an_slc_cache_is_good_at_bursts_and_no_help_when_saturated(tmp_path: Path) -> None:
+    """In full size, as the bursts are: 40 MB go into a cache of gigabytes; without rests it fills."""
+    settings = {"rest_seconds": "10", "rate_seconds": "1", "most": "40"}
+    result = run("paced-burst", tmp_path, "sim:intel-600p-512gb", **settings).result
+    assert isinstance(result, PacedBurstResult)
+    paced, saturated = (next(x for x in result.loads if x.name == name) for name in ("paced", "saturated"))
+    bursts, flood = paced.side("write"), saturated.side("write")
+    assert bursts is not None
+    assert flood is not None
+    assert bursts.mb_s > 3 * flood.mb_s
+    assert flood.by_count["p99"] > 3 * bursts.by_count["p99"]
