@@ -50,7 +50,11 @@ class Tracker:
 
     def began(self, request: Request) -> None:
         """Take note that a step starts."""
-        self._current = planned_step(request)
+        # How long a trace takes to be read is known from the plan, which has read it.
+        known = (
+            each for each in self._plan.steps if request.verb == "trace" and each.ordinal == request.ordinal
+        )
+        self._current = next(known, None) or planned_step(request)
         self._step_begun = time.monotonic()
         progress = self._progress(None)
         for observer in self._observers:
