@@ -50,7 +50,7 @@ check: setup ## format, lint, types, stubs: what a commit must pass
 	$(BIN)/stubtest ssdlab._core --mypy-config-file pyproject.toml
 	cd web && npm run --silent check
 
-bench: setup ## figures of the engine beside a bare loop and fio at its best
+bench: setup ## figures of the engine beside a bare loop and fio at its best; a served drive beside virtual time
 	$(BIN)/python benches/run.py $(ARGS)
 
 format: $(DEPENDENCIES) ## let rustfmt and ruff rewrite what they would complain of

@@ -14,6 +14,7 @@ from pathlib import Path
 import fio
 import fio_agreement
 import lean
+import serve
 import startup
 
 
@@ -26,6 +27,8 @@ def main() -> None:
     arguments = parser.parse_args()
     good = lean.lean(arguments.folder, arguments.pairs)
     startup.main()
+    if fio.is_here():
+        good &= serve.agreement(arguments.folder)
     if arguments.agreement and fio.is_here():
         size_bytes = 1 << 30
         rounds, seconds = fio_agreement.ROUNDS, fio_agreement.SECONDS
