@@ -11,6 +11,7 @@ from lab.fake_drive import FakeDrive
 from ssdlab.errors import LabError
 from ssdlab.lab import Lab, Request
 from ssdlab.methods import all_methods, find_method
+from ssdlab.methods.method import Method
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.plan import Bounds, Recorder, planned_step
 from ssdlab.results.run_folder import RunFolder
@@ -60,19 +61,28 @@ def test_streams_of_one_step_run_at_the_same_time() -> None:
     assert planned(Workload.of(one, two)).seconds.least == 20
 
 
-def test_a_plan_has_the_steps_of_the_run(tmp_path: Path) -> None:
+SEARCHES = {"rate-limit", "paced-burst", "act-search"}
+"""They may end before their plan, and their later steps depend on what the earlier ones measured."""
+LEAVES_OUT = {"trim-validation"}
+"""They leave out steps that turn out not to be needed."""
+
+
+@pytest.mark.parametrize("method", all_methods(), ids=lambda method: method.name)
+def test_a_plan_has_the_steps_of_the_run(method: Method, tmp_path: Path) -> None:
     text = "sim:tiny-test,scale=4"
-    for method in all_methods():
-        params = method.params.build(quick=True)
-        plan = plan_order(Order(method, params, text, destroy=text))
-        run = RunFolder(start(Order(method, params, text, destroy=text), tmp_path))
-        asked = [(s.ordinal, s.verb, s.label) for s in plan.steps]
-        done = [(s.ordinal, s.verb, s.label) for s in run.steps()]
-        if method.name == "rate-limit":
-            # A search may end before its plan, and its later steps depend on what the earlier ones measured.
-            assert len(done) <= len(asked) and done[:2] == asked[:2]
-        else:
-            assert done == asked
+    shorter = {"seconds": "0.05"} if method.name.startswith("pts-") else {}
+    order = Order(method, method.params.build(shorter, quick=True), text, destroy=text)
+    plan = plan_order(order)
+    run = RunFolder(start(order, tmp_path))
+    asked = [(s.ordinal, s.verb, s.label) for s in plan.steps]
+    done = [(s.ordinal, s.verb, s.label) for s in run.steps()]
+    if method.name in SEARCHES:
+        assert len(done) <= len(asked) and done[:2] == asked[:2]
+    elif method.name in LEAVES_OUT:
+        rest = iter([step[1:] for step in asked])
+        assert all(step[1:] in rest for step in done)
+    else:
+        assert done == asked
 
 
 def test_planning_a_drive_touches_nothing_of_it() -> None:

@@ -11,6 +11,7 @@ from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_act import print_act, print_search
 from ssdlab.cli.showing_client import print_paced, print_trim
 from ssdlab.cli.showing_power import power_cells, print_power
+from ssdlab.cli.showing_pts import print_pts
 from ssdlab.cli.showing_trace import print_trace
 from ssdlab.drive_steps import told
 from ssdlab.results.act import ActResult, ActSearchResult
@@ -23,6 +24,7 @@ from ssdlab.results.outcome import (
     RateLimitResult,
     SuiteResult,
 )
+from ssdlab.results.pts import PtsResult
 from ssdlab.results.replay import TraceResult
 from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result
 from ssdlab.results.store import actual_status, run_words, short_id
@@ -108,6 +110,8 @@ def print_result(run: RunFolder) -> None:
         print_trim(run.result)
     elif isinstance(run.result, PacedBurstResult):
         print_paced(run.result)
+    elif isinstance(run.result, PtsResult):
+        print_pts(run.result)
     elif isinstance(run.result, ActResult):
         print_act(run.result)
     elif isinstance(run.result, ActSearchResult):

@@ -8,7 +8,7 @@ Holds = Callable[[int, bool], bool]
 """Tries a load and says whether it held; told whether the try is certain to come, for plans."""
 
 
-def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, upwards: bool) -> None:
+def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, most: int, upwards: bool) -> None:
     """Step towards the limit by `coarse`, then across the gap that is left by `fine`.
 
     Parameters
@@ -20,21 +20,32 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, upwards
         Steps. Loads below `fine` are not tried.
     holds
         Keeps account of what it tried: what the search found follows from that.
+    most
+        Highest load tried.
     upwards
         Come from below, in both passes.
     """
-    low, high = _climb(first, coarse, holds) if holds(first, True) else _descend(first, coarse, fine, holds)
+    if holds(first, True):
+        low, high = _climb(first, coarse, most, holds)
+    else:
+        low, high = _descend(first, coarse, fine, holds)
     between = range(low + fine, high, fine)
     for load in between if upwards else reversed(between):
         if holds(load, False) != upwards:
             return
 
 
-def _climb(held: int, coarse: int, holds: Holds) -> tuple[int, int]:
-    """Step up from a load that held; returns the last that did and the first that did not."""
-    while holds(held + coarse, False):
-        held += coarse
-    return held, held + coarse
+def _climb(held: int, coarse: int, most: int, holds: Holds) -> tuple[int, int]:
+    """Step up from a load that held; returns the last that did and the first that did not.
+
+    If none failed up to the highest, both are that one, so that nothing lies between them.
+    """
+    while held < most:
+        load = min(held + coarse, most)
+        if not holds(load, False):
+            return held, load
+        held = load
+    return held, held
 
 
 def _descend(failed: int, coarse: int, fine: int, holds: Holds) -> tuple[int, int]:

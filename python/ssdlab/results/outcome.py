@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
+from ssdlab.results.pts import PtsResult
 from ssdlab.results.replay import TraceResult
 from ssdlab.results.schema import (
     JobResult,
@@ -208,6 +209,7 @@ AnyResult = (
     | RateLimitResult
     | TrimResult
     | PacedBurstResult
+    | PtsResult
     | ActResult
     | ActSearchResult
     | TraceResult

@@ -59,6 +59,7 @@ class ActSearchParams(LoadParams):
     load: int = param(150, "N of Nx to begin with", quick=40, ge=1, le=10_000)
     coarse: int = param(5, "step between loads until one passes", unit="x", quick=10, ge=1, le=1000)
     fine: int = param(1, "step of the last loads", unit="x", quick=5, ge=1, le=1000)
+    most: int = param(300, "highest load tried", unit="x", ge=1, le=10_000)
     begin: Literal["above", "below"] = param("above", "side from which the limit is approached")
     test_duration_sec: int = param(3600, "of each try", unit="s", quick=2, ge=1, le=31_536_000)
     slice_sec: int = param(3600, "of one slice", unit="s", quick=2, ge=1, le=86_400)
@@ -73,10 +74,11 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
         step = offer(lab, p, load, f"{PREFIX}{load}x", certain=certain)
         finding = Finding("act-verdict", {"of": step.ordinal}, lambda data: _found(data, step, p))
         found = lab.find(finding, label=f"verdict, {load}x")
-        # A plan finds nothing, and is long where the limit lies just above the lowest load.
-        return bool(found.result.facts.get("passed", load <= p.fine))
+        # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.
+        longest = load < p.most if p.most > 2 * p.load else load <= p.fine
+        return bool(found.result.facts.get("passed", longest))
 
-    step_to_highest(p.load, p.coarse, p.fine, holds, upwards=p.begin == "below")
+    step_to_highest(p.load, p.coarse, p.fine, holds, most=p.most, upwards=p.begin == "below")
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
@@ -154,5 +156,6 @@ METHOD = Method(
     procedure=procedure,
     conclude=conclude,
     writes=lambda p: True,
+    needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},
 )

@@ -136,5 +136,6 @@ METHOD = Method(
     procedure=procedure,
     conclude=conclude,
     writes=lambda p: True,
+    needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},
 )

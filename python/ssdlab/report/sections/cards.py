@@ -18,6 +18,7 @@ from ssdlab.results.outcome import (
     PointsResult,
     RateLimitResult,
 )
+from ssdlab.results.pts import PtsResult
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
 from ssdlab.units import latency_text
 
@@ -90,6 +91,7 @@ def _headlines(shown: Shown) -> Iterator[tuple[str, Headline]]:
             | FillResult()
             | RateLimitResult()
             | PacedBurstResult()
+            | PtsResult()
             | ActResult()
             | ActSearchResult()
             | PointsResult()

@@ -1,0 +1,101 @@
+"""SNIA's IOPS test: random I/O of eight sizes and seven mixes, round after round until steady.
+
+Question
+    How many I/Os a second a drive does in steady state, for every block size and share of reads.
+
+Procedure
+    The write cache is set as the setting says; the drive is purged, and written twice over in 128 KiB
+    sequentially. Then rounds: for R/W 100/0, 95/5, 65/35, 50/50, 35/65, 5/95 and 0/100 (outer), for blocks of
+    1024, 128, 64, 32, 16, 8, 4 and 0.5 KiB (inner), a minute of random I/O each. Steady state is judged after
+    each round by three variables at once: 4 KiB 0/100, 64 KiB 65/35 and 1024 KiB 100/0. It ends when all are
+    steady in the same five rounds, or after 25. Reported is each cell's mean over the window. Under the rule
+    of 1.1 only 4 KiB 0/100 is tracked.
+
+Source
+    SNIA SSS PTS 2.0.2, section 7; PTS-E 1.1 for the rule of one variable.
+
+What it cannot show
+    Latency, for which queues this deep are no measure. Where the drive has 4 KiB sectors the row of 0.5 KiB
+    stays empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.pts.conclusion import conclude_rounds, needed
+from ssdlab.methods.pts.rounds import (
+    KIB,
+    Cell,
+    PtsParams,
+    Tracked,
+    access,
+    begin,
+    cell_label,
+    iops,
+    precondition,
+    run_rounds,
+)
+from ssdlab.results.pts import PtsCell, PtsResult
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+
+MIXES = (100, 95, 65, 50, 35, 5, 0)
+BLOCKS = tuple(round(kib * KIB) for kib in (1024, 128, 64, 32, 16, 8, 4, 0.5))
+
+
+class PtsIopsParams(PtsParams):
+    """Of the IOPS test."""
+
+    rule: Literal["2.0.2", "1.1"] = param("2.0.2", "variables that have to be steady: three, or one")
+
+
+def procedure(lab: Lab, p: PtsIopsParams) -> None:
+    """Purge, precondition, and do rounds of all cells."""
+    begin(lab, p)
+    precondition(lab, p, 128 * KIB)
+    cells, _ = cells_of(p, lab.logical_block_bytes)
+    run_rounds(lab, p, cells, tracked_of(p))
+
+
+def conclude(data: RunData, p: PtsIopsParams) -> PtsResult:
+    """Report the mean of every cell over the window."""
+    cells, missing = cells_of(p, data.logical_block_bytes)
+    return conclude_rounds(data, p, "iops", [("", cells, tracked_of(p), missing)])
+
+
+def cells_of(p: PtsIopsParams, logical_block_bytes: int) -> tuple[list[Cell], list[PtsCell]]:
+    """Return the cells in the written order, and those that the drive's sectors are too large for."""
+    done, missing = [], []
+    for read_pct in MIXES:
+        for block_bytes in BLOCKS:
+            if why := needed(block_bytes, logical_block_bytes):
+                missing.append(PtsCell(read_pct=read_pct, block_bytes=block_bytes, missing=why))
+                continue
+            label = cell_label(read_pct, block_bytes)
+            done.append(Cell(label, read_pct, block_bytes, access(read_pct, block_bytes, p)))
+    return done, missing
+
+
+def tracked_of(p: PtsIopsParams) -> list[Tracked]:
+    """Return the variables that have to be steady."""
+    asked = [(0, 4 * KIB), (65, 64 * KIB), (100, 1024 * KIB)]
+    return [
+        Tracked(cell_label(*each), "IOPS", cell_label(*each), iops)
+        for each in asked[: 1 if p.rule == "1.1" else 3]
+    ]
+
+
+METHOD = Method(
+    name="pts-iops",
+    version=1,
+    title="SNIA PTS: IOPS",
+    params=PtsIopsParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+)

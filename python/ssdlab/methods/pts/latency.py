@@ -1,0 +1,111 @@
+"""SNIA's latency test: one I/O at a time, until steady, then twenty minutes of writes one by one.
+
+Question
+    How long a single I/O takes in steady state: on average, at five nines, and at worst.
+
+Procedure
+    The write cache is set as the setting says; the drive is purged and written twice over in 128 KiB
+    sequentially. Then rounds: for R/W 100/0, 65/35 and 0/100 (outer), for blocks of 8, 4 and 0.5 KiB (inner),
+    a minute of random I/O by one thread with one I/O in flight. Steady state is judged by the mean latency of
+    4 KiB 0/100. Then 20 minutes of 4 KiB 0/100, every I/O of which is in a histogram. Reported are means
+    over the window; of the maximum, the greatest within it.
+
+Source
+    SNIA SSS PTS 2.0.2, section 9.
+
+What it cannot show
+    Latency under load. Where the drive has 4 KiB sectors the row of 0.5 KiB stays empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.method import Method, RunData, Seconds, param
+from ssdlab.methods.pts.conclusion import conclude_rounds, needed
+from ssdlab.methods.pts.rounds import (
+    KIB,
+    Cell,
+    PtsParams,
+    Tracked,
+    access,
+    begin,
+    cell_label,
+    mean_ns,
+    precondition,
+    run_rounds,
+)
+from ssdlab.results.pts import PtsCell, PtsResult
+from ssdlab.units import NS_PER_S
+from ssdlab.workload import Stop, Workload
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+
+MIXES = (100, 65, 0)
+BLOCKS = (8 * KIB, 4 * KIB, KIB // 2)
+ONE_BY_ONE = (1, 1)
+HISTOGRAM = "histogram, 0/100 4 KiB"
+
+
+class PtsLatencyParams(PtsParams):
+    """Of the latency test."""
+
+    histogram_seconds: Seconds = param(
+        1200.0, "of single writes after steady state", unit="s", quick=1.0, gt=0, le=86_400
+    )
+
+
+def procedure(lab: Lab, p: PtsLatencyParams) -> None:
+    """Purge, precondition, rounds, and the histogram."""
+    begin(lab, p)
+    precondition(lab, p, 128 * KIB)
+    cells, _ = _cells(p, lab.logical_block_bytes)
+    run_rounds(lab, p, cells, _tracked())
+    with lab.on_interruption("re-precondition"):
+        lab.run(_single_writes(p), label=HISTOGRAM)
+
+
+def conclude(data: RunData, p: PtsLatencyParams) -> PtsResult:
+    """Report every cell over the window, and where the histogram is."""
+    cells, missing = _cells(p, data.logical_block_bytes)
+    found = conclude_rounds(data, p, "latency", [("", cells, _tracked(), missing)], shape=ONE_BY_ONE)
+    step = data.step(HISTOGRAM)
+    return found.model_copy(update={"histogram_ordinal": None if step is None else step.ordinal})
+
+
+def _cells(p: PtsLatencyParams, logical_block_bytes: int) -> tuple[list[Cell], list[PtsCell]]:
+    done, missing = [], []
+    for read_pct in MIXES:
+        for block_bytes in BLOCKS:
+            if why := needed(block_bytes, logical_block_bytes):
+                missing.append(PtsCell(read_pct=read_pct, block_bytes=block_bytes, missing=why))
+                continue
+            workload = access(read_pct, block_bytes, p, shape=ONE_BY_ONE)
+            done.append(Cell(cell_label(read_pct, block_bytes), read_pct, block_bytes, workload))
+    return done, missing
+
+
+def _tracked() -> list[Tracked]:
+    label = cell_label(0, 4 * KIB)
+    return [Tracked(label, "ns", label, mean_ns)]
+
+
+def _single_writes(p: PtsLatencyParams) -> Workload:
+    workload = access(0, 4 * KIB, p, shape=ONE_BY_ONE)
+    (stream,) = workload.streams
+    longer = stream.model_copy(update={"stop": Stop(time_ns=round(p.histogram_seconds * NS_PER_S))})
+    return workload.model_copy(update={"streams": (longer,)})
+
+
+METHOD = Method(
+    name="pts-latency",
+    version=1,
+    title="SNIA PTS: latency",
+    params=PtsLatencyParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+)

@@ -1,0 +1,96 @@
+"""SNIA's throughput test: sequential I/O of 1024 and 128 KiB until steady.
+
+Question
+    How many MB/s a drive reads and writes in steady state with large sequential blocks.
+
+Procedure
+    For 1024 KiB, then for 128 KiB: the write cache is set as the setting says, the drive is purged and
+    written twice over with that block; then rounds of a minute of reads and a minute of writes, by one thread
+    at depth 32, until the throughput of the writes is steady over five rounds, or for 25. Each minute goes on
+    where the last of its kind stopped. Reported are the means over the window.
+
+Source
+    SNIA SSS PTS 2.0.2, section 8.
+
+What it cannot show
+    The text at hand names no tracked variable; that it is the write stream is taken from open
+    implementations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.pts.conclusion import Group, conclude_rounds
+from ssdlab.methods.pts.rounds import (
+    KIB,
+    Cell,
+    PtsParams,
+    Tracked,
+    access,
+    begin,
+    cell_label,
+    mb_s,
+    precondition,
+    run_rounds,
+)
+from ssdlab.units import block_text
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.pts import PtsResult
+
+BLOCKS = (1024 * KIB, 128 * KIB)
+
+
+class PtsThroughputParams(PtsParams):
+    """Of the throughput test."""
+
+    threads: int = param(1, "thread count (TC)", unit="threads", ge=1, le=512)
+    depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)
+
+
+def procedure(lab: Lab, p: PtsThroughputParams) -> None:
+    """For each block size: purge, precondition with it, and do rounds."""
+    for block_bytes in BLOCKS:
+        name = block_text(block_bytes)
+        begin(lab, p, label=f"purge, {name}")
+        precondition(lab, p, block_bytes, label=f"WIPC, {name}")
+        run_rounds(lab, p, _cells(p, block_bytes), _tracked(block_bytes), group=name)
+
+
+def conclude(data: RunData, p: PtsThroughputParams) -> PtsResult:
+    """Report the means over each block size's window."""
+    groups: list[Group] = [(block_text(each), _cells(p, each), _tracked(each), []) for each in BLOCKS]
+    return conclude_rounds(data, p, "throughput", groups)
+
+
+def _cells(p: PtsThroughputParams, block_bytes: int) -> list[Cell]:
+    return [
+        Cell(
+            cell_label(read_pct, block_bytes),
+            read_pct,
+            block_bytes,
+            access(read_pct, block_bytes, p, random=False),
+        )
+        for read_pct in (100, 0)
+    ]
+
+
+def _tracked(block_bytes: int) -> list[Tracked]:
+    label = cell_label(0, block_bytes)
+    return [Tracked(label, "MB/s", label, mb_s)]
+
+
+METHOD = Method(
+    name="pts-throughput",
+    version=1,
+    title="SNIA PTS: throughput",
+    params=PtsThroughputParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+)

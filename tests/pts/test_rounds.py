@@ -1,0 +1,162 @@
+"""The round loop: its order, when it stops, what it reports, and what it leaves out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from methods.on_simulated import run
+from ssdlab.lab import Lab, Request
+from ssdlab.methods.method import RunData
+from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
+from ssdlab.methods.pts.throughput import PtsThroughputParams
+from ssdlab.methods.pts.throughput import procedure as throughput
+from ssdlab.results.pts import PtsResult
+from ssdlab.results.run_folder import Step
+from ssdlab.results.schema import StepResult
+
+GIB = 1 << 30
+
+
+class Scripted:
+    """An executor whose rounds give the values that it is told."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.asked: list[Request] = []
+        self.steps: list[Step] = []
+
+    def perform(self, request: Request) -> Step:
+        self.asked.append(request)
+        measurement = None
+        if request.verb == "run":
+            side = {"ios": 1, "bytes": 4096, "response_ns": {"mean": 1.0, "max": 1.0, "p99.999": None}}
+            value = self.value(request.label)
+            measurement = {"iops": value, "mb_s": value, "read": side, "write": side}
+        facts: Any = {"purged": True} if request.verb == "purge" else {}
+        result = StepResult(seconds=0.0, measurement=measurement, facts=facts)
+        step = Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
+        self.steps.append(step)
+        return step
+
+    def lab(self, logical_block_bytes: int = 512) -> Lab:
+        return Lab(self, capacity_bytes=4 * GIB, logical_block_bytes=logical_block_bytes)
+
+    def data(self, logical_block_bytes: int = 512) -> RunData:
+        return RunData(tuple(self.steps), 4 * GIB, logical_block_bytes)
+
+
+def round_of(label: str) -> int:
+    return int(label.split("round ")[1].split(",")[0])
+
+
+def test_cells_and_rounds_are_in_the_written_order() -> None:
+    scripted = Scripted(lambda label: 1000.0)
+    procedure(scripted.lab(), PtsIopsParams())
+    done = [request for request in scripted.asked if request.verb == "run"]
+    assert len(done) == 5 * 56
+    assert [request.label for request in done[:9]] == [
+        "round 1, 100/0 1 MiB",
+        "round 1, 100/0 128 KiB",
+        "round 1, 100/0 64 KiB",
+        "round 1, 100/0 32 KiB",
+        "round 1, 100/0 16 KiB",
+        "round 1, 100/0 8 KiB",
+        "round 1, 100/0 4 KiB",
+        "round 1, 100/0 512 B",
+        "round 1, 95/5 1 MiB",
+    ]
+    shapes = [request.workload.streams[0] for request in done[:56] if request.workload]
+    asked = [(stream.ops.read_pct, stream.block[0].bytes) for stream in shapes]  # type: ignore[union-attr]
+    assert asked == [(mix, block) for mix in MIXES for block in BLOCKS]
+    assert {(stream.workers, stream.depth, stream.stop.time_ns) for stream in shapes} == {(4, 32, 60 * 10**9)}
+    assert [request.verb for request in scripted.asked[:4]] == ["conditions", "purge", "precondition", "run"]
+    assert scripted.asked[0].args["required"] == {"scheduler": "none", "write_cache": "off"}
+    wipc = scripted.asked[2].workload
+    assert wipc is not None and wipc.streams[0].stop.bytes == 2 * 4 * GIB
+    assert wipc.streams[0].block[0].bytes == 128 * 1024
+
+
+def test_a_series_steady_from_round_7_stops_at_round_11() -> None:
+    """Before, each round is 23 % below the one before, so that no window with one of them passes."""
+    scripted = Scripted(lambda label: 1000.0 * max(1.0, 1.3 ** (7 - round_of(label))))
+    procedure(scripted.lab(), PtsIopsParams())
+    result = conclude(scripted.data(), PtsIopsParams())
+    (group,) = result.groups
+    assert (group.rounds, group.first, group.last, group.steady) == (11, 7, 11, True)
+    assert all(each.mean == 1000.0 for each in group.tracked)
+
+
+def test_one_variable_late_holds_the_others_back() -> None:
+    def value(label: str) -> float:
+        late = "65/35 64 KiB" in label
+        return 1000.0 * max(1.0, 1.2 ** (3 - round_of(label))) if late else 500.0
+
+    scripted = Scripted(value)
+    procedure(scripted.lab(), PtsIopsParams())
+    found = conclude(scripted.data(), PtsIopsParams()).groups[0]
+    of_1_1 = Scripted(value)
+    procedure(of_1_1.lab(), PtsIopsParams(rule="1.1"))
+    assert found.rounds > 5
+    assert conclude(of_1_1.data(), PtsIopsParams(rule="1.1")).groups[0].rounds == 5
+
+
+def test_not_achieved_is_a_result() -> None:
+    scripted = Scripted(lambda label: 100.0 if round_of(label) % 2 else 200.0)
+    procedure(scripted.lab(), PtsIopsParams())
+    result = conclude(scripted.data(), PtsIopsParams())
+    (group,) = result.groups
+    assert (group.rounds, group.first, group.last, group.steady) == (25, 21, 25, False)
+    assert any("NOT ACHIEVED in 25 rounds" in caveat for caveat in result.caveats)
+    assert result.passed is None
+
+
+def test_what_4_kib_sectors_cannot_do_is_left_empty_with_the_reason() -> None:
+    params = PtsIopsParams()
+    cells, missing = cells_of(params, 4096)
+    assert len(cells) == 49 and len(missing) == 7
+    assert all("sectors are of 4 KiB" in str(cell.missing) for cell in missing)
+    scripted = Scripted(lambda label: 1.0)
+    procedure(scripted.lab(4096), params)
+    result = conclude(scripted.data(4096), params)
+    assert any("512 B left empty" in caveat for caveat in result.caveats)
+
+
+def test_the_client_setting_uses_three_quarters_with_the_cache_on() -> None:
+    scripted = Scripted(lambda label: 1.0)
+    procedure(scripted.lab(), PtsIopsParams(setting="client"))
+    assert scripted.asked[0].args["required"] == {"scheduler": "none", "write_cache": "on"}
+    limit = next(request for request in scripted.asked if request.verb == "limit")
+    assert limit.args["usable_bytes"] == 3 * GIB
+
+
+def test_sequential_minutes_go_on_where_the_last_stopped() -> None:
+    scripted = Scripted(lambda label: 1.0)
+    throughput(scripted.lab(), PtsThroughputParams())
+    cursors = [
+        request.workload.streams[0].pattern.cursors  # type: ignore[union-attr]
+        for request in scripted.asked
+        if request.verb == "run" and request.workload and "1 MiB, round" in request.label
+    ]
+    # A read and a write of 4096 B each are all that a scripted minute moves.
+    assert cursors[2:4] == [(8192,), (8192,)]
+    assert len([request for request in scripted.asked if request.verb == "purge"]) == 2
+
+
+@pytest.mark.parametrize("name", ["pts-throughput", "pts-latency"])
+def test_on_a_simulated_drive_latency_of_one_io_is_the_inverse_of_its_rate(tmp_path: Path, name: str) -> None:
+    settings = {"seconds": "0.2", "most_rounds": "5", "overwrites": "1"}
+    if name == "pts-latency":
+        settings["histogram_seconds"] = "0.2"
+    result = run(name, tmp_path, **settings).result
+    assert isinstance(result, PtsResult)
+    assert result.purged and all(group.rounds == 5 for group in result.groups)
+    if name == "pts-latency":
+        assert (result.threads, result.depth) == (1, 1)
+        for cell in result.groups[0].cells:
+            for rate, mean in zip(cell.iops, cell.mean_ns, strict=True):
+                assert rate * mean == pytest.approx(1e9, rel=0.02)
+    else:
+        assert [group.group for group in result.groups] == ["1 MiB", "128 KiB"]
