@@ -74,6 +74,15 @@ def test_what_is_not_answered_is_listed_and_the_rest_is_told(host) -> None:
     assert found.scsi.temperature_c is None
 
 
+def test_a_translator_that_takes_no_ata_commands_is_asked_by_scsi(host) -> None:
+    node = host.disk("sdx", device__scsi_level="7", device__vpd_pg89=bytes(572))
+    found = read_details(identity(), node, FakeScsi())
+    assert found.ata is None
+    assert found.scsi is not None
+    assert found.scsi.temperature_c == 41
+    assert [question for question, _ in found.unanswered] == ["identify"]
+
+
 def test_bridges_of_usb_are_not_asked(host) -> None:
     asked = FakeScsi()
     found = read_details(identity("usb"), host.disk("sdx", device__scsi_level="7"), asked)

@@ -125,8 +125,9 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
         return Details(nvme=found, zoned=zoned_of(zoned, None), unanswered=tuple(asking.unanswered))
     if identity.transport == "sata" or (disk / "device" / "vpd_pg89").exists():
         told = _ask_ata(asking)
-        model = told.device.zoned if told.device is not None else None
-        return Details(ata=told, zoned=zoned_of(zoned, model), unanswered=tuple(asking.unanswered))
+        if told.device is not None or identity.transport == "sata":
+            model = told.device.zoned if told.device is not None else None
+            return Details(ata=told, zoned=zoned_of(zoned, model), unanswered=tuple(asking.unanswered))
     if (disk / "device" / "scsi_level").exists():
         if identity.transport == "usb":
             bridge = ("pages of the drive", "bridges of USB may hang on such commands, so it is not asked")
