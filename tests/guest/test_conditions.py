@@ -49,7 +49,7 @@ def now(guest, drive: str) -> dict[str, str | None]:
     return {name: setting["value"] for name, setting in told["settings"].items()}
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)  # under emulation, and beside other work
 def test_a_method_on_a_variant_with_other_blocks_and_no_cache(guest) -> None:
     """`peak-random-read --quick`: 4 KiB blocks, cache off, and all put back; the neighbour is untouched."""
     neighbour = guest.must("head -c 8M /dev/urandom | tee /dev/nvme0n2 | sha256sum")
@@ -58,7 +58,7 @@ def test_a_method_on_a_variant_with_other_blocks_and_no_cache(guest) -> None:
     assert refused.status == 2 and "ps0 up to 25 W" in json.loads(refused.out)["advice"]
     words += ["--quick", "--set", "depths=1,4", "--set", "seconds=500ms", "--set", "ramp_seconds=0"]
     words += ["--lba-format", "4k", "--write-cache", "off", "--destroy", f"{NVME_SERIAL}/1"]
-    run = shown(guest.ssdlab(*words, limit_s=240))
+    run = shown(guest.ssdlab(*words, limit_s=400))
     found = outcomes(run, 0)
     assert found["lba_format"] == ("512", "4096", None)
     before, after, remark = found["write_cache"]
@@ -72,9 +72,9 @@ def test_a_method_on_a_variant_with_other_blocks_and_no_cache(guest) -> None:
     assert guest.must("head -c 8M /dev/nvme0n2 | sha256sum") == neighbour
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)  # under emulation, and beside other work
 def test_sata_write_cache_and_back(guest) -> None:
-    done = guest.python(RUN, SATA, SATA_JOB, limit_s=240)
+    done = guest.python(RUN, SATA, SATA_JOB, limit_s=400)
     assert done.status == 0, done
     (folder,) = (guest.orders / "sata").glob("2*")
     run = RunFolder(folder)
