@@ -34,7 +34,7 @@ REAL = (Chapter("qd1"), Chapter("peak-random-read"), Chapter("peak-sequential-re
 READING = REAL[1:]
 _STEADY = ("overwrites=2", "most_seconds=7200", "round_seconds=30")
 SIMULATED = (
-    Chapter("qd1", ("seconds=5", "size_seconds=6")),
+    Chapter("qd1", ("seconds=5", "size_seconds=8")),
     Chapter("peak-random-read", ("seconds=3",)),
     Chapter("peak-sequential-read", ("seconds=3",)),
     Chapter("steady-random-write", (*_STEADY, "seconds=10")),
