@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
-from ssdlab.errors import DriveError, Refused
+from ssdlab.errors import DriveError, Interrupted, Refused
 from ssdlab.results.outcome import SuiteResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.suites.session import resume_suite, start_suite
@@ -79,6 +79,37 @@ def test_a_drive_that_fails_stops_the_suite_and_a_resume_repeats_nothing(
     assert done == 6
     with pytest.raises(Refused, match="is finished"):
         resume_suite(folder, Watcher(), bench(drive))
+
+
+def test_a_signal_stops_the_suite_and_it_is_the_suite_that_is_to_be_resumed(
+    tmp_path: Path, drive: FakeDrive
+) -> None:
+    def stop(count: int) -> None:
+        if count == 4:
+            raise Interrupted("stopped by a signal", "go on with: ssdlab resume the part")
+
+    drive.before_run = stop
+    with pytest.raises(Interrupted) as stopped:
+        start_suite(suite_order(READERS, "/dev/fake0", QUICK), tmp_path, Watcher(), bench(drive))
+    folder = Path(stopped.value.facts["folder"])
+    assert stopped.value.advice == f"go on with: ssdlab resume {folder}"
+    manifest = RunFolder(folder).manifest
+    assert (manifest.status, manifest.failure.kind) == ("interrupted", "interrupted")
+    statuses = [RunFolder(tmp_path / child.run_id).manifest.status for child in manifest.children[:2]]
+    assert statuses == ["finished", "interrupted"]
+    assert not (tmp_path / manifest.children[2].run_id).exists()
+
+
+def test_a_kept_drive_is_gone_through_in_order_and_in_one_size_only(tmp_path: Path) -> None:
+    made = suite(Part("peak-random-read", "written"), Part("whole-drive-fill", "fresh", absolute=True))
+    text = f"sim:tiny-test,scale=4,state={tmp_path / 'drive.sim'}"
+    folder = RunFolder(start_suite(suite_order(made, text, PEAK), tmp_path / "library", Watcher()))
+    result = folder.result
+    assert isinstance(result, SuiteResult)
+    read, filled = result.outcomes
+    assert read.left_out is None
+    assert "a size of their own" in str(filled.left_out)
+    assert (tmp_path / "drive.sim").exists()
 
 
 def suite_of(library: Path) -> dict[str, int]:

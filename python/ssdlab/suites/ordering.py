@@ -172,6 +172,7 @@ def _planned(order: SuiteOrder, seed: int, part: Part, at: int, look: Look) -> P
         span_bytes=order.suite.span_bytes,
     )
     try:
+        _check_one_scale(order.drive, child.drive)
         plan = plan_on(
             method,
             params,
@@ -192,6 +193,17 @@ def _drive_of(text: str, part: Part) -> str:
     from ssdlab.drives.simulated_text import SimulatedText
 
     return str(replace(SimulatedText.parse(text), scale=1))
+
+
+def _check_one_scale(asked: str, needed: str) -> None:
+    """Refuse a part that needs the drive in another size than the one whose state a file keeps."""
+    from ssdlab.drives.simulated_text import SimulatedText
+
+    if needed != asked and SimulatedText.parse(asked).state is not None:
+        raise UsageError(
+            "its stimuli have a size of their own, and the drive that the file keeps is scaled down",
+            "leave state= or scale= out",
+        )
 
 
 def identity_at(text: str, asked: str, look: Look) -> Identity:

@@ -141,6 +141,8 @@ class _Work:
             if isinstance(error, LabError):
                 told = {"run": self._manifest.run_id, "folder": str(self._folder)}
                 error.facts |= {"part_run": error.facts.get("run"), **told}
+            if isinstance(error, Interrupted):
+                error.advice = f"go on with: ssdlab resume {run_words(self._folder)}"
             raise
         self._conclude()
         return self._folder
