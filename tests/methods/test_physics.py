@@ -75,5 +75,9 @@ def test_an_slc_cache_is_good_at_bursts_and_no_help_when_saturated(tmp_path: Pat
     bursts, flood = paced.side("write"), saturated.side("write")
     assert bursts is not None
     assert flood is not None
-    assert bursts.mb_s > 3 * flood.mb_s
-    assert flood.by_count["p99"] > 3 * bursts.by_count["p99"]
+    assert bursts.mb_s > 1.2 * flood.mb_s
+    # Of the time that writes wait, a hundredth is spent in waits so much longer, once the cache is full.
+    paced_ns, flood_ns = bursts.by_time["p99"], flood.by_time["p99"]
+    assert paced_ns is not None
+    assert flood_ns is not None
+    assert flood_ns > 10 * paced_ns
