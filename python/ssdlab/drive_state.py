@@ -20,7 +20,7 @@ from ssdlab.results.durable import library_errors
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive, DriveState
-    from ssdlab.lab import Request
+    from ssdlab.request import Request
     from ssdlab.results.schema import EndRecord, Session
 
 STATES = "states"

@@ -9,7 +9,7 @@ from ssdlab.units import block_text, capacity_text, duration_text
 from ssdlab.workload import RecordedOps
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Request
+    from ssdlab.request import Request
     from ssdlab.workload import Stream
 
 

@@ -20,14 +20,14 @@ Interruption policies of a step:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ssdlab import units
 from ssdlab.errors import LabError, UsageError
 from ssdlab.pattern import Sequential
+from ssdlab.request import Executor, Finding, Request, Until
 from ssdlab.span import Span
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethod
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Policy
-    from ssdlab.results.tables import Columns
     from ssdlab.traces.laying import Laying
     from ssdlab.traces.reading import Source
 
@@ -50,57 +49,6 @@ SPAN_UNIT_FROM_BYTES = 1 << 30
 """Below, a MiB is no trifle: each stream leaves out only what its own block does not divide."""
 FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
-
-
-@dataclass(frozen=True)
-class Until:
-    """A condition judged on the closed interval rows, in order; name and arguments are part of the step."""
-
-    name: str
-    args: dict[str, JsonValue]
-    holds: Callable[[Sequence[Any]], bool] = field(compare=False)
-
-
-class Tables(Protocol):
-    """What the steps so far have measured, row by row; `methods.method.RunData` is one too."""
-
-    @property
-    def rows(self) -> Callable[[Step], Columns]:
-        """Gives the interval rows of a finished step, as `results.tables.SERIES_COLUMNS`."""
-
-    @property
-    def row_buckets(self) -> Callable[[Step], Columns]:
-        """Gives the histogram buckets of each of its rows, as `results.tables.HIST_COLUMNS`."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What is worked out from tables in mid-run; it is journalled, so that a procedure may branch on it."""
-
-    name: str
-    args: dict[str, JsonValue]
-    value: Callable[[Tables], dict[str, JsonValue]] = field(compare=False)
-
-
-@dataclass(frozen=True)
-class Request:
-    """One step, asked for: what a verb hands to the executor."""
-
-    ordinal: int
-    verb: str
-    label: str
-    args: dict[str, JsonValue]
-    policy: Policy
-    workload: Workload | None = None
-    until: Until | None = None
-    finding: Finding | None = None
-
-
-class Executor(Protocol):
-    """Who does the steps."""
-
-    def perform(self, request: Request) -> Step:
-        """Do a step, read it back, or only count it."""
 
 
 class Lab:

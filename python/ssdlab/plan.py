@@ -26,7 +26,7 @@ from ssdlab.units import NS_PER_S
 if TYPE_CHECKING:
     from ssdlab.drives.signatures import Signature
     from ssdlab.errors import Refused
-    from ssdlab.lab import Request
+    from ssdlab.request import Request
     from ssdlab.workload import Stream, Workload
 
 FASTEST_MB_S = 32_000.0
@@ -208,6 +208,8 @@ def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
     least, most = float("inf"), float("inf")
     if stop.time_ns is not None:
         least = most = stop.time_ns / NS_PER_S
+        if isinstance(stream.arrival, Bursts):  # it ends with the last burst that is due before
+            least = max(0.0, least - stream.arrival.every_ns / NS_PER_S)
     if target is not None:
         slowest = SLOWEST_SEQUENTIAL_MB_S * 1e6
         if not isinstance(stream.pattern, Sequential):

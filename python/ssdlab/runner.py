@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.drive_state import StateKeeper
     from ssdlab.drives.base import Drive
     from ssdlab.journal import Journal, StepHistory
-    from ssdlab.lab import Request
+    from ssdlab.request import Request
     from ssdlab.results.schema import PartRecord
     from ssdlab.tracking import Tracker
     from ssdlab.workload import Workload
@@ -232,7 +231,9 @@ class Runner:
         if request.workload is not None:
             return self._workload(request, request.workload, attempt, parts)
         if request.finding is not None:
-            return StepResult(seconds=0.0, facts=request.finding.value(_LogTables(self._folder)))
+            from ssdlab.results.compaction import tables_of_logs
+
+            return StepResult(seconds=0.0, facts=request.finding.value(tables_of_logs(self._folder)))
         if request.verb == "idle":
             self._idle(float(str(request.args["seconds"])))
         elif request.verb == "trim":
@@ -369,16 +370,6 @@ class Runner:
 
     def _log_path(self, ordinal: int, attempt: int) -> Path:
         return self._folder / STEPS / log_name(ordinal, attempt)
-
-
-class _LogTables:
-    """The tables of steps that are finished while the run goes on."""
-
-    def __init__(self, folder: Path) -> None:
-        from ssdlab.results.compaction import row_buckets_of_logs, rows_of_logs
-
-        self.rows = partial(rows_of_logs, folder)
-        self.row_buckets = partial(row_buckets_of_logs, folder)
 
 
 def _order_effects() -> Departure:

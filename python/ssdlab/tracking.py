@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.lab import Request
 from ssdlab.pattern import Sequential
 from ssdlab.plan import NOTHING, Bounds, Plan, planned_step
 from ssdlab.progress import Progress
+from ssdlab.request import Request
 from ssdlab.workload import Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:

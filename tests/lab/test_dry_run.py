@@ -9,7 +9,7 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.effects import effects_of
-from ssdlab.lab import Request
+from ssdlab.request import Request
 
 JOB = """
 [[step]]

@@ -9,11 +9,12 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from ssdlab.errors import LabError
-from ssdlab.lab import Lab, Request
+from ssdlab.lab import Lab
 from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.method import Method
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.plan import Bounds, Recorder, planned_step
+from ssdlab.request import Request
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.session import Order, plan_on, plan_order, start
 from ssdlab.span import Span

@@ -11,10 +11,11 @@ import pytest
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab import journal as journal_module
 from ssdlab.errors import HostError, Interrupted, Refused, UsageError
-from ssdlab.lab import Lab, Until
+from ssdlab.lab import Lab
 from ssdlab.methods import find_method
 from ssdlab.methods.method import Method, Params, param
 from ssdlab.methods.workloads import closed_loop
+from ssdlab.request import Until
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import BeginRecord, EndRecord, JobResult, PartRecord, TableInfo, VoidRecord
 from ssdlab.results.step_log import LogProgress

@@ -14,10 +14,11 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from ssdlab.cli import progress as shown
-from ssdlab.lab import Lab, Request
+from ssdlab.lab import Lab
 from ssdlab.methods import find_method
 from ssdlab.plan import Plan, Recorder, planned_step
 from ssdlab.progress import Progress
+from ssdlab.request import Request
 from ssdlab.results.live import LiveFile, read_live
 from ssdlab.tracking import Tracker
 from ssdlab.workload import Stop, Stream, Workload

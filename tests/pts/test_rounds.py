@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.lab import Lab, Request
+from ssdlab.lab import Lab
 from ssdlab.methods.method import RunData
 from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
 from ssdlab.methods.pts.throughput import PtsThroughputParams
 from ssdlab.methods.pts.throughput import procedure as throughput
+from ssdlab.request import Request
 from ssdlab.results.pts import PtsResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import StepResult

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ssdlab.analysis.steady_state import WINDOW, Window, first_steady, judge_window
-from ssdlab.lab import Until
 from ssdlab.methods.method import Params, RunData, Seconds, param
 from ssdlab.methods.workloads import Order, closed_loop
+from ssdlab.request import Until
 from ssdlab.results.schema import SteadyProof
 from ssdlab.units import NS_PER_S
 

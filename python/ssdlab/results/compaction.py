@@ -11,6 +11,8 @@ import hashlib
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +27,8 @@ from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ssdlab import _core
     from ssdlab.journal import RunLock
     from ssdlab.results.run_folder import Step
@@ -152,6 +156,19 @@ def ios_of_logs(folder: Path, step: Step) -> tables.Columns:
     found = tables.concatenate(parts, tables.IO_COLUMNS)
     order = np.lexsort((found["submit_ns"], found["attempt"]))
     return {name: column[order] for name, column in found.items()}
+
+
+@dataclass(frozen=True)
+class LogTables:
+    """The tables of steps that are finished while their run goes on."""
+
+    rows: Callable[[Step], tables.Columns]
+    row_buckets: Callable[[Step], tables.Columns]
+
+
+def tables_of_logs(folder: Path) -> LogTables:
+    """Return how the tables of finished steps are read before there are any."""
+    return LogTables(partial(rows_of_logs, folder), partial(row_buckets_of_logs, folder))
 
 
 def _attempts_of(folder: Path, step: Step, *, histograms: bool = False) -> list[_Attempt]:

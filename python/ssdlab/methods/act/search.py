@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ssdlab.lab import Finding
 from ssdlab.methods.act.load import Arrivals
 from ssdlab.methods.act.storage import times
 from ssdlab.methods.act.trial import (
@@ -39,13 +38,15 @@ from ssdlab.methods.act.trial import (
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.points import mean_w_of
 from ssdlab.methods.stepping import step_to_highest
+from ssdlab.request import Finding
 from ssdlab.results.act import ActSearchResult, ActTry
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.lab import Lab, Tables
+    from ssdlab.lab import Lab
+    from ssdlab.request import Tables
     from ssdlab.results.run_folder import Step
 
 PREFIX = "load "

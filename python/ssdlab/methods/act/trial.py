@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from ssdlab.analysis import act_verdict
 from ssdlab.errors import UsageError
-from ssdlab.lab import Until
 from ssdlab.methods.act.config import ActConfig, option_values, read_config
 from ssdlab.methods.act.load import (
     READS,
@@ -18,11 +17,13 @@ from ssdlab.methods.act.load import (
     preparation,
 )
 from ssdlab.methods.method import Params, param
+from ssdlab.request import Until
 from ssdlab.results.act import RULES, ActRates, ActSlice, ActVerdict, Rule
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab, Tables
+    from ssdlab.lab import Lab
+    from ssdlab.request import Tables
     from ssdlab.results.run_folder import Step
 
 VERSION = "6.6"
