@@ -17,15 +17,31 @@ from ssdlab.methods.search import search_highest
 from ssdlab.results import tables
 from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import plan_on
+from ssdlab.session import Order, plan_on, plan_order
 
 BRIEF = {"torture_seconds": "20", "sustained_seconds": "2"}
 
 
 def trimmed(library: Path, drive: str, **settings: str) -> TrimResult:
-    result = run("trim-validation", library, drive, **{**BRIEF, **settings}).result
-    assert isinstance(result, TrimResult)
-    return result
+    found = run("trim-validation", library, drive, **{**BRIEF, **settings})
+    assert isinstance(found.result, TrimResult)
+    assert_inside_its_plan(found)
+    return found.result
+
+
+def assert_inside_its_plan(found: RunFolder) -> None:
+    """Seconds are the drive's: no time passes outside of steps."""
+    manifest = found.manifest
+    method = find_method(manifest.method.name)
+    params = method.params.model_validate(manifest.params)
+    plan = plan_order(Order(method, params, manifest.drive.text, destroy=manifest.drive.text))
+    seconds, written = 0.0, 0
+    for step in found.steps():
+        measured: Any = step.result.measurement or {}
+        seconds += measured.get("elapsed_s", 0.0) if measured else float(str(step.args.get("seconds", 0)))
+        written += (measured.get("write") or {}).get("bytes", 0)
+    assert plan.seconds.least * 0.999 <= seconds <= plan.seconds.most
+    assert plan.bytes_written.least <= written <= plan.bytes_written.most
 
 
 def test_a_drive_that_honours_trim_is_as_fast_as_clean(tmp_path: Path) -> None:
@@ -207,6 +223,10 @@ def test_what_is_counted_is_busy_time(within: tuple[RunFolder, PacedBurstResult]
     assert result.load_s == reads.busy_s
     assert sum(result.reads_s) == pytest.approx(reads.busy_s, rel=0.02)
     assert len(result.reads_s) == 3
+
+
+def test_a_paced_run_falls_inside_its_plan(within: tuple[RunFolder, PacedBurstResult]) -> None:
+    assert_inside_its_plan(within[0])
 
 
 def test_reads_lie_outside_the_span_and_no_two_in_one_place(
