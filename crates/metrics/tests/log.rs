@@ -402,14 +402,14 @@ fn what_is_no_log_of_this_version_is_refused() {
     let newer = scratch.path("newer");
     let mut writer = LogWriter::create(&newer).unwrap();
     writer
-        .append(FrameType::Header, br#"{"format": 2, "anything": "else"}"#)
+        .append(FrameType::Header, br#"{"format": 3, "anything": "else"}"#)
         .unwrap();
     assert_eq!(
         read_log(&newer, false),
         Err(LogError::NewerFormat {
             path: newer.clone(),
-            found: 2,
-            known: 1
+            found: 3,
+            known: 2
         })
     );
     assert!(matches!(
@@ -485,7 +485,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Format version 1, byte by byte, one frame a line: a change here must come with a new version
+/// Format version 2, byte by byte, one frame a line: a change here must come with a new version
 /// number.
 #[test]
 fn the_format_is_that_of_the_golden_file() {
@@ -507,7 +507,26 @@ fn the_format_is_that_of_the_golden_file() {
     }
     assert_eq!(
         written,
-        include_str!("golden/log-v1.hex"),
+        include_str!("golden/log-v2.hex"),
         "the bytes of a log have changed"
     );
+}
+
+/// What the first version wrote is read as ever; what it did not know is zero.
+#[test]
+fn logs_of_the_first_version_are_read() {
+    let scratch = Scratch::new("first");
+    let (old, new) = (scratch.path("old"), scratch.path("new"));
+    let digits = include_str!("golden/log-v1.hex").replace('\n', "");
+    let bytes: Vec<u8> = (0..digits.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
+        .collect();
+    fs::write(&old, bytes).unwrap();
+    run(&new, 2_000, false);
+    let [old, new] = [old, new].map(|path| read_log(path, false).unwrap().measurement);
+    assert!(old.complete);
+    assert_eq!((old.rows, old.elapsed_ns), (new.rows, new.elapsed_ns));
+    assert_eq!(old.workers.busy_ns, 0);
+    assert!(new.workers.busy_ns > 0);
 }

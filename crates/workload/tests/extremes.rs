@@ -105,6 +105,7 @@ fn bend_arrival(arrival: &mut Arrival, unit: u64) {
     const MOST_NS: u64 = 1_000_000_000_000_000;
     match arrival {
         Arrival::Closed { think_ns } => *think_ns %= MOST_NS,
+        Arrival::Recorded { backlog_ns } => *backlog_ns = *backlog_ns % MOST_NS + 1,
         Arrival::Bursts { bytes, every_ns } => {
             *bytes = (*bytes % (1 << 60)).next_multiple_of(unit).max(unit);
             *every_ns = *every_ns % MOST_NS + 1;
