@@ -76,8 +76,10 @@ class ActResult(ResultBase):
     )
 
     @property
-    def passed(self) -> bool:
-        """Whether the drive passes at this load, by the rule named."""
+    def passed(self) -> bool | None:
+        """Whether the drive passes at this load, by the rule named; a quick run judges nothing."""
+        if self.quick:
+            return None
         return self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
 
 

@@ -63,8 +63,8 @@ class TrimResult(ResultBase):
 
     @property
     def passed(self) -> bool | None:
-        """Whether TRIM works; None where it could not be judged."""
-        return None if self.verdict == "no contrast" else self.verdict == "works"
+        """Whether TRIM works; None where it could not be judged, and of a quick run, which judges nothing."""
+        return None if self.quick or self.verdict == "no contrast" else self.verdict == "works"
 
 
 class BurstSide(Stored):
