@@ -15,6 +15,7 @@ import fio
 import fio_agreement
 import lean
 import serve
+import sim
 import startup
 
 
@@ -29,6 +30,7 @@ def main() -> None:
     startup.main()
     if fio.is_here():
         good &= serve.agreement(arguments.folder)
+    good &= sim.main()
     if arguments.agreement and fio.is_here():
         size_bytes = 1 << 30
         rounds, seconds = fio_agreement.ROUNDS, fio_agreement.SECONDS

@@ -1,15 +1,16 @@
 //! What simulating an I/O costs, of a drive in steady state and of the bare map under it.
 //!
-//! `speed GIB SPARE_MILLE SHRINK DEPTH` prints a JSON object per figure. Flash of `GIB` GiB in 21 superblocks a GiB, whose blocks are
-//! `SHRINK` times smaller than those of a real drive (and their number as many times larger, so that a small drive has as many as
-//! a large one); `SPARE_MILLE` thousandths of it are spare. `speed ... WHAT IOS` does only
-//! so many I/Os of one kind (`map`, `fill`, `writes`, `reads`) after preparing the drive, for who counts instructions.
+//! `speed GIB SPARE_MILLE SHRINK DEPTH` prints a JSON object per figure and round. Flash of `GIB` GiB in 21 superblocks a GiB, whose
+//! blocks are `SHRINK` times smaller than those of a real drive (and their number as many times larger, so that a small drive has as
+//! many as a large one); `SPARE_MILLE` thousandths of it are spare. `speed ... WHAT IOS` does only so many I/Os of one kind (`map`,
+//! `fill`, `writes`, `reads`) after preparing the drive, for who counts instructions or memory.
 
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use sim::draw::mix;
 use sim::drive::{Drive, DriveSpec};
-use sim::ftl::{Flash, Ftl};
+use sim::flash::Flash;
+use sim::ftl::Ftl;
 use sim::gc::Greedy;
 use sim::host::HostSpec;
 use sim::nand::{Geometry, Timing};
@@ -22,8 +23,8 @@ use workload::Workload;
 struct NoFlash;
 
 impl Flash for NoFlash {
-    fn program_host(&mut self, _: u32) {}
-    fn read_for_move(&mut self, _: u32) {}
+    fn program_host(&mut self, _: u32, _: u32) {}
+    fn read_for_move(&mut self, _: u32, _: u32) {}
     fn program_moved(&mut self, _: u32) {}
     fn erase(&mut self, _: u32) {}
 }
@@ -96,8 +97,10 @@ impl Asked {
         serde_json::from_value(text).expect("a workload")
     }
 
-    fn random(self, read_pct: u8, ios: u64) -> Workload {
-        self.workload(read_pct, 4096, &json!("uniform"), ios)
+    fn random(self, read_pct: u8, seed: u64, ios: u64) -> Workload {
+        let mut workload = self.workload(read_pct, 4096, &json!("uniform"), ios);
+        workload.seed = seed;
+        workload
     }
 
     fn sequential(self, ios: u64) -> Workload {
@@ -158,7 +161,7 @@ fn peak_bytes() -> u64 {
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints")]
-fn tell(what: &str, ios: u64, facts: &Value, work: impl FnOnce() -> f64) {
+fn tell(what: &str, ios: u64, facts: &Value, work: impl FnOnce() -> Option<f64>) {
     let start = cpu_seconds();
     let amplification = work();
     let seconds = cpu_seconds() - start;
@@ -169,54 +172,66 @@ fn tell(what: &str, ios: u64, facts: &Value, work: impl FnOnce() -> f64) {
     println!("{line}");
 }
 
+/// Overwrites of the whole drive after which collection is in its steady state.
 const OVERWRITES: u64 = 3;
+/// The figures are taken so often, in turns.
+const ROUNDS: u32 = 7;
 
+/// A drive in steady state.
+fn overwritten(asked: Asked) -> Drive<Ftl<Greedy>> {
+    let units = asked.spec().user_bytes / 4096;
+    let mut drive = Drive::new(&asked.spec(), Greedy);
+    go(&mut drive, &asked.sequential(units / 32));
+    go(&mut drive, &asked.random(0, 1, OVERWRITES * units));
+    drive
+}
+
+/// Rates of the bare map and of the drive in turns, so that the machine's moods hit all alike.
 fn rates(asked: Asked) {
     let spec = asked.spec();
     let units = spec.user_bytes / 4096;
-    let raw_units = spec.geometry.raw_bytes() / 4096;
-    let facts = json!({"user_units": units, "raw_units": raw_units});
-    {
-        let mut map = MapLoop::filled(&spec);
-        map.overwrite(OVERWRITES * units);
+    let facts = json!({"user_units": units, "raw_units": spec.geometry.raw_bytes() / 4096});
+    let mut map = MapLoop::filled(&spec);
+    map.overwrite(OVERWRITES * units);
+    let mut drive = overwritten(asked);
+    let ios = units / 4;
+    for round in 0..ROUNDS {
         map.ftl.reset_counts();
-        tell("map writes", units, &facts, || {
-            map.overwrite(units);
-            map.ftl.counts().write_amplification().unwrap_or(0.0)
+        tell("map", ios, &facts, || {
+            map.overwrite(ios);
+            map.ftl.counts().write_amplification()
         });
-    }
-    let mut drive = Drive::new(&spec, Greedy);
-    tell("sequential fill", units / 32, &facts, || {
-        go(&mut drive, &asked.sequential(units / 32));
-        1.0
-    });
-    go(&mut drive, &asked.random(0, OVERWRITES * units));
-    for (what, read_pct) in [("writes", 0), ("reads", 100), ("70/30", 70)] {
-        drive.reset_counts();
-        tell(what, units, &facts, || {
-            go(&mut drive, &asked.random(read_pct, units));
-            drive.ftl_counts().write_amplification().unwrap_or(0.0)
-        });
+        for (what, read_pct) in [("writes", 0), ("reads", 100), ("70/30", 70)] {
+            drive.reset_counts();
+            // No run goes where another went.
+            let seed = u64::from(round) * 256 + u64::from(read_pct) + 2;
+            let workload = asked.random(read_pct, seed, ios);
+            tell(what, ios, &facts, || {
+                go(&mut drive, &workload);
+                drive.ftl_counts().write_amplification()
+            });
+        }
     }
 }
 
-/// So many I/Os of one kind on a drive that has been overwritten.
+/// So many I/Os of one kind on a drive in steady state.
 fn only(asked: Asked, what: &str, ios: u64) {
     let spec = asked.spec();
     let units = spec.user_bytes / 4096;
-    if what == "map" {
-        let mut map = MapLoop::filled(&spec);
-        map.overwrite(OVERWRITES * units + ios);
-        return;
+    match what {
+        "map" => MapLoop::filled(&spec).overwrite(OVERWRITES * units + ios),
+        "fill" => {
+            go(&mut Drive::new(&spec, Greedy), &asked.sequential(ios));
+        }
+        "reads" => {
+            let mut drive = Drive::new(&spec, Greedy);
+            go(&mut drive, &asked.sequential(units / 32));
+            go(&mut drive, &asked.random(100, 2, ios));
+        }
+        _ => {
+            go(&mut overwritten(asked), &asked.random(0, 2, ios));
+        }
     }
-    let mut drive = Drive::new(&spec, Greedy);
-    go(&mut drive, &asked.sequential(units / 32));
-    let workload = match what {
-        "fill" => asked.sequential(ios),
-        "reads" => asked.random(100, ios),
-        _ => asked.random(0, OVERWRITES * units + ios),
-    };
-    go(&mut drive, &workload);
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints")]
@@ -237,5 +252,9 @@ fn main() {
         Some(what) => only(asked, what, number(5, 1).into()),
         None => rates(asked),
     }
-    println!("{}", json!({"what": "peak", "bytes": peak_bytes()}));
+    let raw_units = asked.spec().geometry.raw_bytes() / 4096;
+    println!(
+        "{}",
+        json!({"what": "peak", "bytes": peak_bytes(), "raw_units": raw_units})
+    );
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::mapping::UnitsToBlock;
+use crate::divisor::Divisor;
 use crate::nand::{Geometry, Place};
 
 /// The page type of a word line that holds one bit a cell.
@@ -10,109 +10,153 @@ pub const ONE_BIT: u32 = 4;
 
 /// How physical numbers follow the flash.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Addressing {
+pub struct Addressing {
+    blocks: Blocks,
+    units_per_read: Divisor,
+    units_per_program: Divisor,
+    dies: Divisor,
+}
+
+/// What a block of the translation layer is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Blocks {
     /// Superblocks over all dies.
-    Superblocks,
+    Super,
     /// The same, some of which are used with one bit a cell: then only the first numbers of the superblock exist.
     Mixed {
         /// A bit for each superblock.
         one_bit: Vec<u64>,
-        /// Finds the superblock of a unit.
-        block_of: UnitsToBlock,
+        units_per_superblock: Divisor,
     },
     /// Blocks of one plane: plane after plane, and in each block after block.
-    Planes {
-        /// Units of one plane.
-        units_per_plane: u32,
-    },
+    OfPlanes { units_per_plane: Divisor },
 }
 
 impl Addressing {
+    /// For a drive of superblocks.
+    pub fn superblocks(geometry: &Geometry) -> Self {
+        Self {
+            blocks: Blocks::Super,
+            units_per_read: Divisor::new(geometry.units_per_read()),
+            units_per_program: Divisor::new(geometry.units_per_program()),
+            dies: Divisor::new(geometry.dies()),
+        }
+    }
+
     /// For a drive whose superblocks may change between many bits a cell and one.
     pub fn mixed(geometry: &Geometry) -> Self {
-        Self::Mixed {
-            one_bit: vec![0; geometry.superblocks.div_ceil(64) as usize],
-            block_of: UnitsToBlock::new(geometry.units_per_superblock()),
+        Self {
+            blocks: Blocks::Mixed {
+                one_bit: vec![0; geometry.superblocks.div_ceil(64) as usize],
+                units_per_superblock: Divisor::new(geometry.units_per_superblock()),
+            },
+            ..Self::superblocks(geometry)
         }
     }
 
     /// For planes that are written each for itself.
     pub fn planes(geometry: &Geometry) -> Self {
-        Self::Planes {
-            units_per_plane: geometry.units_per_plane(),
+        let page_units = geometry.units_per_read() / geometry.planes;
+        Self {
+            blocks: Blocks::OfPlanes {
+                units_per_plane: Divisor::new(geometry.units_per_plane()),
+            },
+            units_per_read: Divisor::new(page_units),
+            units_per_program: Divisor::new(page_units * geometry.bits_per_cell),
+            dies: Divisor::new(geometry.dies()),
         }
     }
 
     /// The superblock is to be used with one bit a cell, or with all of them again.
     pub fn set_one_bit(&mut self, block: u32, on: bool) {
-        if let Self::Mixed { one_bit, .. } = self {
+        if let Blocks::Mixed { one_bit, .. } = &mut self.blocks {
             let bit = 1 << (block % 64);
             let word = &mut one_bit[block as usize / 64];
             *word = if on { *word | bit } else { *word & !bit };
         }
     }
 
+    /// Whether a plane has blocks of its own; else they lie over all planes of all dies.
+    pub fn is_of_planes(&self) -> bool {
+        matches!(self.blocks, Blocks::OfPlanes { .. })
+    }
+
     /// The die, page type and array read of a physical unit.
     #[inline]
-    pub fn place(&self, geometry: &Geometry, physical: u32) -> Place {
-        match self {
-            Self::Superblocks => geometry.place(physical),
-            Self::Mixed { .. } | Self::Planes { .. } => self.other_place(geometry, physical),
+    pub fn place(&self, physical: u32) -> Place {
+        match &self.blocks {
+            Blocks::Super => self.many_bit_place(physical),
+            Blocks::Mixed { .. } | Blocks::OfPlanes { .. } => self.other_place(physical),
+        }
+    }
+
+    /// Word lines follow each other over the dies.
+    #[inline]
+    fn many_bit_place(&self, physical: u32) -> Place {
+        let word_line = self.units_per_program.quotient(physical);
+        let within = physical - word_line * self.units_per_program.by();
+        Place {
+            die: self.dies.rest(word_line),
+            page_type: self.units_per_read.quotient(within),
+            array_read: self.array_read(physical),
         }
     }
 
     #[cold]
-    fn other_place(&self, geometry: &Geometry, physical: u32) -> Place {
-        match self {
-            Self::Superblocks => geometry.place(physical),
-            Self::Mixed { one_bit, block_of } => {
-                let block = block_of.block(physical);
+    fn other_place(&self, physical: u32) -> Place {
+        match &self.blocks {
+            Blocks::Super => self.many_bit_place(physical),
+            Blocks::Mixed {
+                one_bit,
+                units_per_superblock,
+            } => {
+                let block = units_per_superblock.quotient(physical);
                 if one_bit[block as usize / 64] >> (block % 64) & 1 == 1 {
-                    one_bit_place(geometry, physical)
+                    self.one_bit_place(physical)
                 } else {
-                    geometry.place(physical)
+                    self.many_bit_place(physical)
                 }
             }
-            Self::Planes { units_per_plane } => plane_place(geometry, *units_per_plane, physical),
+            Blocks::OfPlanes { units_per_plane } => {
+                self.plane_place(units_per_plane.quotient(physical), physical)
+            }
+        }
+    }
+
+    fn one_bit_place(&self, physical: u32) -> Place {
+        let word_line = self.array_read(physical);
+        Place {
+            die: self.dies.rest(word_line),
+            page_type: ONE_BIT,
+            array_read: word_line,
+        }
+    }
+
+    /// Planes are counted so that neighbours lie on different channels, then ways, then dies: see `planes.rs`.
+    fn plane_place(&self, plane: u32, physical: u32) -> Place {
+        let within = self.units_per_program.rest(physical);
+        Place {
+            die: self.dies.rest(plane),
+            page_type: self.units_per_read.quotient(within),
+            array_read: self.array_read(physical),
         }
     }
 
     /// The array read that brings a physical unit: same number, same read.
     #[inline]
-    pub fn array_read(&self, geometry: &Geometry, physical: u32) -> u32 {
-        match self {
-            Self::Planes { .. } => physical / (geometry.units_per_read() / geometry.planes),
-            _ => geometry.array_read(physical),
-        }
+    pub fn array_read(&self, physical: u32) -> u32 {
+        self.units_per_read.quotient(physical)
+    }
+
+    /// Units that one array read brings.
+    #[inline]
+    pub fn units_per_read(&self) -> u32 {
+        self.units_per_read.by()
     }
 
     /// Units that one program takes where all bits of a cell are used.
     #[inline]
-    pub fn units_per_program(&self, geometry: &Geometry) -> u32 {
-        match self {
-            Self::Planes { .. } => geometry.units_per_program() / geometry.planes,
-            _ => geometry.units_per_program(),
-        }
-    }
-}
-
-fn one_bit_place(geometry: &Geometry, physical: u32) -> Place {
-    let word_line = geometry.array_read(physical);
-    Place {
-        die: word_line % geometry.dies(),
-        page_type: ONE_BIT,
-        array_read: word_line,
-    }
-}
-
-/// Planes are counted so that neighbours lie on different channels, then ways, then dies: see `planes.rs`.
-fn plane_place(geometry: &Geometry, units_per_plane: u32, physical: u32) -> Place {
-    let page_units = geometry.units_per_read() / geometry.planes;
-    let plane = physical / units_per_plane;
-    let page = physical / page_units;
-    Place {
-        die: plane % geometry.dies(),
-        page_type: page % geometry.bits_per_cell,
-        array_read: page,
+    pub fn units_per_program(&self) -> u32 {
+        self.units_per_program.by()
     }
 }

@@ -2,6 +2,10 @@
 
 use workload::{Io, Op};
 
+use crate::drive::Drive;
+use crate::mapping_cache::MappingCache;
+use crate::translation::Translation;
+
 /// A drive in virtual time: commands go in at a time and the time of their completion comes out.
 pub trait Device {
     /// Bytes that can be addressed.
@@ -33,4 +37,40 @@ pub trait Device {
 
     /// When all that was written by `at` is safe from a loss of power.
     fn durable_at(&mut self, at: u64) -> u64;
+}
+
+impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
+    fn user_bytes(&self) -> u64 {
+        Drive::user_bytes(self)
+    }
+
+    fn logical_block_bytes(&self) -> u32 {
+        Drive::logical_block_bytes(self)
+    }
+
+    fn now(&self) -> u64 {
+        Drive::now(self)
+    }
+
+    fn wait_until(&mut self, at: u64) {
+        Drive::wait_until(self, at);
+    }
+
+    #[inline]
+    fn expect(&mut self, io: Io) {
+        Drive::expect(self, io);
+    }
+
+    #[inline]
+    fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
+        Drive::submit(self, now, op, offset, length)
+    }
+
+    fn flush(&mut self, now: u64) -> u64 {
+        Drive::flush(self, now)
+    }
+
+    fn durable_at(&mut self, at: u64) -> u64 {
+        Drive::durable_at(self, at)
+    }
 }

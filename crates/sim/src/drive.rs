@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use workload::{Io, Op};
 
-use crate::device::Device;
 use crate::ftl::{Ftl, FtlCounts};
 use crate::gc::VictimRule;
 use crate::host::{Host, HostSpec};
@@ -366,41 +365,5 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             self.ftl.trim(unit as u32);
         }
         processed
-    }
-}
-
-impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
-    fn user_bytes(&self) -> u64 {
-        self.user_bytes
-    }
-
-    fn logical_block_bytes(&self) -> u32 {
-        self.logical_block_bytes
-    }
-
-    fn now(&self) -> u64 {
-        self.clock
-    }
-
-    fn wait_until(&mut self, at: u64) {
-        Drive::wait_until(self, at);
-    }
-
-    #[inline]
-    fn expect(&mut self, io: Io) {
-        Drive::expect(self, io);
-    }
-
-    #[inline]
-    fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
-        Drive::submit(self, now, op, offset, length)
-    }
-
-    fn flush(&mut self, now: u64) -> u64 {
-        Drive::flush(self, now)
-    }
-
-    fn durable_at(&mut self, at: u64) -> u64 {
-        Drive::durable_at(self, at)
     }
 }

@@ -1,43 +1,18 @@
-//! The flash translation layer: write streams, free superblocks, garbage collection paced against the host.
+//! The flash translation layer: the map, write streams and free superblocks.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::collection::Victim;
+use crate::divisor::Divisor;
 use crate::drive::DriveSpec;
+use crate::flash::Flash;
 use crate::gc::VictimRule;
 use crate::mapping::{Map, NONE};
 use crate::nand::UNIT_BYTES;
 use crate::options::WearRule;
 use crate::slc_cache::SlcCache;
-
-/// What the translation layer asks of the flash. The timing model charges each call; tests of theory count them.
-pub trait Flash {
-    /// A host unit lands in the physical unit.
-    fn program_host(&mut self, physical: u32);
-    /// A valid unit is read to be moved.
-    fn read_for_move(&mut self, physical: u32);
-    /// A moved unit lands in the physical unit.
-    fn program_moved(&mut self, physical: u32);
-    /// A superblock is erased.
-    fn erase(&mut self, block: u32);
-    /// The host's open word line is programmed before it is full: it holds `units`, and `last` is its last place.
-    fn program_early(&mut self, last: u32, units: u32) {
-        let _ = (last, units);
-    }
-    /// A host unit lands in a superblock that is used with one bit a cell.
-    fn program_one_bit(&mut self, physical: u32) {
-        self.program_host(physical);
-    }
-    /// From now on a superblock is used with one bit a cell, or with all of them again.
-    fn set_one_bit(&mut self, block: u32, on: bool) {
-        let _ = (block, on);
-    }
-    /// Units that wait in an open word line will never be programmed.
-    fn discard(&mut self, units: u32) {
-        let _ = units;
-    }
-}
 
 /// Where a stream writes next.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -45,6 +20,9 @@ pub(crate) struct OpenBlock {
     pub(crate) block: u32,
     pub(crate) next: u32,
     pub(crate) end: u32,
+    /// Where the open word line ends, and how many units it has in all.
+    line_end: u32,
+    line_units: u32,
 }
 
 impl OpenBlock {
@@ -52,26 +30,72 @@ impl OpenBlock {
         block: NONE,
         next: 0,
         end: 0,
+        line_end: 0,
+        line_units: 0,
     };
 
+    /// A superblock from its first unit on, in word lines of so many units, a whole number of them.
+    pub(crate) fn new(block: u32, start: u32, units: u32, line_units: u32) -> Self {
+        Self {
+            block,
+            next: start,
+            end: start + units,
+            line_end: start + line_units,
+            line_units,
+        }
+    }
+
+    #[inline]
     pub(crate) fn is_full(self) -> bool {
         self.next == self.end
     }
-}
 
-/// The superblock being collected.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Victim {
-    pub(crate) block: u32,
-    pub(crate) cursor: u32,
-    pub(crate) end: u32,
-    /// Valid units when it was chosen, and the space that collecting it wins.
-    pub(crate) valid_at_start: u32,
-    pub(crate) gain: u32,
-    /// Moves owed to the host's writes, in `1 / gain` of a move.
-    pub(crate) owed: u64,
-    /// Whether it is used with one bit a cell: then its units are folded.
-    pub(crate) one_bit: bool,
+    /// Units that have been written since the last word line ended.
+    pub(crate) fn waiting(self) -> u32 {
+        self.next + self.line_units - self.line_end
+    }
+
+    /// Units that the open word line still takes.
+    #[inline]
+    pub(crate) fn room_in_line(self) -> u32 {
+        self.line_end - self.next
+    }
+
+    /// Takes the next so many places of the open word line. Returns the last of them if it ends the word line.
+    #[inline]
+    pub(crate) fn take_some(&mut self, units: u32) -> Option<u32> {
+        self.next += units;
+        if self.next < self.line_end {
+            return None;
+        }
+        self.line_end += self.line_units;
+        Some(self.next - 1)
+    }
+
+    /// Takes the next place. Returns it, and the number of units of the word line if it was the last of one.
+    #[inline]
+    pub(crate) fn take(&mut self) -> (u32, Option<u32>) {
+        let place = self.next;
+        self.next += 1;
+        if self.next < self.line_end {
+            return (place, None);
+        }
+        self.line_end += self.line_units;
+        (place, Some(self.line_units))
+    }
+
+    /// Programs the open word line as it is. Returns the units left empty.
+    pub(crate) fn pad(&mut self, flash: &mut impl Flash) -> u64 {
+        let held = self.waiting();
+        if held == 0 {
+            return 0;
+        }
+        let empty = self.line_end - self.next;
+        self.next = self.line_end;
+        self.line_end += self.line_units;
+        flash.program_host(self.next - 1, held);
+        u64::from(empty)
+    }
 }
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
@@ -141,8 +165,10 @@ pub struct Ftl<R> {
     pub(crate) victim: Option<Victim>,
     /// Collection keeps at least this many superblocks free.
     pub(crate) reserve: usize,
-    closed_clock: u64,
+    pub(crate) closed_clock: u64,
     pub(crate) counts: FtlCounts,
+    /// Units that one array read brings.
+    pub(crate) page_units: Divisor,
     /// Units of a word line of the host's stream.
     pub(crate) word_line_units: u32,
     pub(crate) wear: WearRule,
@@ -152,9 +178,6 @@ pub struct Ftl<R> {
     pub(crate) idle_free: usize,
     pub(crate) slc: Option<Box<SlcCache>>,
 }
-
-/// Superblocks below which the host waits for collection: one for each stream to open.
-pub(crate) const URGENT: usize = 2;
 
 impl<R: VictimRule> Ftl<R> {
     /// An erased drive. `reserve` superblocks (more than two) are kept free by collection.
@@ -175,6 +198,7 @@ impl<R: VictimRule> Ftl<R> {
             reserve: reserve as usize,
             closed_clock: 0,
             counts: FtlCounts::default(),
+            page_units: Divisor::new(1),
             word_line_units: 1,
             wear: WearRule::default(),
             resting: None,
@@ -193,8 +217,8 @@ impl<R: VictimRule> Ftl<R> {
             geometry.units_per_superblock(),
             spec.reserve,
             rule,
-        );
-        ftl.word_line_units = geometry.units_per_program();
+        )
+        .of_pages(geometry.units_per_read(), geometry.bits_per_cell);
         ftl.idle_free = options.idle_free_superblocks as usize;
         ftl.slc = options.slc.map(|slc| {
             let cache = SlcCache::new(slc, geometry, &mut ftl.free);
@@ -203,10 +227,11 @@ impl<R: VictimRule> Ftl<R> {
         ftl.levelled(options.wear)
     }
 
-    /// The same with word lines of so many units, as for one plane.
+    /// The same with pages that are read together, of so many units, and so many of them in a word line.
     #[must_use]
-    pub fn with_word_lines(mut self, units: u32) -> Self {
-        self.word_line_units = units;
+    pub fn of_pages(mut self, page_units: u32, pages_per_word_line: u32) -> Self {
+        self.page_units = Divisor::new(page_units);
+        self.word_line_units = page_units * pages_per_word_line;
         self
     }
 
@@ -261,10 +286,11 @@ impl<R: VictimRule> Ftl<R> {
         if self.host.is_full() {
             self.open_host(flash);
         }
-        let physical = self.host.next;
-        self.host.next += 1;
+        let (physical, line) = self.host.take();
         self.map.place(logical, physical);
-        flash.program_host(physical);
+        if let Some(units) = line {
+            flash.program_host(physical, units);
+        }
         self.counts.host_units += 1;
         self.make_room(flash);
         physical
@@ -275,8 +301,7 @@ impl<R: VictimRule> Ftl<R> {
         if let Some(slc) = &mut self.slc {
             self.counts.padded_units += slc.end_word_line(flash);
         }
-        let open = &mut self.host;
-        self.counts.padded_units += pad(open, self.word_line_units, flash);
+        self.counts.padded_units += self.host.pad(flash);
     }
 
     /// Forgets one unit. Returns whether it held data.
@@ -291,17 +316,7 @@ impl<R: VictimRule> Ftl<R> {
         self.host = self.take_free();
     }
 
-    /// Collects until a stream can open a superblock.
-    pub(crate) fn keep_urgent(&mut self, flash: &mut impl Flash) {
-        while self.free.len() <= URGENT && self.collect_one_move(flash) {
-            // All there is to collect is full: what is being folded will free a superblock.
-            if self.victim.is_some_and(|victim| victim.gain == 0) {
-                return;
-            }
-        }
-    }
-
-    fn close(&mut self, full: OpenBlock) {
+    pub(crate) fn close(&mut self, full: OpenBlock) {
         if full.block != NONE {
             self.closed_clock += 1;
             self.map.blocks.close(full.block);
@@ -316,135 +331,7 @@ impl<R: VictimRule> Ftl<R> {
             self.free.pop_front()
         };
         let block = block.expect("the reserve holds a superblock for each stream");
-        let per_block = self.map.blocks.units_per_block();
-        OpenBlock {
-            block,
-            next: block * per_block,
-            end: (block + 1) * per_block,
-        }
+        let units = self.map.blocks.units_per_block();
+        OpenBlock::new(block, block * units, units, self.word_line_units)
     }
-
-    /// Makes room where the host's stream or a fold has used some.
-    #[inline]
-    pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
-        if self.victim.is_some() || self.free.len() < self.reserve {
-            self.collect_paced(flash);
-        }
-    }
-
-    /// Moves so many units that the victim is empty when the host has used up the space that it wins.
-    fn collect_paced(&mut self, flash: &mut impl Flash) {
-        if self.victim.is_none() && !self.choose_victim() {
-            return;
-        }
-        if let Some(victim) = &mut self.victim {
-            victim.owed += u64::from(victim.valid_at_start);
-        }
-        while let Some(victim) = &mut self.victim {
-            let price = u64::from(victim.gain);
-            if victim.owed < price && victim.valid_at_start > 0 {
-                return;
-            }
-            victim.owed = victim.owed.saturating_sub(price);
-            self.collect_one_move(flash);
-        }
-    }
-
-    pub(crate) fn choose_victim(&mut self) -> bool {
-        if self.slc.is_some()
-            && let Some(cached) = self.cached_victim()
-        {
-            self.victim = Some(cached);
-            return true;
-        }
-        let block = match self.resting.take() {
-            Some(block) if self.map.blocks.is_closed(block) => {
-                self.rule.withdrawn(block);
-                self.counts.levelled_units += u64::from(self.map.blocks.valid(block));
-                Some(block)
-            }
-            _ => self.rule.choose(&self.map.blocks, self.closed_clock),
-        };
-        let Some(block) = block else {
-            return false;
-        };
-        let valid = self.map.blocks.valid(block);
-        let per_block = self.map.blocks.units_per_block();
-        self.map.blocks.withdraw(block);
-        self.victim = Some(Victim {
-            block,
-            cursor: block * per_block,
-            end: (block + 1) * per_block,
-            valid_at_start: valid,
-            gain: per_block - valid,
-            owed: 0,
-            one_bit: false,
-        });
-        true
-    }
-
-    /// Moves one unit of the victim, or erases it when it is empty. Returns whether there was anything to do.
-    pub(crate) fn collect_one_move(&mut self, flash: &mut impl Flash) -> bool {
-        if self.victim.is_none() && !self.choose_victim() {
-            return false;
-        }
-        let Some(victim) = self.victim.as_mut() else {
-            return false;
-        };
-        if let Some(from) = self.map.next_valid(victim.cursor, victim.end) {
-            if (from ^ victim.cursor) & !63 != 0 || from.trailing_zeros() >= 6 {
-                self.map.expect_moves(from + 64);
-            }
-            victim.cursor = from + 1;
-            let folds = u64::from(victim.one_bit);
-            self.move_unit(from, flash);
-            self.counts.folded_units += folds;
-            self.counts.moved_units += 1 - folds;
-        }
-        self.erase_if_empty(flash);
-        true
-    }
-
-    pub(crate) fn move_unit(&mut self, from: u32, flash: &mut impl Flash) {
-        let logical = self.map.owner(from).expect("a valid unit has an owner");
-        if self.moved.is_full() {
-            let full = std::mem::replace(&mut self.moved, OpenBlock::CLOSED);
-            self.close(full);
-            self.moved = self.take_free();
-        }
-        let to = self.moved.next;
-        self.moved.next += 1;
-        flash.read_for_move(from);
-        self.map.place(logical, to);
-        flash.program_moved(to);
-    }
-
-    fn erase_if_empty(&mut self, flash: &mut impl Flash) {
-        let Some(victim) = self.victim else { return };
-        if self.map.blocks.valid(victim.block) == 0 {
-            self.map.blocks.erase(victim.block);
-            flash.erase(victim.block);
-            self.counts.erases += 1;
-            if victim.one_bit {
-                flash.set_one_bit(victim.block, false);
-            }
-            self.free.push_back(victim.block);
-            self.victim = None;
-            if self.wear.move_resting_after.is_some() {
-                self.find_resting(victim.block);
-            }
-        }
-    }
-}
-
-/// Ends the open word line of a stream. Returns the units left empty.
-pub(crate) fn pad(open: &mut OpenBlock, word_line_units: u32, flash: &mut impl Flash) -> u64 {
-    let over = open.next % word_line_units;
-    if open.block == NONE || over == 0 {
-        return 0;
-    }
-    let empty = word_line_units - over;
-    open.next += empty;
-    flash.program_early(open.next - 1, over);
-    u64::from(empty)
 }

@@ -31,7 +31,9 @@ pub struct HostSpec {
 pub struct Host {
     spec: HostSpec,
     in_device: BinaryHeap<Reverse<u64>>,
+    /// When each core is free. From `next_core` on, and round to it, they are in order of that.
     cores: Vec<u64>,
+    next_core: usize,
     down: Timeline,
     up: Timeline,
 }
@@ -43,6 +45,7 @@ impl Host {
             spec,
             in_device: BinaryHeap::new(),
             cores: vec![0; spec.cores as usize],
+            next_core: 0,
             down: Timeline::default(),
             up: Timeline::default(),
         }
@@ -83,11 +86,24 @@ impl Host {
         } else {
             self.spec.read_core_ns
         };
-        let Some(core) = self.cores.iter_mut().min() else {
+        let count = self.cores.len();
+        let mut at = self.next_core;
+        let Some(&free) = self.cores.get(at) else {
             return ready + duration;
         };
-        *core = ready.max(*core) + duration;
-        *core
+        let end = ready.max(free) + duration;
+        self.next_core = if at + 1 == count { 0 } else { at + 1 };
+        // The place of the first is that of the last now; a short command goes before longer ones.
+        for _ in 1..count {
+            let before = if at == 0 { count - 1 } else { at - 1 };
+            if self.cores[before] <= end {
+                break;
+            }
+            self.cores[at] = self.cores[before];
+            at = before;
+        }
+        self.cores[at] = end;
+        end
     }
 
     fn link_ns(&self, bytes: u64) -> u64 {

@@ -1,6 +1,7 @@
 //! What the translation layer does for itself: wear levelling, collection when idle, a purge.
 
-use crate::ftl::{Flash, Ftl, FtlCounts, OpenBlock};
+use crate::flash::Flash;
+use crate::ftl::{Ftl, FtlCounts, OpenBlock};
 use crate::gc::VictimRule;
 use crate::translation::Translation;
 
@@ -35,12 +36,7 @@ impl<R: VictimRule> Ftl<R> {
         if self.victim.is_some_and(|victim| victim.gain == 0) {
             return false;
         }
-        for _ in 0..self.word_line_units * IDLE_WORD_LINES {
-            self.collect_one_move(flash);
-            if self.victim.is_none() {
-                break;
-            }
-        }
+        self.collect(self.word_line_units * IDLE_WORD_LINES, flash);
         true
     }
 }
@@ -83,7 +79,7 @@ impl<R: VictimRule> Translation for Ftl<R> {
     }
 
     fn purge<F: Flash>(&mut self, flash: &mut F) {
-        flash.discard(self.host.next % self.word_line_units);
+        flash.discard(self.host.waiting());
         for logical in 0..self.map.logical_units() {
             self.map.unmap(logical);
         }

@@ -57,9 +57,24 @@ impl Slot {
         }
     }
 
+    fn wait_for(&mut self, io: Io, due_ns: u64) -> Next {
+        self.io = io;
+        self.intended_ns = due_ns;
+        self.state = State::Due;
+        Next::Wait(due_ns)
+    }
+
     pub(crate) fn is_in_flight(&self) -> bool {
         self.state == State::InFlight
     }
+}
+
+/// What a slot does next.
+enum Next {
+    /// Issues an I/O that was meant to start at a time.
+    Issue(Io, u64),
+    /// Nothing before this time.
+    Wait(u64),
 }
 
 /// A stream at run time.
@@ -145,55 +160,33 @@ impl<'a> Lane<'a> {
         zero_ns: u64,
         drive: &mut D,
     ) -> u64 {
-        match slot.state {
-            State::InFlight => {
-                self.complete(slot, at_ns);
-                let flushed_ns = self.flush_if_due(slot, at_ns, zero_ns, drive);
-                if flushed_ns > at_ns {
-                    slot.state = State::Free;
-                    return flushed_ns;
-                }
+        if slot.state == State::InFlight {
+            self.complete(slot, at_ns);
+            let flushed_ns = self.flush_if_due(slot, at_ns, zero_ns, drive);
+            if flushed_ns > at_ns {
+                slot.state = State::Free;
+                return flushed_ns;
             }
-            State::Due => return self.issue_due(slot, at_ns, zero_ns, drive),
-            State::Free => {}
         }
-        self.next(slot, at_ns, zero_ns, drive)
+        let next = if slot.state == State::Due {
+            self.due(slot)
+        } else {
+            self.next(slot, at_ns)
+        };
+        match next {
+            Next::Issue(io, intended_ns) => {
+                self.submit(slot, io, intended_ns, [at_ns, zero_ns], drive)
+            }
+            Next::Wait(at_ns) => at_ns,
+        }
     }
 
-    /// Takes the slot's next I/O and issues it if it is due. Returns when the slot's time comes.
+    /// Takes the slot's next I/O.
     #[inline]
-    pub(crate) fn next<D: Device>(
-        &mut self,
-        slot: &mut Slot,
-        at_ns: u64,
-        zero_ns: u64,
-        drive: &mut D,
-    ) -> u64 {
-        match self.stream.arrival {
-            Law::Closed { think_ns: 0 } => {
-                if at_ns >= self.stop_ns {
-                    return self.retire(slot, true);
-                }
-                match self.feeds[slot.feed as usize].next() {
-                    Some(io) => self.submit(slot, io, at_ns, [at_ns, zero_ns], drive),
-                    None => self.retire(slot, false),
-                }
-            }
-            Law::Closed { think_ns } => self.think(slot, at_ns, think_ns, zero_ns, drive),
-            Law::Open { .. } | Law::Bursts { .. } | Law::Recorded { .. } => {
-                self.next_arrival(slot, at_ns, zero_ns, drive)
-            }
-        }
-    }
-
-    fn think<D: Device>(
-        &mut self,
-        slot: &mut Slot,
-        at_ns: u64,
-        think_ns: u64,
-        zero_ns: u64,
-        drive: &mut D,
-    ) -> u64 {
+    fn next(&mut self, slot: &mut Slot, at_ns: u64) -> Next {
+        let Law::Closed { think_ns } = self.stream.arrival else {
+            return self.next_arrival(slot, at_ns);
+        };
         // Nobody thinks before the first I/O.
         let due_ns = if slot.io.length == 0 {
             at_ns
@@ -201,43 +194,30 @@ impl<'a> Lane<'a> {
             at_ns + think_ns
         };
         if due_ns >= self.stop_ns {
-            return self.retire(slot, true);
+            return Next::Wait(self.retire(slot, true));
         }
         let Some(io) = self.feeds[slot.feed as usize].next() else {
-            return self.retire(slot, false);
+            return Next::Wait(self.retire(slot, false));
         };
-        slot.io = io;
-        slot.intended_ns = due_ns;
-        slot.state = State::Due;
         if due_ns > at_ns {
-            due_ns
+            slot.wait_for(io, due_ns)
         } else {
-            self.issue_due(slot, at_ns, zero_ns, drive)
+            Next::Issue(io, due_ns)
         }
     }
 
-    #[inline]
-    fn next_arrival<D: Device>(
-        &mut self,
-        slot: &mut Slot,
-        at_ns: u64,
-        zero_ns: u64,
-        drive: &mut D,
-    ) -> u64 {
+    fn next_arrival(&mut self, slot: &mut Slot, at_ns: u64) -> Next {
         loop {
             let feed = &mut self.feeds[slot.feed as usize];
             let by_stop = !feed.is_spent();
             let Some(arrival) = feed.next_due(self.stop_ns) else {
-                return self.retire(slot, by_stop);
+                return Next::Wait(self.retire(slot, by_stop));
             };
             if arrival.due_ns > at_ns {
-                slot.io = arrival.io;
-                slot.intended_ns = arrival.due_ns;
-                slot.state = State::Due;
-                return arrival.due_ns;
+                return slot.wait_for(arrival.io, arrival.due_ns);
             }
             if !self.gives_up(arrival.due_ns, at_ns) {
-                return self.submit(slot, arrival.io, arrival.due_ns, [at_ns, zero_ns], drive);
+                return Next::Issue(arrival.io, arrival.due_ns);
             }
             let recorder = self.recorder.as_mut().expect("a live lane records");
             recorder.dropped(arrival.io.op, arrival.due_ns, at_ns);
@@ -245,17 +225,12 @@ impl<'a> Lane<'a> {
         }
     }
 
-    fn issue_due<D: Device>(
-        &mut self,
-        slot: &mut Slot,
-        at_ns: u64,
-        zero_ns: u64,
-        drive: &mut D,
-    ) -> u64 {
+    fn due(&mut self, slot: &mut Slot) -> Next {
         if slot.intended_ns >= self.stop_ns {
-            return self.retire(slot, true);
+            Next::Wait(self.retire(slot, true))
+        } else {
+            Next::Issue(slot.io, slot.intended_ns)
         }
-        self.submit(slot, slot.io, slot.intended_ns, [at_ns, zero_ns], drive)
     }
 
     /// Whether an I/O that was due at `due_ns` is to be given up instead of issued at `at_ns`.

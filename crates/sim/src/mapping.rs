@@ -5,13 +5,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::divisor::Divisor;
 use crate::memory::{prefer_huge_pages, prefetch};
 
 /// Marks a logical unit that holds nothing, and a physical unit that belongs to nobody.
 pub const NONE: u32 = u32::MAX;
 
+/// Validity bits of a word.
+pub(crate) const WORD: u32 = u64::BITS;
+
 /// Superblocks whose least valid count is remembered together; see [`Blocks::least_valid`].
 const GROUP: usize = 64;
+
+/// Added to the valid count of a superblock that may not be collected: it is free, open or being collected already.
+const NOT_CLOSED: u32 = 1 << 31;
 
 /// Valid counts and states of all superblocks, with the least count per group kept current.
 ///
@@ -20,11 +27,9 @@ const GROUP: usize = 64;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blocks {
     units_per_block: u32,
+    /// Valid units, [`NOT_CLOSED`] added where it applies: the largest numbers are those that nobody looks for.
     #[serde(with = "crate::packed")]
     valid: Vec<u32>,
-    /// `valid` of closed superblocks, `u32::MAX` of free and open ones.
-    #[serde(with = "crate::packed")]
-    closed: Vec<u32>,
     #[serde(with = "crate::packed")]
     group_least: Vec<u32>,
     closed_count: u32,
@@ -36,9 +41,8 @@ impl Blocks {
     fn new(count: usize, units_per_block: u32) -> Self {
         Self {
             units_per_block,
-            valid: vec![0; count],
-            closed: vec![u32::MAX; count],
-            group_least: vec![u32::MAX; count.div_ceil(GROUP)],
+            valid: vec![NOT_CLOSED; count],
+            group_least: vec![NOT_CLOSED; count.div_ceil(GROUP)],
             closed_count: 0,
             erases: vec![0; count],
         }
@@ -56,12 +60,12 @@ impl Blocks {
 
     /// Units of this superblock that are still mapped.
     pub fn valid(&self, block: u32) -> u32 {
-        self.valid[block as usize]
+        self.valid[block as usize] & !NOT_CLOSED
     }
 
     /// Whether the superblock has been written to its end and may be collected.
     pub fn is_closed(&self, block: u32) -> bool {
-        self.closed[block as usize] != u32::MAX
+        self.valid[block as usize] < NOT_CLOSED
     }
 
     /// How many superblocks are closed.
@@ -76,34 +80,27 @@ impl Blocks {
 
     /// The closed superblock with the fewest valid units; the lowest number wins a tie. `None` if none is closed.
     pub fn least_valid(&self) -> Option<u32> {
-        let (group, least) = self
-            .group_least
-            .iter()
-            .enumerate()
-            .min_by_key(|&(i, &least)| (least, i))
-            .map(|(i, &least)| (i, least))?;
-        if least == u32::MAX {
+        let groups = self.group_least.iter().enumerate();
+        let (group, &least) = groups.min_by_key(|&(i, &least)| (least, i))?;
+        if least >= NOT_CLOSED {
             return None;
         }
         let start = group * GROUP;
-        let end = (start + GROUP).min(self.closed.len());
-        let within = self.closed[start..end].iter().position(|&v| v == least)?;
+        let end = (start + GROUP).min(self.valid.len());
+        let within = self.valid[start..end].iter().position(|&v| v == least)?;
         Some((start + within) as u32)
     }
 
     fn refresh_group(&mut self, block: u32) {
         let group = block as usize / GROUP;
         let start = group * GROUP;
-        let end = (start + GROUP).min(self.closed.len());
-        self.group_least[group] = self.closed[start..end]
-            .iter()
-            .copied()
-            .min()
-            .unwrap_or(u32::MAX);
+        let end = (start + GROUP).min(self.valid.len());
+        let least = self.valid[start..end].iter().min();
+        self.group_least[group] = least.copied().unwrap_or(NOT_CLOSED).min(NOT_CLOSED);
     }
 
     pub(crate) fn close(&mut self, block: u32) {
-        self.closed[block as usize] = self.valid[block as usize];
+        self.valid[block as usize] &= !NOT_CLOSED;
         self.closed_count += 1;
         self.refresh_group(block);
     }
@@ -111,7 +108,7 @@ impl Blocks {
     /// Takes a closed superblock out of the candidates: it is being collected.
     pub(crate) fn withdraw(&mut self, block: u32) {
         debug_assert!(self.is_closed(block));
-        self.closed[block as usize] = u32::MAX;
+        self.valid[block as usize] |= NOT_CLOSED;
         self.closed_count -= 1;
         self.refresh_group(block);
     }
@@ -125,7 +122,7 @@ impl Blocks {
 
     pub(crate) fn erase(&mut self, block: u32) {
         debug_assert_eq!(
-            self.valid[block as usize], 0,
+            self.valid[block as usize], NOT_CLOSED,
             "erasing a superblock that holds data"
         );
         self.erases[block as usize] += 1;
@@ -133,41 +130,10 @@ impl Blocks {
 
     #[inline]
     fn lose(&mut self, block: u32) {
-        let b = block as usize;
-        self.valid[b] -= 1;
-        if self.closed[b] != u32::MAX {
-            self.closed[b] -= 1;
-            let least = &mut self.group_least[b / GROUP];
-            *least = (*least).min(self.closed[b]);
-        }
-    }
-}
-
-/// Finds the superblock of a physical unit: by a shift where it can be.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct UnitsToBlock {
-    units_per_block: u32,
-    shift: Option<u32>,
-}
-
-impl UnitsToBlock {
-    /// For superblocks of so many units.
-    pub fn new(units_per_block: u32) -> Self {
-        Self {
-            units_per_block,
-            shift: units_per_block
-                .is_power_of_two()
-                .then(|| units_per_block.trailing_zeros()),
-        }
-    }
-
-    /// The superblock of a unit.
-    #[inline]
-    pub fn block(self, physical: u32) -> u32 {
-        match self.shift {
-            Some(shift) => physical >> shift,
-            None => physical / self.units_per_block,
-        }
+        let valid = &mut self.valid[block as usize];
+        *valid -= 1;
+        let least = &mut self.group_least[block as usize / GROUP];
+        *least = (*least).min(*valid);
     }
 }
 
@@ -184,7 +150,7 @@ pub struct Map {
     /// Superblock counts and states.
     pub blocks: Blocks,
     #[serde(skip)]
-    block_of: UnitsToBlock,
+    block_of: Divisor,
     mapped: u64,
 }
 
@@ -207,7 +173,7 @@ impl TryFrom<Kept> for Map {
         let mut map = Self {
             physical_to_logical: table(physical),
             valid_bits: vec![0; physical.div_ceil(64)],
-            block_of: UnitsToBlock::new(per_block),
+            block_of: Divisor::new(per_block),
             logical_to_physical: kept.logical_to_physical,
             blocks,
             mapped: kept.mapped,
@@ -239,7 +205,7 @@ impl Map {
             physical_to_logical: table(physical),
             valid_bits: vec![0; physical.div_ceil(64)],
             blocks: Blocks::new(superblocks as usize, units_per_block),
-            block_of: UnitsToBlock::new(units_per_block),
+            block_of: Divisor::new(units_per_block),
             mapped: 0,
         }
     }
@@ -258,18 +224,19 @@ impl Map {
         }
     }
 
-    /// Asks for what moving the valid units of the 64 that `physical` lies in will look up.
+    /// Asks for what moving the valid units of a word of the validity bits will change.
     #[inline]
-    pub fn expect_moves(&self, physical: u32) {
-        let word = physical as usize / 64;
-        let mut bits = self.valid_bits.get(word).copied().unwrap_or(0);
-        while bits != 0 {
-            let unit = word * 64 + bits.trailing_zeros() as usize;
-            prefetch(
-                &self.logical_to_physical,
-                self.physical_to_logical[unit] as usize,
-            );
-            bits &= bits - 1;
+    pub(crate) fn expect_moves(&self, word: u32) {
+        let word = word as usize;
+        let Some(&valid) = self.valid_bits.get(word) else {
+            return;
+        };
+        let mut left = valid;
+        while left != 0 {
+            let unit = word * WORD as usize + left.trailing_zeros() as usize;
+            let logical = self.physical_to_logical[unit];
+            prefetch(&self.logical_to_physical, logical as usize);
+            left &= left - 1;
         }
     }
 
@@ -289,17 +256,10 @@ impl Map {
         self.logical_to_physical[logical as usize]
     }
 
-    /// Whose data a physical unit holds, if it is valid.
-    #[inline]
-    pub fn owner(&self, physical: u32) -> Option<u32> {
-        let bit = self.valid_bits[physical as usize / 64] >> (physical % 64) & 1;
-        (bit == 1).then(|| self.physical_to_logical[physical as usize])
-    }
-
     /// The superblock of a physical unit.
     #[inline]
     pub fn block_of(&self, physical: u32) -> u32 {
-        self.block_of.block(physical)
+        self.block_of.quotient(physical)
     }
 
     /// Maps `logical` to `physical`, which must be fresh; what it held before becomes invalid.
@@ -335,23 +295,65 @@ impl Map {
         self.blocks.lose(block);
     }
 
-    /// The first valid unit at or after `from` and before `end`, found a word of 64 at a time.
+    /// The first valid unit at or after `from`; there is one before the end of the superblock.
     #[inline]
-    pub fn next_valid(&self, from: u32, end: u32) -> Option<u32> {
-        let mut word = from as usize / 64;
-        let mut bits = *self.valid_bits.get(word)? & (u64::MAX << (from % 64));
-        loop {
-            if bits != 0 {
-                let unit = word as u32 * 64 + bits.trailing_zeros();
-                return (unit < end).then_some(unit);
-            }
+    pub(crate) fn next_valid(&self, from: u32) -> u32 {
+        let mut word = (from / WORD) as usize;
+        let mut bits = self.valid_bits[word] & u64::MAX << (from % WORD);
+        while bits == 0 {
             word += 1;
-            if word * 64 >= end as usize {
-                return None;
-            }
             bits = self.valid_bits[word];
         }
+        word as u32 * WORD + bits.trailing_zeros()
     }
+
+    /// Takes the valid units from `from` to before `end`, at most [`WORD`] places, out of their superblock, which must not be a
+    /// closed one. Returns a bit for each, the lowest for `from`: they are to be [put](Self::put) elsewhere at once.
+    #[inline]
+    pub(crate) fn lift(&mut self, block: u32, from: u32, end: u32) -> u64 {
+        let (word, within) = ((from / WORD) as usize, from % WORD);
+        let mut lifted = self.valid_bits[word] >> within & low_bits(end - from);
+        self.valid_bits[word] &= !(lifted << within);
+        if within + (end - from) > WORD {
+            let rest = self.valid_bits[word + 1] & low_bits(within + (end - from) - WORD);
+            self.valid_bits[word + 1] &= !rest;
+            lifted |= rest << (WORD - within);
+        }
+        self.blocks.valid[block as usize] -= lifted.count_ones();
+        lifted
+    }
+
+    /// Puts the first `units` of those lifted at `from` on the fresh places from `to` on, in `block`. Returns those left.
+    #[inline]
+    pub(crate) fn put(&mut self, lifted: u64, from: u32, block: u32, to: u32, units: u32) -> u64 {
+        let mut left = lifted;
+        for place in to..to + units {
+            let logical = self.physical_to_logical[(from + left.trailing_zeros()) as usize];
+            left &= left - 1;
+            self.logical_to_physical[logical as usize] = place;
+            self.physical_to_logical[place as usize] = logical;
+        }
+        self.set_valid(to, units);
+        self.blocks.valid[block as usize] += units;
+        left
+    }
+
+    /// Sets the validity bits of so many units, at most a word of them.
+    #[inline]
+    fn set_valid(&mut self, from: u32, units: u32) {
+        let (word, within) = ((from / WORD) as usize, from % WORD);
+        let bits = low_bits(units);
+        self.valid_bits[word] |= bits << within;
+        if within + units > WORD {
+            self.valid_bits[word + 1] |= bits >> (WORD - within);
+        }
+    }
+}
+
+/// A word with so many of its lowest bits set, at least one.
+#[inline]
+fn low_bits(count: u32) -> u64 {
+    u64::MAX >> (WORD - count)
 }
 
 /// A table of so many empty entries, on huge pages where they help.

@@ -71,24 +71,6 @@ impl Geometry {
         u64::from(self.superblocks) * u64::from(self.units_per_superblock()) * u64::from(UNIT_BYTES)
     }
 
-    /// The array read that brings a physical unit.
-    #[inline]
-    pub fn array_read(&self, physical: u32) -> u32 {
-        physical / self.units_per_read()
-    }
-
-    /// The die, page type and array read of a physical unit. Word lines follow each other over the dies.
-    #[inline]
-    pub fn place(&self, physical: u32) -> Place {
-        let word_line = physical / self.units_per_program();
-        let within = physical % self.units_per_program();
-        Place {
-            die: word_line % self.dies(),
-            page_type: within / self.units_per_read(),
-            array_read: self.array_read(physical),
-        }
-    }
-
     /// The channel of a die.
     #[inline]
     pub fn channel(&self, die: u32) -> u32 {

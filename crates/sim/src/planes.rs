@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Drive, DriveSpec};
-use crate::ftl::{Flash, Ftl, FtlCounts};
+use crate::flash::Flash;
+use crate::ftl::{Ftl, FtlCounts};
 use crate::gc::VictimRule;
 use crate::mapping::NONE;
 use crate::mapping_cache::WholeMap;
@@ -44,7 +45,7 @@ impl<R: VictimRule> Planes<R> {
             reserve,
             rule.clone(),
         )
-        .with_word_lines(page_units * geometry.bits_per_cell);
+        .of_pages(page_units, geometry.bits_per_cell);
         Self {
             each: vec![plane; planes as usize],
             page_units,
@@ -90,24 +91,20 @@ struct OnPlane<'a, F> {
 }
 
 impl<F: Flash> Flash for OnPlane<'_, F> {
-    fn program_host(&mut self, physical: u32) {
-        self.flash.program_host(self.first_unit + physical);
+    fn program_host(&mut self, last: u32, units: u32) {
+        self.flash.program_host(self.first_unit + last, units);
     }
 
-    fn read_for_move(&mut self, physical: u32) {
-        self.flash.read_for_move(self.first_unit + physical);
+    fn read_for_move(&mut self, first: u32, units: u32) {
+        self.flash.read_for_move(self.first_unit + first, units);
     }
 
-    fn program_moved(&mut self, physical: u32) {
-        self.flash.program_moved(self.first_unit + physical);
+    fn program_moved(&mut self, last: u32) {
+        self.flash.program_moved(self.first_unit + last);
     }
 
     fn erase(&mut self, block: u32) {
         self.flash.erase(self.first_block + block);
-    }
-
-    fn program_early(&mut self, last: u32, units: u32) {
-        self.flash.program_early(self.first_unit + last, units);
     }
 
     fn discard(&mut self, units: u32) {

@@ -4,10 +4,9 @@
 //! so the classes and the trace always have the same sum. Under a limit an operation starts only where
 //! all windows it lies in have room for it: no window ever holds more than the limit.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
+use crate::power_trace::Trace;
 use crate::thermal::{Thermal, ThermalSpec};
 
 /// What the parts of a drive draw.
@@ -75,28 +74,6 @@ pub enum DieWork {
     Erase,
 }
 
-/// Windows one after another: they hold the same energy, or are so long past that only their sum is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Run {
-    first: u64,
-    windows: u64,
-    all_pj: u128,
-}
-
-impl Run {
-    /// Energy in the part of it that lies between two times, in pJ.
-    fn pj_between(&self, window_ns: u64, from_ns: u64, to_ns: u64) -> f64 {
-        let start = (self.first * window_ns).max(from_ns);
-        let end = ((self.first + self.windows) * window_ns).min(to_ns);
-        let share = end.saturating_sub(start) as f64 / (self.windows * window_ns) as f64;
-        share * self.all_pj as f64
-    }
-}
-
-/// Runs that are kept apart. Beyond that each two neighbours become one, so that a drive that works for weeks needs no more
-/// memory; their sum stays exact.
-const MOST_RUNS: usize = 1 << 18;
-
 /// Programs and erases leave this part of what a limit allows to reads and commands: work already planned would make them wait
 /// for milliseconds otherwise.
 const LEFT_FOR_READS: u64 = 16;
@@ -106,12 +83,7 @@ const LEFT_FOR_READS: u64 = 16;
 pub struct Power {
     spec: PowerSpec,
     energy: Energy,
-    /// Windows that can still get energy; the first is number `first_open`.
-    open: VecDeque<u64>,
-    first_open: u64,
-    closed: Vec<Run>,
-    /// Most energy of a closed window.
-    most_pj: u64,
+    trace: Trace,
     /// What a window may hold beside what is always drawn; `u64::MAX` without a limit.
     room_pj: u64,
     cap_mw: Option<u64>,
@@ -127,10 +99,7 @@ impl Power {
         let mut power = Self {
             spec,
             energy: Energy::default(),
-            open: VecDeque::new(),
-            first_open: 0,
-            closed: Vec::new(),
-            most_pj: 0,
+            trace: Trace::new(spec.window_ns),
             room_pj: u64::MAX,
             cap_mw: spec.cap_mw,
             thermal,
@@ -181,116 +150,46 @@ impl Power {
         if to_ns <= from_ns {
             return 0.0;
         }
-        let window_ns = self.spec.window_ns;
-        let pj: f64 = self
-            .runs_from(from_ns / window_ns)
-            .take_while(|run| run.first * window_ns < to_ns)
-            .map(|run| run.pj_between(window_ns, from_ns, to_ns))
-            .sum();
+        let pj = self.trace.pj_between(from_ns, to_ns);
         pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
     }
 
     /// Highest power of any window so far, in mW.
     pub fn highest_mw(&self) -> f64 {
-        let open = self.open.iter().copied().max().unwrap_or(0);
-        self.most_pj.max(open) as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
+        self.trace.most_pj() as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
     }
 
     /// The integral of the trace in pJ, without what is always drawn.
     pub fn trace_pj(&self) -> u128 {
-        self.runs_from(0).map(|run| run.all_pj).sum()
+        self.trace.runs_from(0).map(|run| run.all_pj).sum()
     }
 
     /// The trace so far: start in ns, end in ns, and mean power in mW of stretches of equal power. The last ones may still grow.
     pub fn trace(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
         let window = self.spec.window_ns;
-        self.runs_from(0).map(move |run| {
+        self.trace.runs_from(0).map(move |run| {
             let length_ns = (run.windows * window) as f64;
             let mw = run.all_pj as f64 / length_ns + self.spec.idle_mw as f64;
             (run.first * window, (run.first + run.windows) * window, mw)
         })
     }
 
-    /// Runs in order, without those that end before a window.
-    fn runs_from(&self, window: u64) -> impl Iterator<Item = Run> + '_ {
-        let past = |run: &Run| run.first + run.windows <= window;
-        let kept = &self.closed[self.closed.partition_point(past)..];
-        let open = self.open.iter().zip(self.first_open..);
-        kept.iter().copied().chain(open.map(|(&pj, first)| Run {
-            first,
-            windows: 1,
-            all_pj: pj.into(),
-        }))
-    }
-
     /// Nothing will use energy before `now` any more: closes the windows before it.
     #[inline]
     pub fn advance(&mut self, now: u64) {
-        if now >= (self.first_open + 1) * self.spec.window_ns {
+        if now >= self.trace.first_open_end_ns() {
             self.close_until(now / self.spec.window_ns);
         }
     }
 
     #[cold]
     fn close_until(&mut self, window: u64) {
-        while self.first_open < window {
-            match self.open.pop_front() {
-                Some(each_pj) => self.close(1, each_pj),
-                // Nothing happened in all the rest.
-                None => self.close(window - self.first_open, 0),
+        while let Some((windows, each_pj)) = self.trace.close_before(window) {
+            if let Some(thermal) = &mut self.thermal {
+                thermal.pass(windows, each_pj);
             }
         }
         self.set_room();
-    }
-
-    fn close(&mut self, windows: u64, each_pj: u64) {
-        if let Some(thermal) = &mut self.thermal {
-            thermal.pass(windows, each_pj);
-        }
-        self.most_pj = self.most_pj.max(each_pj);
-        let (first, all_pj) = (self.first_open, u128::from(windows) * u128::from(each_pj));
-        match self.closed.last_mut() {
-            Some(run)
-                if run.first + run.windows == first
-                    && run.all_pj == u128::from(run.windows) * u128::from(each_pj) =>
-            {
-                run.windows += windows;
-                run.all_pj += all_pj;
-            }
-            _ => self.closed.push(Run {
-                first,
-                windows,
-                all_pj,
-            }),
-        }
-        if self.closed.len() > MOST_RUNS {
-            self.halve();
-        }
-        self.first_open += windows;
-    }
-
-    /// Makes one run of each two neighbours.
-    #[cold]
-    fn halve(&mut self) {
-        let pairs = self.closed.chunks(2).map(|pair| Run {
-            first: pair[0].first,
-            windows: pair.iter().map(|run| run.windows).sum(),
-            all_pj: pair.iter().map(|run| run.all_pj).sum(),
-        });
-        self.closed = pairs.collect();
-    }
-
-    fn used_pj(&self, window: u64) -> u64 {
-        let index = window.saturating_sub(self.first_open) as usize;
-        self.open.get(index).copied().unwrap_or(0)
-    }
-
-    fn put(&mut self, window: u64, pj: u64) {
-        let index = window.saturating_sub(self.first_open) as usize;
-        if index >= self.open.len() {
-            self.open.resize(index + 1, 0);
-        }
-        self.open[index] += pj;
     }
 
     /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
@@ -335,7 +234,7 @@ impl Power {
             let window_end = (window + 1) * window_ns;
             let end = start + duration_ns;
             let part = (end.min(window_end) - begin) * mw;
-            let left = room.saturating_sub(self.used_pj(window));
+            let left = room.saturating_sub(self.trace.used_pj(window));
             if part > left {
                 // So late that what lies in this window fits.
                 start = window_end - left / mw;
@@ -355,7 +254,7 @@ impl Power {
         while begin < end {
             let window = begin / self.spec.window_ns;
             let part_end = end.min((window + 1) * self.spec.window_ns);
-            self.put(window, (part_end - begin) * mw);
+            self.trace.put(window, (part_end - begin) * mw);
             begin = part_end;
         }
     }
@@ -380,10 +279,10 @@ impl Power {
     /// Energy used at one time, or as soon as there is room. Returns when.
     fn at_once(&mut self, at: u64, pj: u64) -> u64 {
         let mut window = at / self.spec.window_ns;
-        while self.room_pj != u64::MAX && self.used_pj(window) + pj > self.room_pj.max(pj) {
+        while self.room_pj != u64::MAX && self.trace.used_pj(window) + pj > self.room_pj.max(pj) {
             window += 1;
         }
-        self.put(window, pj);
+        self.trace.put(window, pj);
         at.max(window * self.spec.window_ns)
     }
 }
@@ -391,6 +290,7 @@ impl Power {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::power_trace::MOST_RUNS;
     use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
@@ -415,7 +315,7 @@ mod tests {
         let mut power = Power::new(spec(None));
         power.advance(3_600_000 * MS);
         assert!((power.mean_mw(0, 3_600_000 * MS) - 2_000.0).abs() < 1e-9);
-        assert_eq!(power.closed.len(), 1);
+        assert_eq!(power.trace.stretches(), 1);
     }
 
     #[test]
@@ -426,7 +326,7 @@ mod tests {
             power.advance(step * MS);
             power.begin(DieWork::Read, step * MS, MS / 10 * (1 + step % 5));
         }
-        assert!(power.closed.len() <= MOST_RUNS);
+        assert!(power.trace.stretches() <= MOST_RUNS);
         assert_eq!(power.energy().total_pj(), power.trace_pj());
         let mean = 2_000.0 + 120.0 * 0.3;
         assert!((power.mean_mw(0, steps * MS) - mean).abs() < 0.001);

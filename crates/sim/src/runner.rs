@@ -15,6 +15,7 @@ use crate::agenda::{Agenda, NEVER};
 use crate::device::Device;
 use crate::error::SimError;
 use crate::feed::Feed;
+use crate::fit::check_fits;
 use crate::lane::{CpuClock, Lane, Slot};
 use crate::owner::{Owner, Progress};
 
@@ -68,7 +69,7 @@ pub fn run<D: Device>(
     options: Options,
 ) -> Result<Outcome, SimError> {
     let plan = Plan::new(workload)?;
-    check(drive, workload)?;
+    check_fits(drive, workload)?;
     let collector = Collector::new(CollectorSpec {
         // One recorder a stream: there is one clock, so workers need none of their own.
         participants: workload.streams.len() as u32,
@@ -101,39 +102,6 @@ pub fn run<D: Device>(
         }),
         None => Ok(outcome),
     }
-}
-
-fn check<D: Device>(drive: &D, workload: &Workload) -> Result<(), SimError> {
-    let multiple_of = u64::from(drive.logical_block_bytes());
-    for stream in &workload.streams {
-        if stream.span.end() > drive.user_bytes() {
-            return Err(SimError::BeyondEnd {
-                stream: stream.name.clone(),
-                end: stream.span.end(),
-                size_bytes: drive.user_bytes(),
-            });
-        }
-        if !stream.direct {
-            return Err(SimError::Unsupported {
-                stream: stream.name.clone(),
-                feature: "a page cache",
-                advice: "leave direct on",
-            });
-        }
-        let blocks = stream.block.iter().map(|b| ("block", u64::from(b.bytes)));
-        let unaligned = blocks
-            .chain([("span.start", stream.span.start)])
-            .find(|(_, value)| !value.is_multiple_of(multiple_of));
-        if let Some((field, value)) = unaligned {
-            return Err(SimError::Unaligned {
-                stream: stream.name.clone(),
-                field,
-                value,
-                multiple_of,
-            });
-        }
-    }
-    Ok(())
 }
 
 /// The host's clocks at the start; the rows are on the drive's.

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ftl::{Flash, Ftl, OpenBlock, Victim, pad};
+use crate::collection::Victim;
+use crate::flash::Flash;
+use crate::ftl::{Ftl, OpenBlock};
 use crate::gc::VictimRule;
 use crate::mapping::NONE;
 use crate::nand::{Geometry, UNIT_BYTES};
@@ -163,12 +165,12 @@ impl SlcCache {
 
     /// Ends the open word line. Returns the units left empty.
     pub(crate) fn end_word_line(&mut self, flash: &mut impl Flash) -> u64 {
-        pad(&mut self.open, self.word_line_units, flash)
+        self.open.pad(flash)
     }
 
     /// All superblocks are empty from now on.
     pub(crate) fn purge(&mut self, flash: &mut impl Flash) {
-        flash.discard(self.open.next % self.word_line_units);
+        flash.discard(self.open.waiting());
         for block in 0..self.own.len() as u32 {
             flash.set_one_bit(block, false);
         }
@@ -187,7 +189,6 @@ impl SlcCache {
             self.folding = Some(Victim {
                 block,
                 cursor: start,
-                end: start + self.units,
                 valid_at_start: valid(block),
                 gain: self.units,
                 owed: 0,
@@ -208,7 +209,6 @@ impl<R: VictimRule> Ftl<R> {
         Some(Victim {
             block,
             cursor: start,
-            end: start + slc.units,
             valid_at_start: valid,
             gain: slc.all_units - valid,
             owed: 0,
@@ -220,15 +220,16 @@ impl<R: VictimRule> Ftl<R> {
     pub(crate) fn write_cached(&mut self, logical: u32, flash: &mut impl Flash) -> Option<u32> {
         // A word line that was begun past the cache is filled first.
         let past = self.host;
-        let begun = !past.is_full() && !past.next.is_multiple_of(self.word_line_units);
+        let begun = past.waiting() > 0;
         if begun || (self.slc.as_ref()?.open.is_full() && !self.open_cached(flash)) {
             return None;
         }
         let slc = self.slc.as_mut()?;
-        let physical = slc.open.next;
-        slc.open.next += 1;
+        let (physical, line) = slc.open.take();
         self.map.place(logical, physical);
-        flash.program_one_bit(physical);
+        if let Some(units) = line {
+            flash.program_host(physical, units);
+        }
         self.counts.host_units += 1;
         self.counts.cached_units += 1;
         self.fold_paced(flash);
@@ -289,11 +290,7 @@ impl<R: VictimRule> Ftl<R> {
         };
         let slc = self.slc.as_ref()?;
         let start = block * slc.all_units;
-        Some(OpenBlock {
-            block,
-            next: start,
-            end: start + slc.units,
-        })
+        Some(OpenBlock::new(block, start, slc.units, slc.word_line_units))
     }
 
     /// Where every write passes the cache: folds so much that a superblock is empty when the open one is full.
@@ -312,14 +309,14 @@ impl<R: VictimRule> Ftl<R> {
             return;
         }
         if let Some(folding) = &mut slc.folding {
-            folding.owed += u64::from(folding.valid_at_start);
+            folding.owed += i64::from(folding.valid_at_start);
         }
         while let Some(folding) = self.slc.as_mut().and_then(|slc| slc.folding.as_mut()) {
-            let price = u64::from(folding.gain);
+            let price = i64::from(folding.gain);
             if folding.owed < price && folding.valid_at_start > 0 {
                 return;
             }
-            folding.owed = folding.owed.saturating_sub(price);
+            folding.owed = (folding.owed - price).max(0);
             self.fold_one_move(flash);
         }
     }
@@ -340,9 +337,10 @@ impl<R: VictimRule> Ftl<R> {
             return false;
         };
         let block = folding.block;
-        if let Some(from) = self.map.next_valid(folding.cursor, folding.end) {
+        if blocks.valid(block) > 0 {
+            let from = self.map.next_valid(folding.cursor);
             folding.cursor = from + 1;
-            self.move_unit(from, flash);
+            self.move_units(block, from, from + 1, flash);
             self.counts.folded_units += 1;
             self.make_room(flash);
         }

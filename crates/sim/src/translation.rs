@@ -1,6 +1,7 @@
 //! The seam between a drive and how it finds its data: page mapping with collection, planes each for themselves, or in place.
 
-use crate::ftl::{Flash, FtlCounts};
+use crate::flash::Flash;
+use crate::ftl::FtlCounts;
 
 /// Where logical units lie, and what a write of one costs the medium.
 pub trait Translation: Clone {

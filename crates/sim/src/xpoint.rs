@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::drive::{Drive, DriveSpec};
-use crate::ftl::{Flash, FtlCounts};
+use crate::flash::Flash;
+use crate::ftl::FtlCounts;
 use crate::mapping::NONE;
 use crate::mapping_cache::WholeMap;
 use crate::nand::UNIT_BYTES;
@@ -51,7 +52,7 @@ impl Translation for InPlace {
     fn write<F: Flash>(&mut self, logical: u32, flash: &mut F) {
         self.written[logical as usize / 64] |= 1 << (logical % 64);
         self.counts.host_units += 1;
-        flash.program_host(logical);
+        flash.program_host(logical, 1);
     }
 
     fn physical(&self, logical: u32) -> u32 {

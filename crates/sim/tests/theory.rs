@@ -6,7 +6,8 @@
 mod drives;
 
 use sim::draw::mix;
-use sim::ftl::{Flash, Ftl};
+use sim::flash::Flash;
+use sim::ftl::Ftl;
 use sim::gc::{CostBenefit, DChoices, Fifo, Greedy, VictimRule};
 use sim::mapping::NONE;
 
@@ -15,8 +16,8 @@ use drives::{assert_within, theory};
 
 struct NoFlash;
 impl Flash for NoFlash {
-    fn program_host(&mut self, _: u32) {}
-    fn read_for_move(&mut self, _: u32) {}
+    fn program_host(&mut self, _: u32, _: u32) {}
+    fn read_for_move(&mut self, _: u32, _: u32) {}
     fn program_moved(&mut self, _: u32) {}
     fn erase(&mut self, _: u32) {}
 }

@@ -7,5 +7,6 @@
 mod drives;
 mod durability;
 mod map_in_flash;
+mod pages;
 mod placement;
 mod upkeep;

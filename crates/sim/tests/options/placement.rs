@@ -2,7 +2,8 @@
 
 use sim::addressing::Addressing;
 use sim::drive::{Drive, DriveSpec};
-use sim::ftl::{Flash as Medium, FtlCounts};
+use sim::flash::Flash as Medium;
+use sim::ftl::FtlCounts;
 use sim::gc::{Fifo, Greedy, VictimRule};
 use sim::mapping_cache::MappingCache;
 use sim::planes::Planes;
@@ -50,14 +51,14 @@ impl Watched {
 }
 
 impl Medium for Watched {
-    fn program_host(&mut self, physical: u32) {
-        self.seen(physical);
+    fn program_host(&mut self, last: u32, _: u32) {
+        self.seen(last);
     }
-    fn read_for_move(&mut self, physical: u32) {
-        self.seen(physical);
+    fn read_for_move(&mut self, first: u32, _: u32) {
+        self.seen(first);
     }
-    fn program_moved(&mut self, physical: u32) {
-        self.seen(physical);
+    fn program_moved(&mut self, last: u32) {
+        self.seen(last);
     }
     fn erase(&mut self, block: u32) {
         self.erases += 1;
@@ -81,7 +82,7 @@ fn pages_go_to_channels_then_ways_then_planes() {
         for unit in page * page_units..(page + 1) * page_units {
             planes.write(unit, &mut medium);
             let physical = planes.physical(unit);
-            let die = addressing.place(&g, physical).die;
+            let die = addressing.place(physical).die;
             let plane_of_die = physical / g.units_per_plane() / g.dies();
             let place = [g.channel(die), die / g.channels, plane_of_die];
             let ways = page / g.channels;

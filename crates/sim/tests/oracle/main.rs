@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use sim::draw::mix;
-use sim::ftl::Flash;
+use sim::flash::Flash;
 use sim::machine::Machine;
 use sim::nand::{Geometry, Timing};
 use sim::options::DriveOptions;
@@ -101,7 +101,8 @@ fn simulator(case: &Case, programs: &[(u64, u32)]) -> Vec<u64> {
             if die == ERASE {
                 machine.erase(0);
             } else {
-                machine.program_host((die + 1) * geometry.units_per_program() - 1);
+                let units = geometry.units_per_program();
+                machine.program_host((die + 1) * units - 1, units);
             }
         }
         machine.begin(now);

@@ -123,13 +123,7 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
     let thermal = [POWER, THERMAL].concat();
     for (tables, key, value, field, why) in [
         (SLC, "size_gb", "0.0", "slc_cache.size_gb", "above 0"),
-        (
-            SLC,
-            "size_gb",
-            "50.0",
-            "slc_cache.size_gb",
-            "spare area has",
-        ),
+        (SLC, "size_gb", "50.0", "slc_cache.size_gb", "spare area"),
         (
             POWER,
             "states_w",

@@ -1,0 +1,21 @@
+//! What the translation layer asks of the flash.
+
+/// The flash as the translation layer sees it. The timing model charges each call; tests of theory count them, or nothing.
+pub trait Flash {
+    /// A word line of the host's stream is programmed: it holds `units`, and `last` is its last place.
+    fn program_host(&mut self, last: u32, units: u32);
+    /// The array read that brings `first` is done to move so many units of it. The next call may be for more of the same read.
+    fn read_for_move(&mut self, first: u32, units: u32);
+    /// A word line of moved units is programmed; `last` is its last place.
+    fn program_moved(&mut self, last: u32);
+    /// A superblock is erased.
+    fn erase(&mut self, block: u32);
+    /// From now on a superblock is used with one bit a cell, or with all of them again.
+    fn set_one_bit(&mut self, block: u32, on: bool) {
+        let _ = (block, on);
+    }
+    /// Units that wait in an open word line will never be programmed.
+    fn discard(&mut self, units: u32) {
+        let _ = units;
+    }
+}
