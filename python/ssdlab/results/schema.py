@@ -307,9 +307,7 @@ class Point(Stored):
     service_ns: Latencies | None = None
     response_ns: Latencies | None = None
     cpu_per_io_ns: float | None = None
-    mean_w: float | None = Field(
-        default=None, description="mean power over the same window; None: no meter"
-    )
+    mean_w: float | None = Field(default=None, description="mean power over the same window; None: no meter")
     host: HostLoad | None = None
     attribution: Attribution | None = None
 
