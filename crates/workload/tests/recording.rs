@@ -10,6 +10,9 @@ use workload::spec::{Arrival, Engine, Ops, Pattern, Span, Stop, Stream};
 use workload::{Io, Op, Plan};
 use workloads::{blocks, dues, ios, stream, workload};
 
+/// Makes a stream one that cannot replay.
+type Change<'a> = &'a dyn Fn(&mut Stream);
+
 /// A file that goes with the test.
 struct Scratch(PathBuf);
 
@@ -228,7 +231,7 @@ fn a_stream_that_says_something_else_of_its_recording_is_refused() {
         writes: 1,
         trims: 1,
     };
-    let cases: [(&dyn Fn(&mut Stream), &str); 8] = [
+    let cases: [(Change<'_>, &str); 8] = [
         (&digest, "pattern.recorded.digest"),
         (&gone, "pattern.recorded.path"),
         (&|s| s.ops = ops, "ops.recorded"),
