@@ -16,6 +16,7 @@ import pytest
 from ssdlab.methods import REGISTRY
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
+from ssdlab.suites import REGISTRY as SUITES
 
 TINY = ["--set", "depths=1,4", "--set", "seconds=100ms", "--set", "ramp_seconds=0"]
 
@@ -110,11 +111,12 @@ def test_plan_in_words_and_as_json_touches_nothing(ssdlab: Shell) -> None:
 
 def test_methods_listed_and_explained(ssdlab: Shell) -> None:
     out, _ = ssdlab("methods")
-    assert [line.split()[0] for line in out.splitlines()] == list(REGISTRY)
+    assert [line.split()[0] for line in out.splitlines()] == [*REGISTRY, *SUITES]
     one, _ = ssdlab("methods", "qd1")
     assert "What it cannot show" in one and "seconds = 60 s; quick: 2 s" in one
     told = ssdlab.json("methods")
     assert told["schema"] == "ssdlab.methods/1" and len(told["methods"]) == len(REGISTRY)
+    assert len(told["suites"]) == len(SUITES)
     parameter = told["methods"][0]["parameters"][0]
     assert parameter["unit"] == "s" and parameter["reason"]
 
