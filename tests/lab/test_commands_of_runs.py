@@ -117,7 +117,7 @@ def test_methods_listed_and_explained(ssdlab: Shell) -> None:
     told = ssdlab.json("methods")
     assert told["schema"] == "ssdlab.methods/1" and len(told["methods"]) == len(REGISTRY)
     assert len(told["suites"]) == len(SUITES)
-    parameter = told["methods"][0]["parameters"][0]
+    parameter = next(each for each in told["methods"][0]["parameters"] if each["name"] == "seconds")
     assert parameter["unit"] == "s" and parameter["reason"]
 
 
