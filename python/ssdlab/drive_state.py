@@ -194,7 +194,9 @@ def check_left(session: Session, drive: Drive) -> None:
     Refused
         The drive was used in between.
     """
-    known = (session.drive_left, session.drive_found)
+    known = [digest for digest in (session.drive_left, session.drive_found) if digest is not None]
+    if not known:  # the session was killed before it had looked at the drive, so it has done nothing to it
+        return
     if drive.state is not None and drive.state.lasting and drive.state.digest() not in known:
         raise Refused(
             "the simulated drive was used since this run stopped: its file keeps another state",

@@ -221,6 +221,7 @@ class _Work:
                 except Rewind:
                     runner.restart()
             runner.catch_up(only_lasting=True)
+            self._settle()
             self._manifest = measured_under(self._manifest, self._drive)
             lost = runner.conditions.lost()
             self._left = runner.conditions.put_back(finished=True)
@@ -246,6 +247,18 @@ class _Work:
             preparation_seed=None if member is None else member.preparation_seed,
             span_bytes=None if member is None else member.span_bytes,
         )
+
+    def _settle(self) -> None:
+        """Keep a lasting drive's state before the run is called finished, so that a kill then loses nothing.
+
+        What the file is going to hold is on record first: it is no other drive that a resume finds there.
+        """
+        if self._drive.state is not None and self._drive.state.lasting:
+            *earlier, session = self._manifest.sessions
+            left = session.model_copy(update=told_of(self._drive, "drive_left"))
+            self._manifest = self._manifest.model_copy(update={"sessions": (*earlier, left)})
+            write_manifest(self._folder, self._manifest)
+            self._drive.state.settle()
 
     def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> None:
         from ssdlab.results.compaction import (

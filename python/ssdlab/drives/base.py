@@ -50,6 +50,9 @@ class DriveState(Protocol):
     def load(self, path: Path) -> None:
         """Bring the drive into the state of a file; `Refused` if that is not whole and of this drive."""
 
+    def settle(self) -> None:
+        """Bring the file that keeps it, if there is one, up to date; closing the drive does so too."""
+
     def mark(self) -> object:
         """Keep it in memory."""
 

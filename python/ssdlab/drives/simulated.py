@@ -71,7 +71,9 @@ class SimulatedDrive:
         self._native = _make(text)
         self._identity = identity_of(text)
         self._allow_unwritten = allow_unwritten
-        self._state = KeepableState(self._native, text.identity(), lasting=text.state is not None)
+        self._state = KeepableState(
+            self._native, text.identity(), lasting=text.state is not None, settle=self._put_back
+        )
         self._file = None if text.state is None else StateFile(text.state, text.identity())
         self._kept = ""
         try:
@@ -259,11 +261,15 @@ class SimulatedDrive:
         if self._file is None:
             return
         try:
-            if self._native.digest() != self._kept:
-                self._file.put_back(self._native)
-                self._kept = self._native.digest()
+            self._put_back()
         finally:
             self._file.release()
+
+    def _put_back(self) -> None:
+        """Keep what has changed since the file was written."""
+        if self._file is not None and (now := self._native.digest()) != self._kept:
+            self._file.put_back(self._native)
+            self._kept = now
 
     def __enter__(self) -> Self:
         return self

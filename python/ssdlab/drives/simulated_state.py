@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -23,10 +23,18 @@ if TYPE_CHECKING:
 class KeepableState:
     """The state of an open simulated drive; implements `ssdlab.drives.base.DriveState`."""
 
-    def __init__(self, drive: _core.SimulatedDrive, identity: Mapping[str, str], *, lasting: bool) -> None:
+    def __init__(
+        self,
+        drive: _core.SimulatedDrive,
+        identity: Mapping[str, str],
+        *,
+        lasting: bool,
+        settle: Callable[[], None],
+    ) -> None:
         self._drive = drive
         self._identity = dict(identity)
         self._lasting = lasting
+        self._settle = settle
 
     @property
     def lasting(self) -> bool:
@@ -44,6 +52,10 @@ class KeepableState:
     def load(self, path: Path) -> None:
         """Bring the drive into the state of a file; `Refused` if that is not whole and of this drive."""
         self._drive.load_state(path, self._identity)
+
+    def settle(self) -> None:
+        """Bring the file that keeps it, if there is one, up to date."""
+        self._settle()
 
     def mark(self) -> object:
         """Keep it in memory."""
