@@ -17,6 +17,8 @@ exec $bb switch_root /new /bin/sh -c '
     export PATH=/run/tools:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
     shared="trans=virtio,version=9p2000.L,msize=524288"
     mount -t tmpfs memory /run; mkdir -p /run/guest /run/tools /run/lock /dev/shm /dev/pts /tmp /lib/modules
+    # A checkout may lie in /tmp: what is there stays reachable beneath /run/host.
+    mkdir -p /run/host/tmp; mount --bind /tmp /run/host/tmp
     mount -t tmpfs memory /dev/shm; mount -t tmpfs memory /tmp; mount -t devpts pts /dev/pts
     mount -t 9p -o "$shared" orders /run/guest
     mount -t 9p -o "$shared,ro,cache=loose" modules /lib/modules

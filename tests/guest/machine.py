@@ -87,7 +87,8 @@ class Guest:
         try:
             self.monitor = Monitor(folder / "monitor")
             self.boot_s = self._booted()
-            self.start(f"exec {sys.executable} {Path(__file__).with_name('server.py')}")
+            server = Path(__file__).with_name("server.py")
+            self.start(f"{_reachable(server.parents[2])}exec {sys.executable} {server}")
         except BaseException:
             self._end()
             raise
@@ -162,6 +163,13 @@ class Guest:
         # Its disks are thrown away: nothing is lost by pulling the plug.
         self._process.kill()
         self._process.wait()
+
+
+def _reachable(checkout: Path) -> str:
+    """Return the command that puts a checkout beneath /tmp back there: the guest has a /tmp of its own."""
+    if not checkout.is_relative_to("/tmp"):
+        return ""
+    return f"mkdir -p {checkout} && mount --bind /run/host{checkout} {checkout} && "
 
 
 def _arguments(
