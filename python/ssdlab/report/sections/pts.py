@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ssdlab.report.numbers import Cell
     from ssdlab.report.runs import Shown
 
+_NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
 Tested = tuple["Shown", PtsResult]
 
 _WHAT: dict[str, tuple[str, Quantity, str]] = {
@@ -38,7 +39,7 @@ def section(runs: Sequence[Shown]) -> Section:
     )
     return Section(
         id="pts",
-        title="SNIA PTS",
+        title=runs[0].run.manifest.method.title,
         lead=tuple(finding(*one) for one in kept),
         runs=tuple(shown.index for shown, _ in kept),
         figures=figures,
@@ -54,7 +55,8 @@ def finding(shown: Shown, result: PtsResult) -> str:
         verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else "NOT ACHIEVED"
         values = ", ".join(f"{each.name} {_told(each)}" for each in group.tracked if each.mean is not None)
         told.append(f"{name}{verdict} ({values})")
-    return f"{shown.label}, {result.test} by {result.setting} of {result.specification}: {'; '.join(told)}."
+    of = f"{_NAMES[result.test]} by {result.setting} of {result.specification}"
+    return f"{shown.label}, {of}: {'; '.join(told)}."
 
 
 def _told(each: TrackedVariable) -> str:
@@ -89,7 +91,7 @@ def _convergence(kept: Sequence[Tested]) -> Figure:
         views.append(XyView(label, Axis("round", "count"), Axis(f"{title}, log", quantity, "log"), lines))
     return Figure(
         id=f"pts-{test}-convergence",
-        title=f"{test.capitalize()}: convergence",
+        title=f"{_NAMES[test]}: convergence",
         lead="Each line is a block size, round after round.",
         described=" ".join(finding(*one) for one in kept),
         chart=XyChart(tuple(views)),
@@ -118,7 +120,7 @@ def _window(kept: Sequence[Tested]) -> Figure:
     )
     return Figure(
         id=f"pts-{test}-window",
-        title=f"{test.capitalize()}: steady-state window",
+        title=f"{_NAMES[test]}: steady-state window",
         lead="Five rounds, their least-squares line, and 90 and 110 % of their mean as aids for the eye.",
         described=" ".join(finding(*one) for one in kept),
         chart=XyChart(views),
@@ -198,12 +200,16 @@ def _cells(kept: Sequence[Tested]) -> Figure:
             ]
             dots.sort(key=lambda dot: dot.x)
             lines.append(Line(shown.index, f"{read_pct}/{100 - read_pct}", read_pct < 50, tuple(dots)))
+    sizes = sorted(
+        {cell.block_bytes for _, result in kept for group in result.groups for cell in group.cells}
+    )
+    ticks = tuple((float(size), block_text(size)) for size in sizes)
     view = XyView(
-        title, Axis("block, log", "bytes", "log"), Axis(f"{title}, log", quantity, "log"), tuple(lines)
+        title, Axis("block, log", "bytes", "log", ticks), Axis(f"{title}, log", quantity, "log"), tuple(lines)
     )
     return Figure(
         id=f"pts-{test}-cells",
-        title=f"{test.capitalize()}: means of the window",
+        title=f"{_NAMES[test]}: means of the window",
         lead="Each line is a share of reads.",
         described=" ".join(finding(*one) for one in kept),
         chart=XyChart((view,)),
