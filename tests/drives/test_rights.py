@@ -27,14 +27,12 @@ def test_by_effective_capabilities(host, capabilities: str, words: list[str]) ->
 
 _UNPRIVILEGED = """
 import importlib, os, pkgutil, sys
-import ssdlab.cli, ssdlab.drives
+import ssdlab.cli
 ssdlab.cli.build_app()
-for name in ("drives", "drive_details", "output"):
-    importlib.import_module("ssdlab.cli." + name)
-importlib.import_module("ssdlab.environment")
-importlib.import_module("ssdlab.platform_parts")
-for module in pkgutil.walk_packages(ssdlab.drives.__path__, "ssdlab.drives."):
-    importlib.import_module(module.name)
+# The checkout may lie where only root reads: all that is needed is imported before.
+for module in pkgutil.walk_packages(ssdlab.__path__, "ssdlab."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)
