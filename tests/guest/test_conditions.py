@@ -11,7 +11,7 @@ from guest.machine import NVME_SERIAL, Done
 from ssdlab.results.run_folder import RunFolder
 
 NVME, SATA = "/dev/nvme0n1", "/dev/sda"
-LIBRARY = ("--library", "/root/library", "--json")
+LIBRARY = ("--library", "/run/library", "--json")
 RUN = """
 # As `ssdlab job`, but for the tables at the end: a process that loads DuckDB takes half a minute here.
 import sys
