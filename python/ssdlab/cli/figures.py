@@ -19,6 +19,7 @@ from ssdlab.units import (
 )
 
 if TYPE_CHECKING:
+    from ssdlab.results.schema import MeasureResult
     from ssdlab.workload import Stream, Workload
 
 _COLUMNS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
@@ -47,6 +48,12 @@ def print_measurement(summary: Mapping[str, Any], workload: Workload | None = No
         print_line(f"{_INDENT}{model}", "dim")
     print_line(f"{_INDENT}{self_text(summary, workload)}", "dim")
     print_warnings(summary.get("warnings") or ())
+
+
+def print_result(result: MeasureResult) -> None:
+    """Print the saved result of `measure`."""
+    print_line()
+    print_measurement(result.measurement)
 
 
 def print_warnings(warnings: Sequence[Mapping[str, Any]]) -> None:

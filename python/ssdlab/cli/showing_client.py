@@ -1,16 +1,19 @@
-"""The results of the client-drive methods in a terminal: TRIM validation and paced bursts."""
+"""The results of the client-drive methods in a terminal: TRIM, paced bursts, consistency, fill."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ssdlab import units
+from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli.output import paint, print_line, print_table
+from ssdlab.cli.showing_points import latency_cell
 from ssdlab.cli.showing_power import print_power
 from ssdlab.results.client import VERDICTS
 
 if TYPE_CHECKING:
     from ssdlab.results.client import PacedBurstResult, TrimResult
+    from ssdlab.results.outcome import ConsistencyResult, FillResult
 
 _REACHED = {
     True: "reached the device",
@@ -59,8 +62,8 @@ def print_paced(result: PacedBurstResult) -> None:
         (
             f"{load.name} {side.direction}s",
             units.throughput_text(side.mb_s),
-            *(_latency(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
-            _latency(side.by_time.get("p99")),
+            *(latency_cell(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
+            latency_cell(side.by_time.get("p99")),
         )
         for load in result.loads
         for side in load.sides
@@ -74,7 +77,7 @@ def print_paced(result: PacedBurstResult) -> None:
     tried = [
         (
             units.throughput_text(each.rate) + (mark if each.rate == result.safe_mb_s else ""),
-            _latency(each.p99_ns),
+            latency_cell(each.p99_ns),
             "held" if each.held else each.why,
         )
         for each in result.rates
@@ -82,5 +85,34 @@ def print_paced(result: PacedBurstResult) -> None:
     print_table(tried, ("sustained", "p99", ""), right=(0, 1))
 
 
-def _latency(latency_ns: float | None) -> str:
-    return "-" if latency_ns is None else units.latency_text(latency_ns)
+def print_consistency(result: ConsistencyResult) -> None:
+    """Print the stretches of every run, and its power."""
+    print_line()
+    rows = [
+        (
+            f"{entry.name}, {part.name}",
+            units.span_text(part.from_s),
+            *(units.count_text(each) for each in (part.floor, part.p1, part.mean, part.deviation)),
+        )
+        for entry in result.entries
+        for part in entry.stretches
+    ]
+    print_table(rows, ("IOPS", "from", "floor", "1 %", "mean", "deviation"), right=(1, 2, 3, 4, 5))
+    for entry in result.entries:
+        found = efficiency("random", entry.iops, entry.mb_s, entry.mean_w)
+        print_power(f"{entry.name}, all of it: ", entry.mean_w, found)
+
+
+def print_fill(result: FillResult) -> None:
+    """Print the speed of the fill and where its cache ends."""
+    print_line()
+    speeds = [units.throughput_text(each) for each in (result.mean_mb_s, result.last_mb_s)]
+    print_line(f"{speeds[0]} over the whole drive, {speeds[1]} over its last 16 GB", "bold")
+    print_power("", result.mean_w, efficiency("sequential", 0.0, result.mean_mb_s, result.mean_w))
+    if result.cache_bytes is None:
+        print_line("no end of a cache was found")
+        return
+    before, after = (units.throughput_text(each or 0.0) for each in (result.before_mb_s, result.after_mb_s))
+    print_line(
+        f"a cache ends after {units.capacity_text(result.cache_bytes)}: {before} before, {after} after"
+    )

@@ -13,55 +13,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from ssdlab.errors import HostError, UsageError
+from ssdlab.presentation import PRESENTATIONS, found
 from ssdlab.report.charts import plain
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import (
-    act,
-    consistency,
-    fill,
-    job,
-    measure,
-    mixed,
-    paced_burst,
-    points,
-    pts,
-    qd1,
-    rate_limit,
-    ratings,
-    suite,
-    sweep,
-    trace,
-    trim,
-)
+from ssdlab.report.sections import ratings, suite
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import SuiteRun
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ssdlab.report.source import Run
     from ssdlab.report.view import Section
-
-_SECTIONS: dict[str, Callable[[Sequence[Shown]], Section]] = {
-    "qd1": qd1.section,
-    "peak": sweep.section,
-    "mixed": mixed.section,
-    "consistency": consistency.section,
-    "fill": fill.section,
-    "trim": trim.section,
-    "paced-burst": paced_burst.section,
-    "rate-limit": rate_limit.section,
-    "pts": pts.section,
-    "act": act.section,
-    "act-search": act.search_section,
-    "trace": trace.section,
-    "points": points.section,
-    "measure": measure.measured,
-    "job": job.section,
-}
-"""The section of each kind of Result, in the order of the page."""
 
 
 def render(runs: Sequence[Run | SuiteRun]) -> str:
@@ -120,14 +85,14 @@ def _check(runs: Sequence[Run]) -> None:
 
 def _sections(placed: Sequence[Shown]) -> list[Section]:
     """One section for each method, in the order of the page."""
-    found = []
-    for kind, make in _SECTIONS.items():
+    sections: list[Section] = []
+    for kind, presentation in PRESENTATIONS.items():
         methods: dict[str, list[Shown]] = {}
         for one in placed:
             if one.run.result.kind == kind:
                 methods.setdefault(one.run.manifest.method.name, []).append(one)
-        found += [make(group) for group in methods.values()]
-    return found
+        sections += [found(presentation.section)(group) for group in methods.values()]
+    return sections
 
 
 def _static(name: str) -> str:

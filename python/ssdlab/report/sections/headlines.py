@@ -1,0 +1,118 @@
+"""What the cards say of one run of each kind: figures and what goes with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.rated_shares import rated_shares
+from ssdlab.report.numbers import of_unit
+from ssdlab.report.sections import rates, ratings
+from ssdlab.report.sections.measure import sides
+from ssdlab.results.client import VERDICTS, TrimResult
+from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
+from ssdlab.units import latency_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.schema import Latencies, Point, Scalar
+
+_TRIO = ("mean", "p99", "p99.99")
+_OF_POWER = ("W", "kIOPS/W", "MB/s/W")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What a card says of one run."""
+
+    run: int
+    figure: str
+    beside: tuple[str, ...]
+
+
+def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield the chosen point of a depth sweep."""
+    result = shown.run.result
+    assert isinstance(result, PeakResult)
+    chosen = result.points[result.chosen]
+    limit = chosen.attribution.limit if chosen.attribution else "unknown"
+    name = f"{'peak' if result.direction == 'read' else 'steady'}_{result.pattern}_{result.direction}"
+    beside = (
+        f"at QD {chosen.in_flight_asked}",
+        *_latency(chosen.response_ns),
+        *_power(chosen),
+        *_rated(shown, (f"{name}_iops", f"{name}_mb_s")),
+        f"limit: {limit}",
+    )
+    yield shown.run.manifest.method.title, Headline(shown.index, rates.told(chosen), beside)
+
+
+def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield each corner at one I/O in flight."""
+    result = shown.run.result
+    assert isinstance(result, Qd1Result)
+    for point in result.corners:
+        label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
+        if point.missing is None:
+            beside = (*_latency(point.response_ns), *_power(point))
+            yield label, Headline(shown.index, rates.told(point), beside)
+        else:
+            yield label, Headline(shown.index, "not measured", (point.missing,))
+
+
+def of_trim(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield the speeds that a verdict on TRIM rests on, each with the verdict."""
+    result = shown.run.result
+    assert isinstance(result, TrimResult)
+    beside = (f"TRIM {VERDICTS[result.verdict]}",)
+    for scalar in result.scalars:
+        label = f"{shown.run.manifest.method.title}, {scalar.label}"
+        yield label, Headline(shown.index, of_unit(scalar.value, scalar.unit), beside)
+
+
+def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield the one workload of `ssdlab measure`."""
+    result = shown.run.result
+    assert isinstance(result, MeasureResult)
+    summary = result.measurement
+    throughput = of_unit(summary["mb_s"], "MB/s")
+    latencies = tuple(
+        f"{name} {line}" for name, side in sides(summary) for line in _latency(side["response_ns"])
+    )
+    yield "One workload", Headline(shown.index, of_unit(summary["iops"], "IOPS"), (throughput, *latencies))
+
+
+def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield a card for each figure; power and efficiency stand beside the figure that they belong to."""
+    found: list[tuple[str, Scalar, list[str]]] = []
+    for scalar in shown.run.result.scalars:
+        if found and scalar.unit in _OF_POWER:
+            found[-1][2].append(of_unit(scalar.value, scalar.unit))
+        else:
+            found.append((f"{shown.run.manifest.method.title}, {scalar.label}", scalar, []))
+    for label, scalar, beside in found:
+        lines = (", ".join(beside),) if beside else ()
+        told = tuple(ratings.told(each) for each in rated_shares([scalar], shown.run.manifest.ratings))
+        yield label, Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *told))
+
+
+def _power(point: Point) -> tuple[str, ...]:
+    """Return efficiency and mean power in one line; nothing without a meter."""
+    if point.efficiency is None or point.mean_w is None:
+        return ()
+    return (f"{of_unit(point.efficiency.value, point.efficiency.unit)}, {of_unit(point.mean_w, 'W')}",)
+
+
+def _rated(shown: Shown, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the shares of ratings of some of the figures of a run."""
+    return tuple(ratings.told(each) for each in ratings.shares(shown) if each.figure.name in names)
+
+
+def _latency(stored: Latencies | None) -> tuple[str, ...]:
+    """Return mean and tail in one line; nothing where no latency is known."""
+    told = [
+        f"{name} {latency_text(value)}" for name in _TRIO if (value := (stored or {}).get(name)) is not None
+    ]
+    return (", ".join(told),) if told else ()
