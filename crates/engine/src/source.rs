@@ -31,7 +31,7 @@ impl Source {
         Self(Mutex::new(Feed {
             generator: plan.generator(source),
             schedule: plan.schedule(source),
-            left: plan.quota(source),
+            left: quota(plan, source),
             past_stop: false,
         }))
     }
@@ -42,19 +42,37 @@ impl Source {
     }
 }
 
+/// What a source may issue. Without a byte to issue there is no I/O either, so that [`Feed::next`] has one thing to look at.
+fn quota(plan: &StreamPlan, source: u32) -> Quota {
+    let quota = plan.quota(source);
+    if quota.bytes == 0 {
+        return Quota { ios: 0, ..quota };
+    }
+    quota
+}
+
 impl Feed {
     /// The next I/O; `None` when the source's quota is used up.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Io> {
-        if self.left.ios == 0 || self.left.bytes == 0 {
+        if self.left.ios == 0 {
             return None;
         }
         self.left.ios -= 1;
         let io = self.generator.next();
         if self.left.bytes != u64::MAX {
-            self.left.bytes = self.left.bytes.saturating_sub(u64::from(io.length));
+            self.take_bytes(io.length);
         }
         Some(io)
+    }
+
+    /// Counts an I/O against a quota in bytes; when that is used up, no I/O is left either.
+    #[inline(never)]
+    fn take_bytes(&mut self, length: u32) {
+        self.left.bytes = self.left.bytes.saturating_sub(u64::from(length));
+        if self.left.bytes == 0 {
+            self.left.ios = 0;
+        }
     }
 
     /// Whether the quota is in bytes, so that each I/O's size must be known before the next can be granted.
@@ -79,7 +97,7 @@ impl Feed {
     /// The next arrival before `stop_ns`; `None` when there is no more, now and ever.
     pub(crate) fn next_due(&mut self, stop_ns: u64) -> Option<Arrival> {
         let due_ns = self.schedule.as_mut()?.next();
-        if due_ns >= stop_ns && self.left.ios > 0 && self.left.bytes > 0 {
+        if due_ns >= stop_ns && self.left.ios > 0 {
             self.past_stop = true;
             self.left.ios = 0;
         }

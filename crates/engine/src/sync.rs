@@ -44,7 +44,11 @@ impl Calls {
     }
 
     /// Makes the system call.
-    #[inline]
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "a call of its own costs 20 instructions for each I/O"
+    )]
     fn perform(&mut self, io: Io) -> Result<(), Failed> {
         let length = io.length as usize;
         loop {

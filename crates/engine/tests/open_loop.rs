@@ -74,8 +74,8 @@ fn what_is_due_longer_than_the_backlog_is_dropped() {
             ..stream
         });
         assert_eq!(tally.requested(), 2_000_000);
+        // None may be done: on a busy host the first look can come later than all 20 ms.
         assert!(tally.dropped > tally.done, "{} dropped", tally.dropped);
-        assert!(tally.done > 0);
         assert_eq!(tally.response().count(), tally.done + tally.dropped);
         assert_eq!(tally.service.count(), tally.done);
     }

@@ -37,7 +37,8 @@ pub struct Recorder {
     hand_over_at_ns: u64,
     last_ns: u64,
     in_flight_area_ns: u64,
-    busy_ns: u64,
+    /// Time without an I/O in flight; the rest was busy.
+    idle_ns: u64,
     in_flight: u32,
     in_flight_max: u32,
     /// What the collector counts for this worker in its live figure.
@@ -93,7 +94,7 @@ impl Recorder {
             hand_over_at_ns: interval_ns.min(HAND_OVER_NS),
             last_ns: 0,
             in_flight_area_ns: 0,
-            busy_ns: 0,
+            idle_ns: 0,
             in_flight: 0,
             in_flight_max: 0,
             in_flight_told: 0,
@@ -252,7 +253,9 @@ impl Recorder {
     fn accumulate(&mut self, until_ns: u64) {
         let span_ns = until_ns - self.last_ns;
         self.in_flight_area_ns += u64::from(self.in_flight) * span_ns;
-        self.busy_ns += if self.in_flight > 0 { span_ns } else { 0 };
+        if self.in_flight == 0 {
+            self.idle_ns += span_ns;
+        }
         self.last_ns = until_ns;
     }
 
@@ -315,7 +318,12 @@ impl Recorder {
         let mut pending = collector.pending();
         self.hand_over(&mut pending);
         let first_issue_ns = (self.first_issue_ns < u64::MAX).then_some(self.first_issue_ns);
-        let totals = WorkerTotals::of(facts, first_issue_ns, unfinished, self.busy_ns);
+        let totals = WorkerTotals::of(
+            facts,
+            first_issue_ns,
+            unfinished,
+            self.last_ns - self.idle_ns,
+        );
         pending.workers[self.stream].merge(&totals);
         pending.batches.merge(&self.batches);
         pending.finish(self.row, self.stream, self.in_flight_max, self.last_ns);

@@ -94,14 +94,25 @@ impl Generator {
                 let (offset, length) = sequential.next();
                 (offset, length, draw)
             }
-            Places::Recorded(reader) => return reader.next_io(),
-            various => {
-                let (offset, length) = various.place(draw);
-                (offset, length, draw.wrapping_mul(FOR_OP))
-            }
+            _ => return self.next_of_various(draw),
         };
         Io {
             op: self.mix.pick(uniform),
+            offset,
+            length,
+        }
+    }
+
+    /// The next I/O of the patterns that take more than a few instructions themselves: out of the way, so
+    /// that the others need not save registers for it.
+    #[inline(never)]
+    fn next_of_various(&mut self, draw: u64) -> Io {
+        if let Places::Recorded(reader) = &mut self.places {
+            return reader.next_io();
+        }
+        let (offset, length) = self.places.place(draw);
+        Io {
+            op: self.mix.pick(draw.wrapping_mul(FOR_OP)),
             offset,
             length,
         }
@@ -122,8 +133,7 @@ impl Generator {
 }
 
 impl Places {
-    /// Where an I/O goes, out of the fast path of [`Generator::next`].
-    #[inline(never)]
+    /// Where an I/O goes.
     fn place(&mut self, draw: u64) -> (u64, u32) {
         match self {
             Self::Uniform(grid) => (grid.offset(below(draw, grid.slots)), grid.bytes),

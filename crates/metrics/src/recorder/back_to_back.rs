@@ -37,10 +37,11 @@ impl Recorder {
         if at_ns > self.hand_over_at_ns || self.in_flight_max == 0 {
             return self.alone_over_an_edge(op, bytes, submit_ns, at_ns);
         }
-        let span_ns = at_ns.saturating_sub(submit_ns.max(self.last_ns));
-        self.in_flight_area_ns += span_ns;
-        self.busy_ns += span_ns;
-        self.last_ns = self.last_ns.max(at_ns);
+        let from_ns = submit_ns.max(self.last_ns);
+        let until_ns = at_ns.max(from_ns);
+        self.idle_ns += from_ns - self.last_ns;
+        self.in_flight_area_ns += until_ns - from_ns;
+        self.last_ns = until_ns;
         let slot = &mut self.ops[operation::index(op)];
         slot.bytes += u64::from(bytes);
         slot.service.record(at_ns.saturating_sub(submit_ns));
