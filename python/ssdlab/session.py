@@ -28,6 +28,7 @@ from ssdlab.gathering import departures_of, warnings_of
 from ssdlab.journal import Journal, RunLock, boot_id, now
 from ssdlab.lab import Lab
 from ssdlab.methods.method import RunData
+from ssdlab.methods.remarks import RunFacts
 from ssdlab.plan import Plan
 from ssdlab.planning import Order, plan_on, plan_order, with_endurance
 from ssdlab.provenance import first_manifest, measured_under
@@ -278,9 +279,13 @@ class _Work:
             row_buckets=partial(row_buckets_of_logs, self._folder),
             ios=partial(ios_of_logs, self._folder),
         )
-        result = self._method.conclude(data, self._params).model_dump(mode="json")
-        departures = [*departures_of(steps), *lost, *self._unknown_state(steps)]
-        self._put("finished", steps, result=result, departures=tuple(departures))
+        result = self._method.conclude(data, self._params)
+        voided = tuple(RunFolder(self._folder).voided())
+        facts = RunFacts(self._manifest, data, voided, result)
+        remarks = self._method.remarks(facts, self._params)
+        self._left += remarks.warnings
+        departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
+        self._put("finished", steps, result=result.model_dump(mode="json"), departures=departures)
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
         """Tell what the method needs and this drive cannot prove: that every block was written."""

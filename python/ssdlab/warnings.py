@@ -40,6 +40,9 @@ LATE_SHARE = 0.001
 P99_SAMPLES = 1000
 """Samples that p99 needs: ten must lie beyond it."""
 
+LEAST_FILLS = 2.0
+"""User capacities that must be written before a steady window is believed: as many as SNIA preconditions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -156,6 +159,12 @@ CATALOGUE: dict[str, Entry] = {
         "without optimisation the tool itself costs several times as much per I/O",
         "build it with make setup, or with maturin develop --release",
     ),
+    "steady-before-full": Entry(
+        "{what} looks steady after only {fills} user capacities were written since the purge",
+        "a drive that still has free blocks of the purge is fast and even: five rounds can be so long before "
+        "it has been written over twice",
+        "write more before the rounds, or let them go on; read the figures as those of a drive not full yet",
+    ),
     "incomplete": Entry(
         "the record of this run is not complete: it holds what was written before it was cut off",
         "a run that is killed leaves the rows that had reached its log",
@@ -214,6 +223,13 @@ def judge(summary: Mapping[str, Any], workload: Workload, around: Surroundings) 
     for rule in _RULES:
         found.extend(rule(summary, workload, around))
     return found
+
+
+def judge_fills(what: str, fills: float) -> list[Warning]:
+    """Warn if `what` is steady although only `fills` user capacities were written since the purge."""
+    if fills >= LEAST_FILLS - 0.01:  # two, in whole blocks of a span in whole MiB
+        return []
+    return [Warning.of("steady-before-full", {"fills": significant(fills)}, what=what, fills=fills)]
 
 
 Rule = Callable[[Mapping[str, Any], Workload, "Surroundings"], Iterator[Warning]]

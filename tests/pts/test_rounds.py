@@ -122,7 +122,7 @@ def test_what_4_kib_sectors_cannot_do_is_left_empty_with_the_reason() -> None:
     scripted = Scripted(lambda label: 1.0)
     procedure(scripted.lab(4096), params)
     result = conclude(scripted.data(4096), params)
-    assert any("512 B left empty" in caveat for caveat in result.caveats)
+    assert result.left_out == ("512 B",) and "sectors are of 4 KiB" in result.left_out_why
 
 
 def test_the_client_setting_uses_three_quarters_with_the_cache_on() -> None:

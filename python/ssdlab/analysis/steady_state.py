@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, linear_regression
+from statistics import correlation, fmean, linear_regression
 
 WINDOW = 5
 """Values judged together."""
@@ -41,6 +41,8 @@ class Window:
         mean.
     slope, intercept
         Of the fitted line, with x = 0 at the window's first value.
+    correlation
+        Pearson's, of value and place; None where all values are alike, which has none.
     """
 
     first: int
@@ -49,6 +51,7 @@ class Window:
     rise_share: float
     slope: float
     intercept: float
+    correlation: float | None = None
 
     @property
     def steady(self) -> bool:
@@ -83,6 +86,7 @@ def judge_window(values: Sequence[float], first: int = 0) -> Window:
         rise_share=abs(line.slope) * (WINDOW - 1) / scale,
         slope=line.slope,
         intercept=line.intercept,
+        correlation=correlation(range(WINDOW), values) if max(values) > min(values) else None,
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 
 from ssdlab import units
 from ssdlab.errors import unknown
+from ssdlab.methods.remarks import Remarks, RunFacts, no_remarks
 from ssdlab.model import Frozen
 from ssdlab.results.schema import MethodInfo, ParameterInfo
 
@@ -159,6 +160,8 @@ class Method:
         The settings it requires; what is otherwise becomes a departure.
     engine
         What issues most of its I/O on a real drive, where that is no parameter.
+    remarks
+        Departures and warnings that only the whole run shows; pure. Those that steps record need none.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Method:
     needs: tuple[str, ...] = ()
     conditions: dict[str, str] = field(default_factory=dict)
     engine: Literal["sync", "uring"] = "sync"
+    remarks: Callable[[RunFacts, Any], Remarks] = no_remarks
 
     @property
     def prose(self) -> str:

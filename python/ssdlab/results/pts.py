@@ -43,6 +43,9 @@ class TrackedVariable(Stored):
     intercept: float | None = Field(
         default=None, description="of the fitted line, at the window's first round"
     )
+    correlation: float | None = Field(
+        default=None, description="of value and round in the window; None: the values are alike"
+    )
 
 
 class PtsRounds(Stored):
@@ -53,6 +56,7 @@ class PtsRounds(Stored):
     steady: bool
     first: int = Field(description="first round of the window, from 1")
     last: int
+    fills: float = Field(description="user capacities written from the purge to the end of the window")
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
@@ -67,25 +71,68 @@ class PtsRounds(Stored):
         return max(found, default=None)
 
 
-class PtsResult(ResultBase):
-    """A test of rounds: IOPS, throughput or latency."""
+class Stimulus(Stored):
+    """What a test does to the drive in one of its phases, as the header of its pages prints it."""
 
-    kind: Literal["pts"] = "pts"
-    test: Literal["iops", "throughput", "latency"]
+    what: str = Field(description="access pattern and loops, e.g. 'RND 4 KiB 0/100'")
+    threads: int | None = Field(default=None, description="thread count (TC)")
+    depth: int | None = Field(default=None, description="I/Os in flight of each thread (QD)")
+    lasted: str = Field(default="", description="amount, duration or rounds, e.g. '2 user capacities'")
+    outcome: str = Field(default="", description="rounds of the steady window, or NOT ACHIEVED")
+
+
+class PtsBase(ResultBase):
+    """What every test of the specification has, and the header of its pages needs."""
+
     specification: str
     setting: Literal["PTS-E", "PTS-C"]
     threads: int
     depth: int = Field(description="I/Os in flight of each thread")
     active_range_pct: int
+    purged: bool
+    fills: float = Field(description="user capacities written in the whole test")
+    preconditioning: tuple[Stimulus, ...] = Field(
+        default=(), description="workload-independent and -dependent, in their order; empty: none"
+    )
+    stimuli: tuple[Stimulus, ...] = Field(default=(), description="what is measured, in its order")
+    left_out: tuple[str, ...] = Field(default=(), description="sizes or cells that were not measured")
+    left_out_why: str = ""
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """The judgements of steady state; none of a test that has none."""
+        return ()
+
+    @property
+    def steady(self) -> bool | None:
+        """Whether steady state was achieved wherever it is judged; None: the test judges none."""
+        found = [window.steady for window in self.windows]
+        return all(found) if found else None
+
+
+class SteadyWindow(Stored):
+    """One judgement of steady state."""
+
+    what: str = Field(description="of what, for a sentence: 'the test', '128 KiB'")
+    steady: bool
+    fills: float = Field(description="user capacities written from the purge to the end of the window")
+
+
+class PtsResult(PtsBase):
+    """A test of rounds: IOPS, throughput or latency."""
+
+    kind: Literal["pts"] = "pts"
+    test: Literal["iops", "throughput", "latency"]
     seconds: float = Field(description="of a cell")
     groups: tuple[PtsRounds, ...]
-    purged: bool
-    fills: float = Field(description="user capacities written before the end of the last round")
     histogram_ordinal: int | None = Field(
         default=None, description="the step after steady state whose latencies are a histogram of their own"
     )
 
     @property
-    def steady(self) -> bool:
-        """Whether every group reached steady state."""
-        return all(each.steady for each in self.groups)
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """One of each group."""
+        return tuple(
+            SteadyWindow(what=each.group or "the test", steady=each.steady, fills=each.fills)
+            for each in self.groups
+        )

@@ -1,14 +1,16 @@
-"""What the tests of rounds conclude alike: groups, fills, caveats and headline figures. Pure."""
+"""What the tests of rounds conclude alike: groups, fills, the header's lines and headline figures. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods.pts.rounds import SETTINGS, SPECIFICATION, Cell, PtsParams, Tracked, collect
-from ssdlab.results.pts import PtsCell, PtsResult, PtsRounds
+from ssdlab.methods.pts.cells import Cell, Tracked
+from ssdlab.methods.pts.collecting import collect, written_bytes
+from ssdlab.methods.pts.params import SETTINGS, SPECIFICATION, RoundsParams
+from ssdlab.results.pts import PtsCell, PtsResult, PtsRounds, Stimulus
 from ssdlab.results.schema import Scalar
-from ssdlab.units import block_text
+from ssdlab.units import block_text, significant
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData
@@ -16,39 +18,40 @@ if TYPE_CHECKING:
 Group = tuple[str, Sequence[Cell], Sequence[Tracked], Sequence[PtsCell]]
 """A group's name, cells in the written order, tracked variables, and cells that cannot be measured."""
 Test = Literal["iops", "throughput", "latency"]
-LEAST_FILLS = 2.0
-"""Below, free blocks of the purge may be left: five rounds look steady before the drive is full."""
-
-
-def needed(block_bytes: int, logical_block_bytes: int) -> str:
-    """Return why a block cannot be asked of the drive; empty if it can."""
-    if block_bytes % logical_block_bytes:
-        return f"the drive's sectors are of {block_text(logical_block_bytes)}"
-    return ""
+PATTERN = {"iops": "RND", "throughput": "SEQ", "latency": "RND"}
 
 
 def conclude_rounds(
-    data: RunData, p: PtsParams, test: Test, groups: Sequence[Group], *, shape: tuple[int, int] | None = None
+    data: RunData,
+    p: RoundsParams,
+    test: Test,
+    groups: Sequence[Group],
+    *,
+    shape: tuple[int, int] | None = None,
 ) -> PtsResult:
-    """Return the result of a test of rounds."""
+    """Return the result of a test of rounds; `shape` is that of its cells, where not the parameters'."""
     found = tuple(
         collect(data, cells, tracked, missing, group=group) for group, cells, tracked, missing in groups
     )
     threads, depth = shape or p.shape
-    fills = written_bytes(data) / data.capacity_bytes
+    missing = [cell for group in found for cell in group.cells if cell.missing]
     return PtsResult(
         quick=data.quick,
         test=test,
         specification=SPECIFICATION,
-        setting=cast("Any", SETTINGS[p.setting]),
+        setting=SETTINGS[p.setting],
         threads=threads,
         depth=depth,
         active_range_pct=p.range_pct,
         seconds=p.seconds,
         groups=found,
         purged=was_purged(data),
-        fills=fills,
-        caveats=tuple(_caveats(data, p, found, fills)),
+        fills=written_bytes(data.steps) / data.capacity_bytes,
+        preconditioning=tuple(_preconditioning(p, test, found)),
+        stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
+        left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
+        left_out_why=next((cell.missing or "" for cell in missing), ""),
+        caveats=tuple(_caveats(found)),
         scalars=tuple(_scalars(test, found)),
     )
 
@@ -58,38 +61,42 @@ def was_purged(data: RunData) -> bool:
     return any(step.verb == "purge" and bool(step.result.facts.get("purged")) for step in data.steps)
 
 
-def written_bytes(data: RunData) -> int:
-    """Return what all measured steps have written."""
-    return sum(
-        int((cast("dict[str, Any]", step.result.measurement).get("write") or {}).get("bytes", 0))
-        for step in data.steps
-        if step.result.measurement is not None
+def rounds_text(rounds: PtsRounds) -> str:
+    """Return the verdict on steady state as the header of a page gives it."""
+    if rounds.steady:
+        return f"steady state in rounds {rounds.first} to {rounds.last}"
+    return f"NOT ACHIEVED in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
+
+
+def _preconditioning(p: RoundsParams, test: Test, groups: Sequence[PtsRounds]) -> Iterator[Stimulus]:
+    for group in groups:
+        threads, depth = p.shape
+        block = group.group or "128 KiB"
+        if p.overwrites > 0:
+            lasted = f"{significant(p.overwrites)} x {p.overwrites_of.replace('-', ' ')}"
+            yield Stimulus(what=f"SEQ {block} write", threads=threads, depth=depth, lasted=lasted)
+        yield Stimulus(
+            what=f"the test's own loop{f', {block}' if group.group else ''}", outcome=rounds_text(group)
+        )
+
+
+def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, int]) -> Stimulus:
+    mixes = dict.fromkeys(f"{cell.read_pct}/{100 - cell.read_pct}" for cell in group.cells)
+    blocks = dict.fromkeys(block_text(cell.block_bytes) for cell in group.cells)
+    return Stimulus(
+        what=f"{PATTERN[test]}, R/W {', '.join(mixes)} (outer) x {', '.join(blocks)} (inner)",
+        threads=shape[0],
+        depth=shape[1],
+        lasted=f"{significant(p.seconds)} s a cell, {group.rounds} rounds",
+        outcome=rounds_text(group),
     )
 
 
-def common_caveats(data: RunData, p: PtsParams, fills: float) -> Iterator[str]:
-    """Say what every test of the specification would have otherwise."""
-    if not was_purged(data):
-        yield "the drive was not purged before, as the specification asks of every test"
-    if p.seconds < 60:
-        yield f"cells of {p.seconds:g} s: the specification asks for a minute"
-    if fills < LEAST_FILLS:
-        yield f"only {fills:.2f} user capacities were written: what looks steady may be a drive not full yet"
-
-
-def _caveats(data: RunData, p: PtsParams, groups: Sequence[PtsRounds], fills: float) -> Iterator[str]:
-    yield from common_caveats(data, p, fills)
+def _caveats(groups: Sequence[PtsRounds]) -> Iterator[str]:
     for group in groups:
         name = f"{group.group}: " if group.group else ""
         if not group.steady:
             yield f"{name}steady state was NOT ACHIEVED in {group.rounds} rounds"
-    if p.overwrites < 2:
-        yield f"{p.overwrites:g} capacities were written before the rounds: the specification asks for two"
-    if p.fixed_rounds:
-        yield f"{p.most_rounds} rounds were done whether steady or not, as reviews do"
-    for why in dict.fromkeys(cell.missing for group in groups for cell in group.cells if cell.missing):
-        sizes = sorted({c.block_bytes for group in groups for c in group.cells if c.missing == why})
-        yield f"{', '.join(block_text(size) for size in sizes)} left empty: {why}"
 
 
 def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Scalar]:

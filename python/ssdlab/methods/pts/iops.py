@@ -24,19 +24,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.conclusion import conclude_rounds, needed
-from ssdlab.methods.pts.rounds import (
-    KIB,
-    Cell,
-    PtsParams,
-    Tracked,
-    access,
-    begin,
-    cell_label,
-    iops,
-    precondition,
-    run_rounds,
-)
+from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, iops, needed
+from ssdlab.methods.pts.conclusion import conclude_rounds
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.params import KIB, RoundsParams
+from ssdlab.methods.pts.preparing import begin, precondition
+from ssdlab.methods.pts.rounds import run_rounds
 from ssdlab.results.pts import PtsCell, PtsResult
 
 if TYPE_CHECKING:
@@ -46,7 +39,7 @@ MIXES = (100, 95, 65, 50, 35, 5, 0)
 BLOCKS = tuple(round(kib * KIB) for kib in (1024, 128, 64, 32, 16, 8, 4, 0.5))
 
 
-class PtsIopsParams(PtsParams):
+class PtsIopsParams(RoundsParams):
     """Of the IOPS test."""
 
     rule: Literal["2.0.2", "1.1"] = param("2.0.2", "variables that have to be steady: three, or one")
@@ -90,7 +83,7 @@ def tracked_of(p: PtsIopsParams) -> list[Tracked]:
 
 METHOD = Method(
     name="pts-iops",
-    version=1,
+    version=2,
     title="SNIA PTS: IOPS",
     params=PtsIopsParams,
     procedure=procedure,
@@ -98,4 +91,5 @@ METHOD = Method(
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},
+    remarks=pts_remarks,
 )

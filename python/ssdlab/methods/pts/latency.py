@@ -22,19 +22,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.pts.conclusion import conclude_rounds, needed
-from ssdlab.methods.pts.rounds import (
-    KIB,
-    Cell,
-    PtsParams,
-    Tracked,
-    access,
-    begin,
-    cell_label,
-    mean_ns,
-    precondition,
-    run_rounds,
-)
+from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, mean_ns, needed
+from ssdlab.methods.pts.conclusion import conclude_rounds
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.params import KIB, RoundsParams
+from ssdlab.methods.pts.preparing import begin, precondition
+from ssdlab.methods.pts.rounds import run_rounds
 from ssdlab.results.pts import PtsCell, PtsResult
 from ssdlab.units import NS_PER_S
 from ssdlab.workload import Stop, Workload
@@ -48,7 +41,7 @@ ONE_BY_ONE = (1, 1)
 HISTOGRAM = "histogram, 0/100 4 KiB"
 
 
-class PtsLatencyParams(PtsParams):
+class PtsLatencyParams(RoundsParams):
     """Of the latency test."""
 
     histogram_seconds: Seconds = param(
@@ -100,7 +93,7 @@ def _single_writes(p: PtsLatencyParams) -> Workload:
 
 METHOD = Method(
     name="pts-latency",
-    version=1,
+    version=2,
     title="SNIA PTS: latency",
     params=PtsLatencyParams,
     procedure=procedure,
@@ -108,4 +101,5 @@ METHOD = Method(
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},
+    remarks=pts_remarks,
 )

@@ -22,19 +22,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, mb_s
 from ssdlab.methods.pts.conclusion import Group, conclude_rounds
-from ssdlab.methods.pts.rounds import (
-    KIB,
-    Cell,
-    PtsParams,
-    Tracked,
-    access,
-    begin,
-    cell_label,
-    mb_s,
-    precondition,
-    run_rounds,
-)
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.params import KIB, RoundsParams
+from ssdlab.methods.pts.preparing import begin, precondition
+from ssdlab.methods.pts.rounds import run_rounds
 from ssdlab.units import block_text
 
 if TYPE_CHECKING:
@@ -44,11 +37,16 @@ if TYPE_CHECKING:
 BLOCKS = (1024 * KIB, 128 * KIB)
 
 
-class PtsThroughputParams(PtsParams):
+class PtsThroughputParams(RoundsParams):
     """Of the throughput test."""
 
     threads: int = param(1, "thread count (TC)", unit="threads", ge=1, le=512)
     depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)
+
+    @property
+    def recommended(self) -> tuple[int, int]:
+        """One thread of 32, in both settings."""
+        return 1, 32
 
 
 def procedure(lab: Lab, p: PtsThroughputParams) -> None:
@@ -85,7 +83,7 @@ def _tracked(block_bytes: int) -> list[Tracked]:
 
 METHOD = Method(
     name="pts-throughput",
-    version=1,
+    version=2,
     title="SNIA PTS: throughput",
     params=PtsThroughputParams,
     procedure=procedure,
@@ -93,4 +91,5 @@ METHOD = Method(
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},
+    remarks=pts_remarks,
 )

@@ -1,0 +1,113 @@
+"""The rounds of a finished run put together: every cell's values, and the window that is judged. Pure.
+
+What is reported of a cell is its mean over the rounds of the window that proves steady state; where none
+does, over the last five.
+
+Source: SNIA SSS PTS 2.0.2, sections 2.1.13 and 2.1.24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
+from ssdlab.methods.pts.cells import Cell, Tracked, iops, mb_s, mean_ns, worst
+from ssdlab.methods.pts.rounds import round_label, tracked_value
+from ssdlab.results.pts import PtsCell, PtsRounds, TrackedVariable
+
+if TYPE_CHECKING:
+    from ssdlab.methods.method import RunData
+    from ssdlab.results.run_folder import Step
+
+
+def collect(
+    data: RunData,
+    cells: Sequence[Cell],
+    tracked: Sequence[Tracked],
+    missing: Sequence[PtsCell],
+    *,
+    group: str,
+) -> PtsRounds:
+    """Put the rounds of a group together: every cell's values, and the window that is judged."""
+    rounds = 0
+    while data.step(round_label(group, rounds + 1, cells[-1].label)) is not None:
+        rounds += 1
+    steps = {
+        cell.label: [
+            step
+            for number in range(1, rounds + 1)
+            if (step := data.step(round_label(group, number, cell.label))) is not None
+        ]
+        for cell in cells
+    }
+    variables = [
+        TrackedVariable(
+            name=each.name,
+            unit=each.unit,
+            values=tuple(value for step in steps[each.cell] for value in tracked_value(step, each)),
+        )
+        for each in tracked
+    ]
+    first = first_steady([each.values for each in variables])
+    at = max(0, rounds - WINDOW) if first is None else first
+    last = min(rounds, at + WINDOW)
+    return PtsRounds(
+        group=group,
+        rounds=rounds,
+        steady=first is not None,
+        first=at + 1,
+        last=last,
+        fills=fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells)),
+        tracked=tuple(judged(each, at) for each in variables),
+        cells=(*(_cell(cell, steps[cell.label]) for cell in cells), *missing),
+    )
+
+
+def judged(variable: TrackedVariable, first: int) -> TrackedVariable:
+    """Add what the rule finds in the window that begins at that position, from 0."""
+    values = variable.values[first : first + WINDOW]
+    if len(values) < WINDOW:
+        return variable
+    found = judge_window(values, first)
+    return variable.model_copy(
+        update={
+            "mean": found.mean,
+            "range_share": found.range_share,
+            "rise_share": found.rise_share,
+            "slope": found.slope,
+            "intercept": found.intercept,
+            "correlation": found.correlation,
+        }
+    )
+
+
+def fills_until(data: RunData, ordinal: int) -> float:
+    """Return the user capacities written from the last purge to the end of a step."""
+    before = [step for step in data.steps if step.ordinal <= ordinal]
+    purged = max((step.ordinal for step in before if step.verb == "purge"), default=-1)
+    return written_bytes([step for step in before if step.ordinal > purged]) / data.capacity_bytes
+
+
+def written_bytes(steps: Sequence[Step]) -> int:
+    """Return what measured steps have written."""
+    return sum(
+        int((cast("dict[str, Any]", step.result.measurement).get("write") or {}).get("bytes", 0))
+        for step in steps
+        if step.result.measurement is not None
+    )
+
+
+def _cell(cell: Cell, steps: Sequence[Step]) -> PtsCell:
+    summaries = [cast("dict[str, Any]", step.result.measurement) for step in steps]
+    return PtsCell(
+        read_pct=cell.read_pct,
+        block_bytes=cell.block_bytes,
+        ordinals=tuple(step.ordinal for step in steps),
+        iops=tuple(iops(each) for each in summaries),
+        mb_s=tuple(mb_s(each) for each in summaries),
+        mean_ns=tuple(mean_ns(each) for each in summaries),
+        five_nines_ns=tuple(worst(each, "p99.999") for each in summaries),
+        max_ns=tuple(worst(each, "max") for each in summaries),
+        written_bytes=tuple(int((each.get("write") or {}).get("bytes", 0)) for each in summaries),
+    )
