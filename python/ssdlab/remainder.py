@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.lab import derived_seed
+from ssdlab.asking import derived_seed
 from ssdlab.pattern import Sequential
 
 if TYPE_CHECKING:
