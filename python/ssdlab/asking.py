@@ -16,8 +16,8 @@ from ssdlab.span import Span
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import Policy
     from ssdlab.workload import Stream, Workload
 
 SPAN_UNIT_BYTES = 1 << 20

@@ -17,8 +17,9 @@ from ssdlab.errors import Interrupted
 from ssdlab.hostload import host_load
 from ssdlab.remainder import remainder, totals
 from ssdlab.results.durable import library_errors, sync_folder
+from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
-from ssdlab.results.schema import Departure, StepResult, Warned
+from ssdlab.results.schema import Departure, Warned
 from ssdlab.results.step_log import log_fault, log_name, spread_of
 from ssdlab.results.store import run_words
 from ssdlab.surroundings import Observation, Surroundings
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.drive_state import StateKeeper
     from ssdlab.drives.base import Drive
     from ssdlab.request import Request
-    from ssdlab.results.schema import PartRecord
+    from ssdlab.results.records import PartRecord
     from ssdlab.tracking import Tracker
     from ssdlab.workload import Workload
 

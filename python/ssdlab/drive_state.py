@@ -21,7 +21,8 @@ from ssdlab.results.durable import library_errors
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive, DriveState
     from ssdlab.request import Request
-    from ssdlab.results.schema import EndRecord, Session
+    from ssdlab.results.records import EndRecord
+    from ssdlab.results.schema import Session
 
 STATES = "states"
 """Folder of the snapshots within the run folder; gone when the run is finished."""

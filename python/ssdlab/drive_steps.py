@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ssdlab.errors import DriveError
-from ssdlab.results.schema import Departure, StepResult
+from ssdlab.results.records import StepResult
+from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

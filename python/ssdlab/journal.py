@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.errors import Refused
 from ssdlab.results.durable import library_errors, sync_folder
+from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, PartRecord, StepResult, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, STEPS, parse_journal
-from ssdlab.results.schema import BeginRecord, EndRecord, OpenRecord, PartRecord, StepResult, VoidRecord
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ssdlab.drives.purge import PurgeMethod
+    from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import Policy
     from ssdlab.traces.laying import Laying
     from ssdlab.traces.reading import Source
 

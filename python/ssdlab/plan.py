@@ -18,8 +18,8 @@ from ssdlab.arrival import AsRecorded, Bursts
 from ssdlab.effects import effects_of
 from ssdlab.journal import step_hash
 from ssdlab.pattern import Recording, Sequential
+from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import StepResult
 from ssdlab.traces.recording import recording_of
 from ssdlab.units import NS_PER_S
 

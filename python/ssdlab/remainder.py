@@ -11,7 +11,7 @@ from ssdlab.pattern import Sequential
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.results.schema import PartRecord
+    from ssdlab.results.records import PartRecord
     from ssdlab.workload import Workload
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import Policy
     from ssdlab.results.tables import Columns
     from ssdlab.workload import Workload
 

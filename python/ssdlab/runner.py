@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ssdlab.doing import Doer
 from ssdlab.errors import Interrupted, Refused
 from ssdlab.journal import now, step_hash
+from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import BeginRecord, StepResult
 from ssdlab.results.step_log import LogProgress, read_progress
 from ssdlab.results.store import run_words
 

@@ -15,16 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from ssdlab.results import tables
+from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST
 from ssdlab.results.schema import (
     Attribution,
-    BeginRecord,
     DriveInfo,
-    EndRecord,
     HostLoad,
     Manifest,
     MethodInfo,
-    OpenRecord,
     ParameterInfo,
     PeakResult,
     Point,
@@ -32,9 +30,7 @@ from ssdlab.results.schema import (
     Scalar,
     Session,
     Spread,
-    StepResult,
     TableInfo,
-    VoidRecord,
     Warned,
 )
 

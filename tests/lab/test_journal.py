@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ssdlab.errors import HostError, Refused
 from ssdlab.journal import Journal, RunLock, is_running, step_hash
+from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, finished_steps, parse_journal
-from ssdlab.results.schema import BeginRecord, StepResult
 
 
 def begin(ordinal: int, attempt: int = 1, verb: str = "note") -> BeginRecord:

@@ -23,8 +23,8 @@ from ssdlab import _core
 from ssdlab.journal import is_running
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, RunFolder, parse_journal
-from ssdlab.results.schema import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.step_log import DIRECTIONS, log_name, read_progress
 from ssdlab.session import Bench, Order, resume, start
 

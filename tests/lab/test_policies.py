@@ -16,8 +16,9 @@ from ssdlab.methods import find_method
 from ssdlab.methods.method import Method, Params, param
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.request import Until
+from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import BeginRecord, EndRecord, JobResult, PartRecord, TableInfo, VoidRecord
+from ssdlab.results.schema import JobResult, TableInfo
 from ssdlab.results.step_log import LogProgress
 
 

@@ -20,8 +20,9 @@ from ssdlab.errors import Refused
 from ssdlab.lab import Lab
 from ssdlab.methods.method import Method
 from ssdlab.methods.workloads import closed_loop
+from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import EndRecord, JobResult
+from ssdlab.results.schema import JobResult
 from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.session import Bench, Order, resume, start
 

@@ -15,8 +15,8 @@ from ssdlab.methods.pts.throughput import PtsThroughputParams
 from ssdlab.methods.pts.throughput import procedure as throughput
 from ssdlab.request import Request
 from ssdlab.results.pts import PtsResult
+from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import StepResult
 
 GIB = 1 << 30
 

@@ -15,8 +15,8 @@ from ssdlab.drives import Look
 from ssdlab.drives.simulated import SimulatedText, identity_of
 from ssdlab.methods import find_method
 from ssdlab.results.outcome import MixedResult, SuiteResult
+from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import EndRecord
 from ssdlab.session import Order, start
 from ssdlab.suites import all_suites
 from ssdlab.suites.ordering import SuiteOrder, groups, planned_children, shared_steps, suite_params

@@ -15,7 +15,8 @@ from ssdlab.conditions.ledger import Change, Ended, Ledger, change_of
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES
 from ssdlab.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.gathering import CONDITION
-from ssdlab.results.schema import Departure, StepResult, Warned
+from ssdlab.results.records import StepResult
+from ssdlab.results.schema import Departure, Warned
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

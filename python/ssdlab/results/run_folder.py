@@ -14,18 +14,16 @@ from pydantic import TypeAdapter, ValidationError
 from ssdlab.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.outcome import parse_result
-from ssdlab.results.schema import (
-    RUN_SCHEMA,
+from ssdlab.results.records import (
     BeginRecord,
     EndRecord,
     JournalRecord,
-    Manifest,
-    Note,
     OpenRecord,
     PartRecord,
     StepResult,
     VoidRecord,
 )
+from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,18 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.hostload import host_load
 from ssdlab.journal import boot_id, now, step_hash
 from ssdlab.provenance import drive_info, surroundings, tool
-from ssdlab.results.schema import (
-    BeginRecord,
-    EndRecord,
-    Manifest,
-    MeasureResult,
-    MethodInfo,
-    OpenRecord,
-    Scalar,
-    Session,
-    StepResult,
-    Warned,
-)
+from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
+from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
 from ssdlab.results.step_log import spread_of
 from ssdlab.results.store import new_run_id
 from ssdlab.surroundings import Surroundings

@@ -1,15 +1,15 @@
-"""The models of everything a run folder holds.
+"""The models of what a run folder holds, its journal apart, which is in `records`.
 
-One definition for writer and reader: `manifest.json` (`Manifest`), the lines of `journal.jsonl`
-(`JournalRecord`), what results are made of and the first of them (`PeakResult`, `Qd1Result`; all are in
-`outcome`) and dated notes (`Note`). Units are in the names: `_ns`, `_bytes`, `_s`; `mb_s` is decimal
-megabytes a second; a share is 0 to 1. A folder whose schema number is greater than ours was written by a
-newer ssdlab and is refused, so after a release no field is added without a new number.
+One definition for writer and reader: `manifest.json` (`Manifest`), what results are made of and the first of
+them (`PeakResult`, `Qd1Result`; all are in `outcome`) and dated notes (`Note`). Units are in the names:
+`_ns`, `_bytes`, `_s`; `mb_s` is decimal megabytes a second; a share is 0 to 1. A folder whose schema number
+is greater than ours was written by a newer ssdlab and is refused, so after a release no field is added
+without a new number.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -20,10 +20,8 @@ from ssdlab.results.stored import Stored
 from ssdlab.results.variant import VariantInfo
 
 RUN_SCHEMA = "ssdlab.run/1"
-JOURNAL_SCHEMA = "ssdlab.journal/1"
 
 Status = Literal["running", "interrupted", "finished", "failed"]
-Policy = Literal["continue", "restart", "re-precondition"]
 Direction = Literal["read", "write", "trim"]
 Latencies = dict[str, float | None]
 """`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
@@ -148,30 +146,14 @@ class Manifest(Stored):
     children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
 
 
-# --- journal.jsonl ----------------------------------------------------------------------------------------
+class Note(Stored):
+    """A line of `notes.jsonl`: stands beside a finished run, never changes it."""
 
-
-class OpenRecord(Stored):
-    """Begins a session on the journal."""
-
-    t: Literal["open"] = "open"
-    schema_version: str = Field(default=JOURNAL_SCHEMA, alias="schema")
     at: str
-    boot_id: str
+    text: str
 
 
-class BeginRecord(Stored):
-    """A step is about to start."""
-
-    t: Literal["begin"] = "begin"
-    ordinal: int
-    attempt: int
-    verb: str
-    label: str
-    args: dict[str, JsonValue]
-    hash: str
-    policy: Policy
-    at: str
+# --- results of methods -----------------------------------------------------------------------------------
 
 
 class HostLoad(Stored):
@@ -199,68 +181,6 @@ class Spread(Stored):
     max: float
     mean: float
     sd: float
-
-
-class StepResult(Stored):
-    """What a finished step yielded: enough to conclude from without the rows."""
-
-    seconds: float = Field(description="wall time of the step")
-    measurement: dict[str, JsonValue] | None = Field(
-        default=None, description="the summary, `ssdlab.measurement/1`, of a step that did I/O"
-    )
-    spread_iops: Spread | None = None
-    host: HostLoad | None = None
-    facts: dict[str, JsonValue] = Field(default={}, description="what a verb without I/O found or set")
-    warnings: tuple[Warned, ...] = ()
-    segments: tuple[int, ...] = Field(
-        default=(), description="attempts that make up a continued step, in order"
-    )
-
-
-class EndRecord(Stored):
-    """A step finished; nothing takes this back but a `void`."""
-
-    t: Literal["end"] = "end"
-    ordinal: int
-    attempt: int
-    result: StepResult
-    drive_state: str | None = Field(default=None, description="digest of a simulated drive's state then")
-    at: str
-
-
-class VoidRecord(Stored):
-    """An attempt does not count; its rows stay in the folder, marked."""
-
-    t: Literal["void"] = "void"
-    ordinal: int
-    attempt: int
-    why: str
-    at: str
-
-
-class PartRecord(Stored):
-    """An attempt was cut short and a later one goes on where it stopped (policy `continue`)."""
-
-    t: Literal["part"] = "part"
-    ordinal: int
-    attempt: int
-    done: dict[str, JsonValue] = Field(description="how far it came: seconds, bytes")
-    at: str
-
-
-JournalRecord = Annotated[
-    OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord, Field(discriminator="t")
-]
-
-
-class Note(Stored):
-    """A line of `notes.jsonl`: stands beside a finished run, never changes it."""
-
-    at: str
-    text: str
-
-
-# --- results of methods -----------------------------------------------------------------------------------
 
 
 class Scalar(Stored):

@@ -16,8 +16,9 @@ from ssdlab.journal import now
 from ssdlab.methods import find_method
 from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.family import Member
+from ssdlab.results.records import EndRecord, OpenRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, STEPS, RunFolder
-from ssdlab.results.schema import EndRecord, OpenRecord, Session
+from ssdlab.results.schema import Session
 from ssdlab.results.step_log import log_name
 from ssdlab.results.store import write_manifest
 

@@ -1,0 +1,92 @@
+"""The models of a run's journal: each line of `journal.jsonl` is one `JournalRecord`.
+
+Units and the rule about schema numbers are those of `schema`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from ssdlab.results.schema import HostLoad, Spread, Warned
+from ssdlab.results.stored import Stored
+
+JOURNAL_SCHEMA = "ssdlab.journal/1"
+
+Policy = Literal["continue", "restart", "re-precondition"]
+
+
+class OpenRecord(Stored):
+    """Begins a session on the journal."""
+
+    t: Literal["open"] = "open"
+    schema_version: str = Field(default=JOURNAL_SCHEMA, alias="schema")
+    at: str
+    boot_id: str
+
+
+class BeginRecord(Stored):
+    """A step is about to start."""
+
+    t: Literal["begin"] = "begin"
+    ordinal: int
+    attempt: int
+    verb: str
+    label: str
+    args: dict[str, JsonValue]
+    hash: str
+    policy: Policy
+    at: str
+
+
+class StepResult(Stored):
+    """What a finished step yielded: enough to conclude from without the rows."""
+
+    seconds: float = Field(description="wall time of the step")
+    measurement: dict[str, JsonValue] | None = Field(
+        default=None, description="the summary, `ssdlab.measurement/1`, of a step that did I/O"
+    )
+    spread_iops: Spread | None = None
+    host: HostLoad | None = None
+    facts: dict[str, JsonValue] = Field(default={}, description="what a verb without I/O found or set")
+    warnings: tuple[Warned, ...] = ()
+    segments: tuple[int, ...] = Field(
+        default=(), description="attempts that make up a continued step, in order"
+    )
+
+
+class EndRecord(Stored):
+    """A step finished; nothing takes this back but a `void`."""
+
+    t: Literal["end"] = "end"
+    ordinal: int
+    attempt: int
+    result: StepResult
+    drive_state: str | None = Field(default=None, description="digest of a simulated drive's state then")
+    at: str
+
+
+class VoidRecord(Stored):
+    """An attempt does not count; its rows stay in the folder, marked."""
+
+    t: Literal["void"] = "void"
+    ordinal: int
+    attempt: int
+    why: str
+    at: str
+
+
+class PartRecord(Stored):
+    """An attempt was cut short and a later one goes on where it stopped (policy `continue`)."""
+
+    t: Literal["part"] = "part"
+    ordinal: int
+    attempt: int
+    done: dict[str, JsonValue] = Field(description="how far it came: seconds, bytes")
+    at: str
+
+
+JournalRecord = Annotated[
+    OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord, Field(discriminator="t")
+]
