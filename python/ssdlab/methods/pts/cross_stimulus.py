@@ -1,0 +1,121 @@
+"""SNIA's cross stimulus recovery test: sequential writes, random ones, and sequential ones again.
+
+Question
+    How fast a drive gets back to its sequential speed after it has been written at random for hours.
+
+Procedure
+    The write cache is set as the setting says and the drive is purged; it is not written before. Then,
+    without pauses between them: 8 hours of sequential writes of 1024 KiB, 6 hours of random writes of 8 KiB,
+    and 8 hours of sequential writes again; one thread with 32 I/Os in flight, a record each minute. Nothing
+    waits for steady state. Of each load its last record is reported, its mean, and the largest mean and
+    maximum response time of its records; of the third, when a record of it first reached the mean of the
+    first.
+
+Source
+    SNIA SSS PTS 2.0.2, cross stimulus recovery; times and shape as open implementations of 2.0 have them.
+
+What it cannot show
+    The first load begins on a purged drive, and its mean holds that time too: what is to be reached again
+    lies above what the drive sustains, where the drive is faster while it is fresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.recovery import recovery_s
+from ssdlab.methods.method import Method, RunData, Seconds, param
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.params import KIB, PtsParams
+from ssdlab.methods.pts.preparing import begin
+from ssdlab.methods.pts.series import common, headline, load, load_name, records_of
+from ssdlab.results.pts import Stimulus
+from ssdlab.results.pts_series import PtsCrossStimulusResult, PtsStimulus
+from ssdlab.units import span_text
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+
+
+class PtsCrossStimulusParams(PtsParams):
+    """Of the cross stimulus recovery test."""
+
+    threads: int = param(1, "thread count (TC)", unit="threads", ge=1, le=512)
+    depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)
+    seconds: Seconds = param(60.0, "of a record", unit="s", quick=0.1, ge=0.05, le=3600)
+    sequential_seconds: Seconds = param(
+        28_800.0, "of each of the two sequential loads", unit="s", quick=4.0, gt=0, le=864_000
+    )
+    random_seconds: Seconds = param(
+        21_600.0, "of the random load between them", unit="s", quick=4.0, gt=0, le=864_000
+    )
+
+    @property
+    def recommended(self) -> tuple[int, int]:
+        """One thread with 32 I/Os in flight, in both settings."""
+        return (1, 32)
+
+    @property
+    def loads(self) -> tuple[tuple[str, bool, int, float], ...]:
+        """Label, whether random, block and seconds of each load, in their order."""
+        sequential, mixed_in = (
+            (False, 1024 * KIB, self.sequential_seconds),
+            (True, 8 * KIB, self.random_seconds),
+        )
+        return ("group 1", *sequential), ("group 2", *mixed_in), ("group 3", *sequential)
+
+
+def procedure(lab: Lab, p: PtsCrossStimulusParams) -> None:
+    """Purge, and write the three loads one after the other."""
+    begin(lab, p)
+    with lab.on_interruption("re-precondition"):
+        for label, random, block_bytes, seconds in p.loads:
+            workload = load(p, 0, block_bytes, seconds, record_s=p.seconds, random=random)
+            lab.run(workload, label=label)
+
+
+def conclude(data: RunData, p: PtsCrossStimulusParams) -> PtsCrossStimulusResult:
+    """Report each load, and when the third was as fast as the first."""
+    groups = tuple(_group(data, p))
+    back = groups[-1].records
+    return PtsCrossStimulusResult(
+        **common(data, p),
+        stimuli=tuple(
+            Stimulus(what=each.name, threads=p.shape[0], depth=p.shape[1], lasted=span_text(seconds))
+            for each, (*_, seconds) in zip(groups, p.loads, strict=True)
+        ),
+        groups=groups,
+        recovery_s=recovery_s(back.mb_s, groups[0].mean_mb_s, back.seconds),
+        scalars=(headline("pts_cross_stimulus_mb_s", "end of the third load", back.mb_s[-1:], "MB/s"),),
+    )
+
+
+def _group(data: RunData, p: PtsCrossStimulusParams) -> Iterator[PtsStimulus]:
+    for label, random, block_bytes, _ in p.loads:
+        step = data.step(label)
+        assert step is not None  # a finished run has all of them
+        found = records_of(data, step)
+        yield PtsStimulus(
+            name=load_name(0, block_bytes, random=random),
+            records=found,
+            mean_mb_s=fmean(found.mb_s) if found.mb_s else 0.0,
+            end_mb_s=found.mb_s[-1] if found.mb_s else 0.0,
+            peak_mean_ns=max((each for each in found.mean_ns if each is not None), default=None),
+            peak_max_ns=max((each for each in found.max_ns if each is not None), default=None),
+        )
+
+
+METHOD = Method(
+    name="pts-cross-stimulus-recovery",
+    version=1,
+    title="SNIA PTS: cross stimulus recovery",
+    params=PtsCrossStimulusParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+    remarks=pts_remarks,
+)

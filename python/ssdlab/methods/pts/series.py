@@ -1,0 +1,165 @@
+"""One long load, record by record: what write saturation, idle recovery and cross stimulus recovery share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssdlab.analysis.records import FIVE_NINES, by_record, merged
+from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.methods.pts.cells import engine_of
+from ssdlab.methods.pts.collecting import judged, written_bytes
+from ssdlab.methods.pts.conclusion import was_purged
+from ssdlab.methods.pts.params import SETTINGS, SPECIFICATION, PtsParams
+from ssdlab.pattern import Sequential, Uniform
+from ssdlab.results.pts import TrackedVariable
+from ssdlab.results.pts_series import PtsHistogram, PtsRecords, PtsSamples
+from ssdlab.results.schema import Scalar
+from ssdlab.units import NS_PER_S, block_text
+from ssdlab.workload import Block, Closed, Mix, Stop, Stream, Workload
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ssdlab.arrival import AnyArrival
+    from ssdlab.methods.method import RunData
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+TAIL = ("99.9", "99.99", "99.999")
+
+
+def load(
+    p: PtsParams,
+    read_pct: int,
+    block_bytes: int,
+    seconds: float,
+    *,
+    record_s: float,
+    random: bool = True,
+    arrival: AnyArrival | None = None,
+) -> Workload:
+    """Return a load of so many seconds at the test's threads and depth, with a row for each record."""
+    threads, depth = p.shape
+    stream = Stream(
+        ops=Mix(read_pct=read_pct),
+        block=(Block(bytes=block_bytes),),
+        pattern=Uniform() if random else Sequential(),
+        workers=threads,
+        depth=depth,
+        engine=engine_of(depth),
+        arrival=arrival or Closed(),
+        stop=Stop(time_ns=round(seconds * NS_PER_S)),
+    )
+    return Workload.of(stream, interval_ns=round(record_s * NS_PER_S))
+
+
+def load_name(read_pct: int, block_bytes: int, *, random: bool = True) -> str:
+    """Return a load's name as the specification writes it: ``RND 4 KiB 0/100``."""
+    return f"{'RND' if random else 'SEQ'} {block_text(block_bytes)} {read_pct}/{100 - read_pct}"
+
+
+def common(data: RunData, p: PtsParams) -> dict[str, Any]:
+    """Return the fields that all results of these tests have."""
+    threads, depth = p.shape
+    return {
+        "quick": data.quick,
+        "specification": SPECIFICATION,
+        "setting": SETTINGS[p.setting],
+        "threads": threads,
+        "depth": depth,
+        "active_range_pct": p.range_pct,
+        "purged": was_purged(data),
+        "capacity_bytes": data.capacity_bytes,
+        "fills": written_bytes(data.steps) / data.capacity_bytes,
+    }
+
+
+def headline(name: str, label: str, values: Sequence[float], unit: str) -> Scalar:
+    """Return the mean of some records as a headline figure."""
+    return Scalar(name=name, label=label, value=fmean(values) if values else None, unit=unit, better="higher")
+
+
+def records_of(data: RunData, step: Step) -> PtsRecords:
+    """Return the whole records of a step: all directions together."""
+    rows = data.rows(step)
+    kept = ~rows["partial"]
+    count = int(rows["row"][kept].max()) + 1 if kept.any() else 0
+    lengths_ns = rows["end_ns"] - rows["start_ns"]
+    seconds = float(lengths_ns[kept][0]) / NS_PER_S if count else 0.0
+    writes = kept & (rows["direction"] == "write")
+    found = by_record(data.row_buckets(step), count)
+    worst = np.zeros(count)
+    np.maximum.at(worst, rows["row"][kept], np.nan_to_num(rows["response_max_ns"][kept]))
+    return PtsRecords(
+        ordinal=step.ordinal,
+        seconds=seconds,
+        iops=tuple((_sums(rows, "ios", kept, count) / seconds).tolist()) if count else (),
+        mb_s=tuple((_sums(rows, "bytes", kept, count) / seconds / 1e6).tolist()) if count else (),
+        mean_ns=tuple(each.mean_ns for each in found),
+        five_nines_ns=tuple(each.percentile(FIVE_NINES) for each in found),
+        max_ns=tuple(float(each) or None for each in worst),
+        written_bytes=tuple(int(each) for each in _sums(rows, "bytes", writes, count)),
+    )
+
+
+def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
+    """Return only the records of these numbers, from 0."""
+    columns = ("iops", "mb_s", "mean_ns", "five_nines_ns", "max_ns", "written_bytes")
+    return found.model_copy(
+        update={name: tuple(getattr(found, name)[at] for at in numbers) for name in columns}
+    )
+
+
+def samples_of(found: PtsRecords, cycle: int, capacity_bytes: int) -> PtsSamples:
+    """Judge the last record of each cycle: the first steady window, or the last five if there is none."""
+    values = found.iops[cycle - 1 :: cycle]
+    first = first_steady([values])
+    at = max(0, len(values) - WINDOW) if first is None else first
+    last = min(len(values), at + WINDOW)
+    return PtsSamples(
+        steady=first is not None,
+        first=at + 1,
+        last=last,
+        every_s=cycle * found.seconds,
+        variable=judged(TrackedVariable(name="samples", unit="IOPS", values=values), at),
+        fills=sum(found.written_bytes[: last * cycle]) / capacity_bytes,
+    )
+
+
+def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:
+    """Return all response times of the records from that number on, from 0; None without any I/O."""
+    columns = data.row_buckets(step)
+    total = merged(
+        columns,
+        (columns["clock"] == "service") & (columns["row"] >= first) & (columns["row"] < len(found.iops)),
+    )
+    stretch = picked(found, range(first, len(found.iops)))
+    if not total.samples:
+        return None
+    return PtsHistogram(
+        seconds=len(stretch.iops) * found.seconds,
+        iops=fmean(stretch.iops),
+        mb_s=fmean(stretch.mb_s),
+        mean_ns=total.mean_ns,
+        percentiles_ns={name: total.percentile(Fraction(name)) for name in TAIL},
+        max_ns=max((each for each in stretch.max_ns if each is not None), default=None),
+        low_ns=tuple(total.low_ns.tolist()),
+        high_ns=tuple(total.high_ns.tolist()),
+        count=tuple(total.count.tolist()),
+    )
+
+
+def written_rows(rows: Sequence[Any]) -> tuple[list[float], list[int]]:
+    """Return I/Os a second and bytes written of the rows that a running load has closed."""
+    iops = [row.ios * NS_PER_S / (row.end_ns - row.start_ns) for row in rows]
+    return iops, [sum(cell.bytes for cell in row.cells if cell.direction == "write") for row in rows]
+
+
+def _sums(rows: Columns, name: str, kept: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
+    """Add up a column by record: a row for each direction."""
+    return np.bincount(rows["row"][kept], weights=rows[name][kept], minlength=count)

@@ -1,0 +1,172 @@
+"""SNIA's write saturation test: random writes from the fresh drive on, until it is saturated.
+
+Question
+    How a drive's random writes slow down from the fresh state on, and what they come to when it is full.
+
+Procedure
+    The write cache is set as the setting says and the drive is purged; it is not written before. Then 4 KiB
+    random writes without a pause, a record each minute: IOPS, MB/s, mean, five nines and maximum response
+    time, and what was written so far. It ends when four user capacities are written, after 6 hours, or in
+    steady state, whichever comes first. Steady state is judged by the minute after each half hour: five of
+    them in a row, so not before 155 minutes. The same load then goes on for 20 minutes, every response time
+    of which is in a histogram. An optional stimulus takes the place of the writes.
+
+Source
+    SNIA SSS PTS 2.0.2, section 10; the optional stimuli are those of open implementations of 2.0.
+
+What it cannot show
+    A drive that is large for its speed is not even written once in the time: its steady state may be that of
+    a fresh drive. The result says how many capacities were written, and warns below two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
+from ssdlab.methods.method import Method, RunData, Seconds, param
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.params import KIB, PtsParams
+from ssdlab.methods.pts.preparing import begin
+from ssdlab.methods.pts.series import (
+    common,
+    headline,
+    histogram_of,
+    load,
+    load_name,
+    picked,
+    records_of,
+    samples_of,
+    written_rows,
+)
+from ssdlab.request import Until
+from ssdlab.results.pts import Stimulus
+from ssdlab.results.pts_series import PtsSaturationResult
+from ssdlab.units import span_text
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+
+Load = Literal["random-4k-write", "random-8k-oltp", "sequential-128k-video", "sequential-512-metadata"]
+STIMULI: dict[Load, tuple[int, int, bool]] = {
+    "random-4k-write": (0, 4 * KIB, True),
+    "random-8k-oltp": (65, 8 * KIB, True),
+    "sequential-128k-video": (90, 128 * KIB, False),
+    "sequential-512-metadata": (50, KIB // 2, False),
+}
+"""Share of reads in percent, block, and whether random."""
+LABEL = "saturation and histogram"
+
+
+class PtsWriteSaturationParams(PtsParams):
+    """Of the write saturation test."""
+
+    choices: ClassVar[frozenset[str]] = PtsParams.choices | {"stimulus", "most_seconds"}
+
+    seconds: Seconds = param(60.0, "of a record", unit="s", quick=0.1, ge=0.05, le=3600)
+    stimulus: Load = param("random-4k-write", "the load: the test's own, or an optional one")
+    capacities: float = param(4.0, "written, after which it ends", unit="user capacities", gt=0, le=100)
+    most_seconds: Seconds = param(
+        21_600.0,
+        "after which it ends; the specification allows up to 24 h",
+        unit="s",
+        quick=16.0,
+        gt=0,
+        le=86_400,
+    )
+    cycle: int = param(
+        31,
+        "records from one sample to the next: half an hour of load, and the minute that counts",
+        unit="records",
+        ge=1,
+        le=1440,
+    )
+    until_steady: bool = param(True, "end when five samples in a row are steady")
+    histogram_seconds: Seconds = param(
+        1200.0, "of the load after that, for the histogram", unit="s", quick=2.0, gt=0, le=86_400
+    )
+
+    @property
+    def histogram_records(self) -> int:
+        """Records of the histogram."""
+        return max(1, round(self.histogram_seconds / self.seconds))
+
+    def rule(self, capacity_bytes: int) -> StopRule:
+        """Return what ends the test."""
+        records = max(1, round(self.most_seconds / self.seconds))
+        return StopRule(round(self.capacities * capacity_bytes), records, self.cycle, self.until_steady)
+
+
+def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
+    """Purge, and write until saturated; the histogram is taken of the same load as it goes on."""
+    begin(lab, p)
+    rule = p.rule(lab.capacity_bytes)
+    read_pct, block_bytes, random = STIMULI[p.stimulus]
+    seconds = (rule.records + p.histogram_records) * p.seconds
+    workload = load(p, read_pct, block_bytes, seconds, record_s=p.seconds, random=random)
+
+    def holds(rows: Sequence[Any]) -> bool:
+        end = ended(*written_rows(rows), rule)
+        return end is not None and len(rows) >= end.records + p.histogram_records
+
+    bounds = {"written_bytes": rule.written_bytes, "records": rule.records, "cycle": rule.cycle}
+    until = Until("saturated", {**bounds, "steady": rule.steady, "after": p.histogram_records}, holds)
+    lab.run(workload, label=LABEL, until=until, policy="re-precondition")
+
+
+def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
+    """Say what ended it, and give every record and the histogram."""
+    step = data.step(LABEL)
+    assert step is not None  # a finished run has it
+    found, rule = records_of(data, step), p.rule(data.capacity_bytes)
+    end = ended(found.iops, found.written_bytes, rule)
+    until = end.records if end is not None else len(found.iops)
+    records = picked(found, range(until))
+    histogram = None if end is None else histogram_of(data, step, found, until)
+    return PtsSaturationResult(
+        **common(data, p),
+        stimuli=_stimuli(p, end, until),
+        stimulus=_name(p),
+        reason=None if end is None else end.reason,
+        ended=until,
+        samples=samples_of(records, p.cycle, data.capacity_bytes),
+        records=found,
+        histogram=histogram,
+        scalars=(headline("pts_write_saturation_iops", "last record", records.iops[-1:], "IOPS"),),
+    )
+
+
+def _name(p: PtsWriteSaturationParams) -> str:
+    read_pct, block_bytes, random = STIMULI[p.stimulus]
+    return load_name(read_pct, block_bytes, random=random)
+
+
+def _stimuli(p: PtsWriteSaturationParams, end: Ended | None, until: int) -> tuple[Stimulus, ...]:
+    """Return the load and the histogram as the header of a page prints them."""
+    threads, depth = p.shape
+    outcome = "cut short" if end is None else REASONS[end.reason]
+    saturating = Stimulus(
+        what=_name(p), threads=threads, depth=depth, lasted=span_text(until * p.seconds), outcome=outcome
+    )
+    histogram = Stimulus(
+        what=f"{_name(p)}, histogram",
+        threads=threads,
+        depth=depth,
+        lasted=span_text(p.histogram_records * p.seconds),
+    )
+    return saturating, histogram
+
+
+METHOD = Method(
+    name="pts-write-saturation",
+    version=1,
+    title="SNIA PTS: write saturation",
+    params=PtsWriteSaturationParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+    remarks=pts_remarks,
+)
