@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from ssdlab.errors import UsageError
-from ssdlab.model import Frozen, Metavar
+from ssdlab.model import Bytes, Frozen, Metavar
 
 
 class Sequential(Frozen):
@@ -33,6 +33,27 @@ class Uniform(Frozen):
     def native(self) -> object:
         """Return the pattern as the native runner takes it."""
         return "uniform"
+
+
+class Stepped(Frozen):
+    """Every multiple of a step equally likely, whatever the block size; room is left for the largest."""
+
+    kind: Literal["stepped"] = "stepped"
+    step_bytes: Bytes = Field(
+        ge=512, le=1 << 30, description="distance of neighbouring places, a multiple of 512 bytes"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.step_bytes % 512:
+            raise UsageError(
+                f"a step of {self.step_bytes} bytes is not a multiple of 512", "use multiples of 512 bytes"
+            )
+        return self
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"stepped": {"step_bytes": self.step_bytes}}
 
 
 class Zipf(Frozen):
@@ -103,7 +124,7 @@ def parse_pattern(value: object) -> object:
 
 
 AnyPattern = Annotated[
-    Sequential | Uniform | Zipf | Bands | Recording,
+    Sequential | Uniform | Stepped | Zipf | Bands | Recording,
     Field(discriminator="kind"),
     BeforeValidator(parse_pattern),
     Metavar("PATTERN"),

@@ -22,7 +22,7 @@ from ssdlab import units
 from ssdlab.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open
 from ssdlab.errors import UsageError, unknown
 from ssdlab.model import Bytes, Frozen, Metavar, Nanoseconds
-from ssdlab.pattern import AnyPattern, Band, Bands, Recording, Sequential, Uniform, Zipf
+from ssdlab.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
 from ssdlab.span import AnySpan, Span
 
 __all__ = [
@@ -34,10 +34,12 @@ __all__ = [
     "Closed",
     "Mix",
     "Open",
+    "Ratio",
     "RecordedOps",
     "Recording",
     "Sequential",
     "Span",
+    "Stepped",
     "Stop",
     "Stream",
     "Uniform",
@@ -72,6 +74,13 @@ class Mix(Frozen):
     """Reads and writes, drawn for each I/O."""
 
     read_pct: int = Field(100, ge=0, le=100, description="share of reads among the I/Os, in percent")
+
+
+class Ratio(Frozen):
+    """Reads and writes in a ratio, drawn for each I/O: what percent cannot say."""
+
+    read_weight: int = Field(ge=1, lt=2**32, description="reads to so many writes")
+    write_weight: int = Field(ge=1, lt=2**32, description="writes to so many reads")
 
 
 class RecordedOps(Frozen):
@@ -109,14 +118,19 @@ def _ops(value: object) -> object:
 
 
 def _kind_of_ops(value: object) -> str:
-    """Say which of the three a value means; what is none of them is told by `Mix`."""
-    recorded = isinstance(value, RecordedOps) or (isinstance(value, dict) and "reads" in value)
-    return "trim" if isinstance(value, str) else "recorded" if recorded else "mix"
+    """Say which of the four a value means; what is none of them is told by `Mix`."""
+    if isinstance(value, str):
+        return "trim"
+    fields = value if isinstance(value, dict) else ()
+    if isinstance(value, RecordedOps) or "reads" in fields:
+        return "recorded"
+    return "ratio" if isinstance(value, Ratio) or "read_weight" in fields else "mix"
 
 
 AnyOps = Annotated[
     Annotated[Literal["trim"], Tag("trim")]
     | Annotated[Mix, Tag("mix")]
+    | Annotated[Ratio, Tag("ratio")]
     | Annotated[RecordedOps, Tag("recorded")],
     Discriminator(_kind_of_ops),
     BeforeValidator(_ops),
@@ -211,14 +225,14 @@ class Stream(Frozen):
         """Whether some I/O reads."""
         if isinstance(self.ops, RecordedOps):
             return self.ops.reads > 0
-        return isinstance(self.ops, Mix) and self.ops.read_pct > 0
+        return isinstance(self.ops, Ratio) or (isinstance(self.ops, Mix) and self.ops.read_pct > 0)
 
     @property
     def writes(self) -> bool:
         """Whether some I/O writes data."""
         if isinstance(self.ops, RecordedOps):
             return self.ops.writes > 0
-        return isinstance(self.ops, Mix) and self.ops.read_pct < 100
+        return isinstance(self.ops, Ratio) or (isinstance(self.ops, Mix) and self.ops.read_pct < 100)
 
     @property
     def trims(self) -> bool:
@@ -318,6 +332,14 @@ class Stream(Frozen):
                     block_bytes=block.bytes,
                     logical_block_bytes=logical_block_bytes,
                 )
+        if isinstance(self.pattern, Stepped) and self.pattern.step_bytes % logical_block_bytes:
+            raise UsageError(
+                f"a step of {self.pattern.step_bytes} is not a multiple of {logical_block_bytes}, "
+                "the logical block",
+                f"use multiples of {units.block_text(logical_block_bytes)}",
+                step_bytes=self.pattern.step_bytes,
+                logical_block_bytes=logical_block_bytes,
+            )
         start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
         largest = max(block.bytes for block in self.block)
         if length < largest:
@@ -339,6 +361,8 @@ class Stream(Frozen):
     def _native_ops(self) -> object:
         if isinstance(self.ops, RecordedOps):
             return {"recorded": self.ops.model_dump()}
+        if isinstance(self.ops, Ratio):
+            return {"ratio": {"reads": self.ops.read_weight, "writes": self.ops.write_weight}}
         return self.ops if isinstance(self.ops, str) else {"mix": {"read_pct": self.ops.read_pct}}
 
 

@@ -20,10 +20,12 @@ from ssdlab.workload import (
     Closed,
     Mix,
     Open,
+    Ratio,
     RecordedOps,
     Recording,
     Sequential,
     Span,
+    Stepped,
     Stop,
     Stream,
     Uniform,
@@ -40,6 +42,7 @@ PATTERNS = [
     Uniform(),
     Zipf(theta_milli=1100),
     Bands(bands=(Band(access_weight=80, span_weight=20),)),
+    Stepped(step_bytes=512),
 ]
 ARRIVALS = [
     Closed(think_ns=5),
@@ -111,7 +114,13 @@ def test_enums_have_the_same_variants_and_fields(schema: dict[str, Any]) -> None
         "Pattern": [*(stream(pattern=one)["pattern"] for one in PATTERNS), replayed["pattern"]],
         "Arrival": [*opens, replayed["arrival"]],
         "Process": [one["open"]["process"] for one in opens if "open" in one],
-        "Ops": [*(stream(ops=one)["ops"] for one in (Mix(read_pct=30), "trim")), replayed["ops"]],
+        "Ops": [
+            *(
+                stream(ops=one)["ops"]
+                for one in (Mix(read_pct=30), Ratio(read_weight=2, write_weight=1), "trim")
+            ),
+            replayed["ops"],
+        ],
         "Engine": [stream(engine=one)["engine"] for one in engines],
     }
     rust = {
@@ -126,8 +135,11 @@ def test_enums_have_the_same_variants_and_fields(schema: dict[str, Any]) -> None
 def streams(draw: some.DrawFn) -> Stream:
     """Any stream that Python accepts, with bounds at both ends drawn often."""
     engine = draw(some.sampled_from(["sync", "uring"]))
-    ops = draw(some.one_of(some.just("trim"), some.builds(Mix, read_pct=some.integers(0, 100))))
-    writes = isinstance(ops, Mix) and ops.read_pct < 100
+    weight = some.sampled_from([1, 2**32 - 1])
+    mixes = some.builds(Mix, read_pct=some.integers(0, 100))
+    ratios = some.builds(Ratio, read_weight=weight, write_weight=weight)
+    ops = draw(some.one_of(some.just("trim"), mixes, ratios))
+    writes = isinstance(ops, Ratio) or (isinstance(ops, Mix) and ops.read_pct < 100)
     pattern = draw(
         some.sampled_from([Sequential(), *PATTERNS[1:], *(Zipf(theta_milli=n) for n in (1, 10_000))])
     )

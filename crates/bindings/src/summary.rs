@@ -166,9 +166,10 @@ fn stream_totals(stream: &metrics::StreamTotals, spec: Option<&Stream>) -> Strea
 
 /// Whether a direction is part of what was asked, be it that nothing came of it.
 fn asks(spec: Option<&Stream>, tally: &OpTally, op: usize) -> bool {
-    use workload::spec::Ops::{Mix, Recorded, Trim};
+    use workload::spec::Ops::{Mix, Ratio, Recorded, Trim};
     let wanted = spec.is_some_and(|spec| match spec.ops {
         Mix { read_pct } => [read_pct > 0, read_pct < 100, false][op],
+        Ratio { .. } => op < 2,
         Trim => op == 2,
         Recorded {
             reads,

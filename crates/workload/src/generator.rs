@@ -6,6 +6,7 @@ use crate::blocks::{Blocks, Grid};
 use crate::mix::{Mix, Op};
 use crate::pattern::bands::Bands;
 use crate::pattern::sequential::{Sequential, SequentialSizes};
+use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
 use crate::random::{Draws, FOR_OP, below, split};
 use crate::recording::Reader;
@@ -38,6 +39,7 @@ pub(crate) enum Places {
     Uniform(Grid),
     Sequential(Sequential),
     UniformSizes(Arc<Blocks>),
+    Stepped(Arc<Stepped>),
     SequentialSizes(SequentialSizes),
     Zipf(Arc<Zipf>, Skewed),
     Bands(Arc<Bands>, Skewed),
@@ -142,6 +144,7 @@ impl Places {
                 let grid = blocks.pick(draw);
                 (grid.offset(below(draw, grid.slots)), grid.bytes)
             }
+            Self::Stepped(stepped) => stepped.place(draw),
             Self::SequentialSizes(sequential) => sequential.next(draw),
             Self::Zipf(zipf, skewed) => skewed.place(zipf.slot(draw), draw),
             Self::Bands(bands, skewed) => skewed.place(bands.slot(draw), draw),

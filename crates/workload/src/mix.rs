@@ -30,6 +30,10 @@ impl Mix {
             Ops::Mix { read_pct } if read_pct < 100 => {
                 (((u128::from(read_pct) << 64) / 100) as u64, Op::Write)
             }
+            Ops::Ratio { reads, writes } => {
+                let (reads, writes) = (u128::from(reads), u128::from(writes));
+                (((reads << 64) / (reads + writes)) as u64, Op::Write)
+            }
             // The operation of a recorded I/O is in its record.
             Ops::Mix { .. } | Ops::Recorded { .. } => (0, Op::Read),
         };

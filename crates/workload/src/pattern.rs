@@ -3,4 +3,5 @@
 pub(crate) mod bands;
 pub(crate) mod scatter;
 pub(crate) mod sequential;
+pub(crate) mod stepped;
 pub(crate) mod zipf;

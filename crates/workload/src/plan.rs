@@ -12,6 +12,7 @@ use crate::generator::{Generator, Places, Skewed};
 use crate::mix::Mix;
 use crate::pattern::bands::Bands;
 use crate::pattern::sequential::{Sequential, SequentialSizes, part_start};
+use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
 use crate::random::{Purpose, key};
 use crate::recording::{Reader, Recording};
@@ -254,6 +255,10 @@ impl Layout {
                 None => Places::Uniform(unit),
                 Some(blocks) => Places::UniformSizes(blocks),
             }),
+            Pattern::Stepped { step_bytes } => {
+                let stepped = Stepped::new(stream.span, *step_bytes, &stream.block);
+                Self::Shared(Places::Stepped(Arc::new(stepped)))
+            }
             Pattern::Zipf { theta_milli } => {
                 let key = key(seed, Purpose::Scatter, index, 0);
                 let zipf = Zipf::new(*theta_milli, unit.slots, key);

@@ -74,6 +74,13 @@ pub enum Ops {
         /// Share of reads in percent, 0 to 100.
         read_pct: u8,
     },
+    /// Reads and writes in a ratio, drawn for each I/O: what percent cannot say.
+    Ratio {
+        /// Reads to so many writes, at least 1.
+        reads: u32,
+        /// Writes to so many reads, at least 1.
+        writes: u32,
+    },
     /// Trims (discards) only.
     Trim,
     /// Those of a recording, counted; with [`Pattern::Recorded`] only.
@@ -126,6 +133,11 @@ pub enum Pattern {
     },
     /// Every block equally likely, without a map of those already visited.
     Uniform,
+    /// Every multiple of a step equally likely, whatever the block size; each leaves room for the largest block.
+    Stepped {
+        /// Distance of neighbouring places, a multiple of [`SECTOR_BYTES`].
+        step_bytes: u32,
+    },
     /// Zipf's law over the blocks; the hot ones lie scattered over the span.
     Zipf {
         /// Exponent in thousandths: 1100 is the 1.1 of fio's `zipf:1.1`.
@@ -254,6 +266,7 @@ impl Stream {
     pub fn writes(&self) -> bool {
         match self.ops {
             Ops::Mix { read_pct } => read_pct < 100,
+            Ops::Ratio { .. } => true,
             Ops::Recorded { writes, .. } => writes > 0,
             Ops::Trim => false,
         }
@@ -263,6 +276,7 @@ impl Stream {
     pub fn reads(&self) -> bool {
         match self.ops {
             Ops::Mix { read_pct } => read_pct > 0,
+            Ops::Ratio { .. } => true,
             Ops::Recorded { reads, .. } => reads > 0,
             Ops::Trim => false,
         }
@@ -271,7 +285,7 @@ impl Stream {
     /// Whether some I/O of the stream is a trim.
     pub fn trims(&self) -> bool {
         match self.ops {
-            Ops::Mix { .. } => false,
+            Ops::Mix { .. } | Ops::Ratio { .. } => false,
             Ops::Recorded { trims, .. } => trims > 0,
             Ops::Trim => true,
         }

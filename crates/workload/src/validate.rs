@@ -7,6 +7,7 @@ use crate::blocks::Grid;
 use crate::error::SpecError;
 use crate::pattern::bands::edges;
 use crate::pattern::sequential::part_start;
+use crate::pattern::stepped::Stepped;
 use crate::schedule::NS_PER_S;
 use crate::spec::{
     Arrival, Band, Engine, Ops, Pattern, Process, Rate, SECTOR_BYTES, Stop, Stream, Workload,
@@ -111,6 +112,10 @@ impl Field {
     fn check_blocks(self, stream: &Stream) -> Check {
         if let Ops::Mix { read_pct } = stream.ops {
             self.within("ops.mix.read_pct", read_pct, 0, 100)?;
+        }
+        if let Ops::Ratio { reads, writes } = stream.ops {
+            self.within("ops.ratio.reads", reads, 1, u32::MAX)?;
+            self.within("ops.ratio.writes", writes, 1, u32::MAX)?;
         }
         self.within("block (count)", stream.block.len(), 1, MAX_WEIGHTS)?;
         let mut sizes = HashSet::new();
@@ -240,6 +245,7 @@ impl Field {
         self.check_recorded(stream)?;
         match &stream.pattern {
             Pattern::Uniform | Pattern::Recorded { .. } => Ok(()),
+            Pattern::Stepped { step_bytes } => self.check_step(stream, *step_bytes),
             Pattern::Zipf { theta_milli } => {
                 let field = "pattern.zipf.theta_milli";
                 self.within(field, *theta_milli, 1, MAX_THETA_MILLI)
@@ -260,6 +266,17 @@ impl Field {
                     .map_or(Ok(()), |c| self.check_cursors(stream, c))
             }
         }
+    }
+
+    fn check_step(self, stream: &Stream, step_bytes: u32) -> Check {
+        let field = "pattern.stepped.step_bytes";
+        self.within(field, step_bytes, SECTOR_BYTES, MAX_BLOCK_BYTES)?;
+        let whole = step_bytes.is_multiple_of(SECTOR_BYTES);
+        self.require(whole, field, step_bytes, "must be a multiple of 512")?;
+        let largest = stream.largest_block_bytes();
+        let bound = format!("must hold a block of {largest} bytes at a multiple of {step_bytes}");
+        let fits = Stepped::slots(stream.span, step_bytes, largest) > 0;
+        self.require(fits, "span.length", stream.span.length, &bound)
     }
 
     /// What is recorded is one sequence: its places, operations and times belong together.

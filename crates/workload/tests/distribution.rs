@@ -72,6 +72,55 @@ fn a_read_or_write_does_not_belong_to_a_place() {
 }
 
 #[test]
+fn a_ratio_is_exact_where_percent_is_not() {
+    let plan = plan(
+        5,
+        Stream {
+            ops: Ops::Ratio {
+                reads: 2,
+                writes: 1,
+            },
+            ..stream()
+        },
+    );
+    let all = ios(&plan, 0, 900_000);
+    let reads = all.iter().filter(|io| io.op == Op::Read).count() as u64;
+    assert_share(reads, all.len() as u64, 2.0 / 3.0, "reads");
+}
+
+#[test]
+fn stepped_blocks_lie_on_any_sector_and_end_inside() {
+    // Records of 1536 and 2048 bytes on sectors: a quarter and three eighths of them cross a line of 4 KiB.
+    let plan = plan(
+        5,
+        Stream {
+            pattern: Pattern::Stepped { step_bytes: 512 },
+            block: blocks(&[(1536, 1), (2048, 1)]),
+            span: Span {
+                start: 6144,
+                length: 300 * 1536,
+            },
+            ..stream()
+        },
+    );
+    let all = ios(&plan, 0, 400_000);
+    let places = (300 * 1536 - 2048) / 512 + 1;
+    let mut seen = vec![0u64; places];
+    let mut crossing = [(0u64, 0u64); 2];
+    for io in &all {
+        seen[(io.offset - 6144) as usize / 512] += 1;
+        let size = &mut crossing[usize::from(io.length == 2048)];
+        size.0 += u64::from(io.offset % 4096 + u64::from(io.length) > 4096);
+        size.1 += 1;
+    }
+    for &count in &seen {
+        assert_share(count, all.len() as u64, 1.0 / places as f64, "place");
+    }
+    assert!((crossing[0].0 as f64 / crossing[0].1 as f64 - 0.25).abs() < 0.005);
+    assert!((crossing[1].0 as f64 / crossing[1].1 as f64 - 0.375).abs() < 0.005);
+}
+
+#[test]
 fn trims_only() {
     let plan = plan(
         1,

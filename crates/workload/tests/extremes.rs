@@ -28,6 +28,7 @@ fn any_pattern() -> impl Strategy<Value = Pattern> {
     });
     prop_oneof![
         Just(Pattern::Uniform),
+        any::<u32>().prop_map(|step_bytes| Pattern::Stepped { step_bytes }),
         prop::option::of(prop::collection::vec(any_number(), 0..3))
             .prop_map(|cursors| Pattern::Sequential { cursors }),
         (0u32..11_000).prop_map(|theta_milli| Pattern::Zipf { theta_milli }),

@@ -11,6 +11,7 @@ use workloads::{blocks, ios, plan, stream};
 fn patterns() -> impl Strategy<Value = Pattern> {
     prop_oneof![
         Just(Pattern::Uniform),
+        Just(Pattern::Stepped { step_bytes: 512 }),
         Just(Pattern::Sequential { cursors: None }),
         (1u32..4000).prop_map(|theta_milli| Pattern::Zipf { theta_milli }),
         (1u32..100, 1u32..100).prop_map(|(access, span)| Pattern::Bands(vec![
@@ -72,7 +73,11 @@ proptest! {
                 prop_assert!(io.offset >= stream.span.start);
                 prop_assert!(io.offset + u64::from(io.length) <= stream.span.end());
                 prop_assert!(listed(&io));
-                let grid = if sequential { unit } else { io.length };
+                let grid = match stream.pattern {
+                    Pattern::Stepped { step_bytes } => step_bytes,
+                    _ if sequential => unit,
+                    _ => io.length,
+                };
                 prop_assert_eq!(io.offset % u64::from(grid), 0);
             }
         }

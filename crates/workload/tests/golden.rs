@@ -88,6 +88,10 @@ const TABLE: &[(&str, &str)] = &[
         r#"{"pattern": {"bands": [BANDS]}, "block": [SIZES]}"#,
     ),
     (
+        "stepped sizes ratio",
+        r#"{"pattern": {"stepped": {"step_bytes": 512}}, "block": [SIZES], "ops": {"ratio": {"reads": 2, "writes": 1}}}"#,
+    ),
+    (
         "even",
         r#"{"arrival": {"open": {"process": "even", RATE}}}"#,
     ),

@@ -40,13 +40,21 @@ fn json_goes_both_ways() {
 #[test]
 fn each_choice_has_its_word() {
     for (path, choices) in [
-        ("ops", vec![json!("trim"), json!({"mix": {"read_pct": 0}})]),
+        (
+            "ops",
+            vec![
+                json!("trim"),
+                json!({"mix": {"read_pct": 0}}),
+                json!({"ratio": {"reads": 2, "writes": 1}}),
+            ],
+        ),
         (
             "pattern",
             vec![
                 json!("uniform"),
                 json!({"sequential": {"cursors": null}}),
                 json!({"sequential": {"cursors": [0, 4096]}}),
+                json!({"stepped": {"step_bytes": 512}}),
                 json!({"zipf": {"theta_milli": 1100}}),
             ],
         ),

@@ -69,6 +69,12 @@ fn blocks_and_spans_are_bounded() {
         case("ops.mix.read_pct", "101", "0 to 100", |s| {
             s.ops = Ops::Mix { read_pct: 101 }
         }),
+        case("ops.ratio.writes", "0", "1 to", |s| {
+            s.ops = Ops::Ratio {
+                reads: 1,
+                writes: 0,
+            }
+        }),
         case("block (count)", "0", "1 to 64", |s| s.block.clear()),
         case("block[0].bytes", "0", "512 to", |s| {
             s.block = blocks(&[(0, 1)]);
@@ -253,6 +259,12 @@ fn patterns_are_bounded() {
         cursors: Some(list.to_vec()),
     };
     assert_refused(vec![
+        case(
+            "pattern.stepped.step_bytes",
+            "1000",
+            "multiple of 512",
+            |s| s.pattern = Pattern::Stepped { step_bytes: 1000 },
+        ),
         case("pattern.zipf.theta_milli", "0", "1 to 10000", |s| {
             s.pattern = Pattern::Zipf { theta_milli: 0 }
         }),

@@ -153,14 +153,16 @@ def _closed(workload: Workload | None) -> bool:
 
 
 def _ops_text(stream: Stream) -> str:
-    from ssdlab.workload import Mix
+    from ssdlab.workload import Mix, Ratio
 
     if stream.pattern.kind == "recorded":
         return "recorded I/O"
     names = {"sequential": "sequential", "uniform": "random", "zipf": "zipf", "bands": "banded random"}
-    order = names[stream.pattern.kind]
+    order = names.get(stream.pattern.kind, "random")
     if isinstance(stream.ops, str):
         return f"{order} trim"
+    if isinstance(stream.ops, Ratio):
+        return f"{order} {stream.ops.read_weight}:{stream.ops.write_weight} read:write"
     assert isinstance(stream.ops, Mix)
     share = stream.ops.read_pct
     return f"{order} " + {100: "read", 0: "write"}.get(share, f"{share} % read, {100 - share} % write")

@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ssdlab.arrival import AsRecorded, Bursts, Closed, Open
-from ssdlab.pattern import Bands, Recording, Sequential, Zipf
+from ssdlab.pattern import Bands, Recording, Sequential, Stepped, Zipf
 from ssdlab.units import NS_PER_S
-from ssdlab.workload import Mix
+from ssdlab.workload import Mix, Ratio
 
 if TYPE_CHECKING:
     from ssdlab.workload import Stream, Workload
@@ -58,14 +58,18 @@ def _replayed(stream: Stream) -> tuple[list[str], list[str]]:
 
 
 def _what(stream: Stream) -> list[str]:
-    kind = "trim"
+    kind, share = "trim", 0
     if isinstance(stream.ops, Mix):
-        kind = {100: "read", 0: "write"}.get(stream.ops.read_pct, "mixed")
+        share = stream.ops.read_pct
+        kind = {100: "read", 0: "write"}.get(share, "mixed")
+    elif isinstance(stream.ops, Ratio):
+        reads, writes = stream.ops.read_weight, stream.ops.write_weight
+        kind, share = "mixed", round(100 * reads / (reads + writes))
     sequential = isinstance(stream.pattern, Sequential)
     name = _KINDS[kind] if sequential else f"rand{_KINDS[kind]}"
     options = [f"--rw={name}"]
-    if isinstance(stream.ops, Mix) and kind == "mixed":
-        options.append(f"--rwmixread={stream.ops.read_pct}")
+    if kind == "mixed":
+        options.append(f"--rwmixread={share}")
     if len(stream.block) == 1:
         options.append(f"--bs={stream.block[0].bytes}")
     else:
@@ -73,6 +77,8 @@ def _what(stream: Stream) -> list[str]:
         split = ":".join(f"{block.bytes}/{round(100 * block.weight / total)}" for block in stream.block)
         options.append(f"--bssplit={split}")
     match stream.pattern:
+        case Stepped(step_bytes=step):
+            options.append(f"--blockalign={step}")
         case Zipf(theta_milli=theta):
             options.append(f"--random_distribution=zipf:{theta / 1000:g}")
         case Bands(bands=bands):

@@ -121,7 +121,7 @@ def _written_bytes(step: Step) -> int:
 def _writes(step: Step) -> bool:
     workload = cast("dict[str, Any] | None", step.args.get("workload"))
     streams = [] if workload is None else workload["streams"]
-    return any(stream["ops"] == "trim" or stream["ops"]["read_pct"] < 100 for stream in streams)
+    return any(stream["ops"] == "trim" or stream["ops"].get("read_pct", 0) < 100 for stream in streams)
 
 
 def _order(suite: Manifest, child: Child, before: Before) -> Order:
