@@ -12,7 +12,7 @@ import pytest
 
 from ssdlab.cli.methods import _value
 from ssdlab.methods import REGISTRY, all_methods
-from ssdlab.methods.job import VERBS
+from ssdlab.jobs.steps import VERBS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -12,7 +12,7 @@ from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.drives.rated import rated_values
 from ssdlab.methods import find_method
-from ssdlab.results.outcome import MixedResult
+from ssdlab.results.mixed import MixedResult
 from ssdlab.results.rated import Rated
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar

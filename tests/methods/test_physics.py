@@ -10,7 +10,7 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.drives.profiles import profile_text
 from ssdlab.results.client import PacedBurstResult
-from ssdlab.results.outcome import MixedResult
+from ssdlab.results.mixed import MixedResult
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from methods.on_simulated import run
 from report.browser import Browser
 from ssdlab.report import page, source
 from ssdlab.results import tables
-from ssdlab.results.outcome import ConsistencyResult
+from ssdlab.results.consistency import ConsistencyResult
 
 SECONDS = 2000
 GRAPHS = ("whole", "late", "steady")

@@ -14,7 +14,8 @@ import pytest
 from ssdlab.drives import Look
 from ssdlab.drives.simulated import SimulatedText, identity_of
 from ssdlab.methods import find_method
-from ssdlab.results.outcome import MixedResult, SuiteResult
+from ssdlab.results.mixed import MixedResult
+from ssdlab.results.outcome import SuiteResult
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.session import Order, start

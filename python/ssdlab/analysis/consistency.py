@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssdlab.analysis.steady_state import WINDOW, first_steady
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -75,3 +77,18 @@ def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, t
         mean=float(kept.mean()),
         deviation=float(kept.std(ddof=1)) if kept.size > 1 else 0.0,
     )
+
+
+def steady_from(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int) -> float | None:
+    """Return when the first window begins that SNIA's rule calls steady, in seconds; None: there is none.
+
+    Parameters
+    ----------
+    ends_s, values
+        As of `stretch`.
+    rows
+        Intervals of a round, whose mean the rule judges.
+    """
+    rounds = values[: len(values) // rows * rows].reshape(-1, rows).mean(axis=1)
+    first = first_steady([rounds.tolist()]) if len(rounds) >= WINDOW else None
+    return None if first is None else float(ends_s[first * rows]) - float(ends_s[0])

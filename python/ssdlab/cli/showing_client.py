@@ -13,7 +13,8 @@ from ssdlab.results.client import VERDICTS
 
 if TYPE_CHECKING:
     from ssdlab.results.client import PacedBurstResult, TrimResult
-    from ssdlab.results.outcome import ConsistencyResult, FillResult
+    from ssdlab.results.consistency import ConsistencyResult
+    from ssdlab.results.outcome import FillResult
 
 _REACHED = {
     True: "reached the device",

@@ -12,7 +12,9 @@ from ssdlab.cli.showing_power import power_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.results.outcome import MixedResult, PointsResult, RateLimitResult
+    from ssdlab.results.mixed import MixedResult
+    from ssdlab.results.outcome import PointsResult
+    from ssdlab.results.rate_limit import RateLimitResult
     from ssdlab.results.schema import JobResult, PeakResult, Point, Qd1Result
 
 _TAILS = ("mean", "p99", "p99.99")

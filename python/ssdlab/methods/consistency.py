@@ -24,24 +24,18 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 from pydantic import AfterValidator, Field
 
-from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, stretch
-from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
-from ssdlab.methods.points import mean_w_of, power_scalars
 from ssdlab.methods.workloads import closed_loop
-from ssdlab.results.outcome import ConsistencyEntry, ConsistencyResult, StretchFigures
-from ssdlab.results.schema import Scalar
+from ssdlab.results.consistency import ConsistencyEntry, ConsistencyResult
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
-    from ssdlab.results.run_folder import Step
 
 BLOCK_BYTES = 4096
 _UNIT_BYTES = 1 << 20
@@ -83,7 +77,11 @@ def procedure(lab: Lab, p: ConsistencyParams) -> None:
 
 def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
     """Summarise each run over its stretches."""
-    entries = tuple(_entry(data, step, spare, p) for spare in p.spares if (step := data.step(_name(spare))))
+    entries = tuple(
+        ConsistencyEntry.of(name, step, data.rows(step), data.capacity_bytes, p.round_seconds)
+        for name in map(_name, p.spares)
+        if (step := data.step(name)) is not None
+    )
     purges = [step for step in data.steps if step.verb == "purge"]
     purged = all(step.result.facts.get("purged") for step in purges)
     caveats = (
@@ -101,78 +99,12 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         purged=purged,
         entries=entries,
         caveats=tuple(caveats),
-        scalars=tuple(scalar for entry in entries for scalar in _scalars(entry)),
+        scalars=tuple(scalar for entry in entries for scalar in entry.headlines),
     )
 
 
 def _name(spare_pct: int) -> str:
     return f"{spare_pct} % left unwritten" if spare_pct else "stock"
-
-
-def _entry(data: RunData, step: Step, spare_pct: int, p: ConsistencyParams) -> ConsistencyEntry:
-    rows = data.rows(step)
-    ends_s = rows["end_ns"].astype(np.float64) / NS_PER_S
-    iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(np.float64)
-    whole = ~rows["partial"]
-    ends_s, iops = ends_s[whole], iops[whole]
-    end_s = float(ends_s[-1]) if ends_s.size else 0.0
-    steady_s = _steady_from(ends_s, iops, p.round_seconds)
-    parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", max(0.0, end_s - LAST_S))]
-    if steady_s is not None:
-        parts.append(("steady", steady_s))
-    found = [(name, stretch(ends_s, iops, start, end_s)) for name, start in parts]
-    summary = cast("dict[str, Any]", step.result.measurement)
-    span = cast("dict[str, Any]", step.args["workload"])["streams"][0]["span"]
-    return ConsistencyEntry(
-        name=_name(spare_pct),
-        usable_bytes=span["length"],
-        spare_of_capacity=1 - span["length"] / data.capacity_bytes,
-        ordinal=step.ordinal,
-        steady_from_s=steady_s,
-        stretches=tuple(
-            StretchFigures(
-                name=name,
-                from_s=part.from_s,
-                to_s=part.to_s,
-                rows=part.rows,
-                floor=part.floor,
-                p1=part.p1,
-                mean=part.mean,
-                deviation=part.deviation,
-                evenness=part.evenness,
-            )
-            for name, part in found
-            if part is not None
-        ),
-        write_amplification=(summary.get("drive") or {}).get("write_amplification"),
-        mb_s=summary["mb_s"],
-        iops=summary["iops"],
-        mean_w=mean_w_of(summary),
-    )
-
-
-def _steady_from(ends_s: Any, iops: Any, round_seconds: float) -> float | None:  # noqa: ANN401 - arrays
-    """Return when the first steady window begins, judged over rounds of the given length."""
-    rows = round(round_seconds)
-    rounds = iops[: len(iops) // rows * rows].reshape(-1, rows).mean(axis=1)
-    first = first_steady([rounds.tolist()]) if len(rounds) >= WINDOW else None
-    return None if first is None else float(ends_s[first * rows]) - float(ends_s[0])
-
-
-def _scalars(entry: ConsistencyEntry) -> tuple[Scalar, ...]:
-    last = next(part for part in entry.stretches if part.name == "last")
-    key = "stock" if entry.spare_of_capacity == 0 else f"spare_{round(entry.spare_of_capacity * 100)}"
-    found = efficiency("random", entry.iops, entry.mb_s, entry.mean_w)
-    return (
-        Scalar(
-            name=f"consistency_{key}_iops",
-            label=f"{entry.name}, last {LAST_S:g} s",
-            value=last.mean,
-            unit="IOPS",
-            better="higher",
-        ),
-        *power_scalars(f"consistency_{key}", f"{entry.name}, all of it,", found, entry.mean_w),
-    )
 
 
 METHOD = Method(

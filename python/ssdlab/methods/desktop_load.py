@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ssdlab.analysis.bursts import busy_ns
-from ssdlab.analysis.percentiles import of_time
 from ssdlab.arrival import Bursts, Closed
 from ssdlab.errors import UsageError
-from ssdlab.methods.points import mean_w_of
 from ssdlab.pattern import Sequential, Uniform
-from ssdlab.results.client import BurstLoad, BurstSide
-from ssdlab.results.schema import Direction
 from ssdlab.span import Span
 from ssdlab.units import NS_PER_S, capacity_text
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.methods.method import RunData
     from ssdlab.methods.paced_burst import PacedBurstParams
-    from ssdlab.results.run_folder import Step
 
 READ_BLOCK_BYTES = 64 * 1024
 _UNIT_BYTES = 1 << 20
 _ROW_NS = NS_PER_S
-_DIRECTIONS: tuple[Direction, ...] = ("read", "write")
-_PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
 
 
 @dataclass(frozen=True)
@@ -135,57 +124,3 @@ def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
         reads=p.reads,
         read_every_ns=round(p.read_every_seconds * NS_PER_S),
     )
-
-
-def burst_load(data: RunData, name: Literal["paced", "saturated"]) -> BurstLoad:
-    """Return what the step of a load found."""
-    step = data.step(name)
-    assert step is not None  # the procedure has both
-    sides = [_side(data, step, direction, paced=name == "paced") for direction in _DIRECTIONS]
-    summary = cast("dict[str, Any]", step.result.measurement)
-    return BurstLoad(
-        name=name,
-        ordinal=step.ordinal,
-        seconds=summary["elapsed_s"],
-        sides=tuple(side for side in sides if side is not None),
-        mean_w=mean_w_of(summary),
-    )
-
-
-def _side(data: RunData, step: Step, direction: Direction, *, paced: bool) -> BurstSide | None:
-    summary = cast("dict[str, Any]", step.result.measurement)
-    side = summary.get(direction)
-    if not side or not side["ios"]:
-        return None
-    if paced:
-        ios = ios_of(data, step, direction)
-        busy_s = busy_ns(ios["submit_ns"], ios["submit_ns"] + ios["latency_ns"]) / NS_PER_S
-        latencies_s = float(ios["latency_ns"].sum()) / NS_PER_S
-    else:
-        busy_s = float(summary["elapsed_s"])
-        latencies_s = side["service_ns"]["mean"] * side["ios"] / NS_PER_S
-    return BurstSide(
-        direction=direction,
-        ios=side["ios"],
-        bytes=side["bytes"],
-        busy_s=busy_s,
-        latencies_s=latencies_s,
-        mb_s=side["bytes"] / busy_s / 1e6,
-        by_count=side["service_ns"],
-        by_time=_by_time(data, step, direction),
-    )
-
-
-def ios_of(data: RunData, step: Step, direction: Direction) -> dict[str, Any]:
-    """Return the single I/Os of one direction."""
-    found = data.ios(step)
-    ours = found["direction"] == direction
-    return {name: column[ours] for name, column in found.items()}
-
-
-def _by_time(data: RunData, step: Step, direction: Direction) -> dict[str, float | None]:
-    found = data.buckets(step)
-    ours = (found["direction"] == direction) & (found["clock"] == "service")
-    order = np.argsort(found["low_ns"][ours], kind="stable")
-    low, high, count = (found[name][ours][order] for name in ("low_ns", "high_ns", "count"))
-    return {f"p{percent}": of_time(low, high, count, percent) for percent in _PERCENTILES}

@@ -17,169 +17,30 @@ What it cannot show
 
 from __future__ import annotations
 
-import tomllib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic import BeforeValidator, Field, JsonValue, create_model, field_validator, model_validator
-
-from ssdlab.drives.purge import PurgeMethod, check_method
-from ssdlab.drives.settings.finding import NAMES, check_wanted
-from ssdlab.errors import LabError, UsageError, unknown
-from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.jobs.reading import read_steps
+from ssdlab.jobs.steps import (
+    MEASURED,
+    FillStep,
+    IdleStep,
+    JobStep,
+    LimitStep,
+    NoteStep,
+    PurgeStep,
+    SettingsStep,
+    TrimStep,
+)
+from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.points import point_of
-from ssdlab.model import Bytes, Frozen
 from ssdlab.results.schema import JobResult
-from ssdlab.span import AnySpan, Span
-from ssdlab.workload import Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import Point
+    from ssdlab.results.schema import Direction, Point
 
-_AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
-"""TOML writes some settings as numbers."""
-_NOT_IN_STEPS = (
-    *("precondition", "allow_unwritten", "log_ios", "numa", "save", "library"),
-    *("size", "destroy", "wipe_signatures", "endurance_cap"),
-)
-"""Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
-
-
-class BareStep(Frozen):
-    """A step without options."""
-
-
-class FillStep(Frozen):
-    """Options of a fill step."""
-
-    noun: ClassVar[str] = "fill step"
-
-    passes: int = Field(1, ge=1, le=100, description="how often the whole span is written")
-    bs: Bytes = Field(128 * 1024, ge=512, description="block size")
-    depth: int = Field(1, ge=1, le=1024, description="I/Os in flight; above 1 by io_uring")
-    unless_written: bool = Field(False, description="leave it out where every byte is known to be written")
-
-
-class IdleStep(Frozen):
-    """Options of an idle step."""
-
-    noun: ClassVar[str] = "idle step"
-
-    seconds: Seconds = Field(ge=0, description="how long: 10, 90s, 5min")
-
-
-class LimitStep(Frozen):
-    """Options of a limit step."""
-
-    noun: ClassVar[str] = "limit step"
-
-    size: Bytes = Field(gt=0, description="bytes from the start of the drive that are used from here on")
-
-
-class NoteStep(Frozen):
-    """Options of a note step."""
-
-    noun: ClassVar[str] = "note step"
-
-    text: str = Field(min_length=1, description="what to put into the record")
-
-
-class PurgeStep(Frozen):
-    """Options of a purge step."""
-
-    noun: ClassVar[str] = "purge step"
-
-    method: PurgeMethod | None = Field(None, description="how; by default the strongest that the drive has")
-
-    @field_validator("method", mode="before")
-    @classmethod
-    def _known(cls, method: object) -> object:
-        return None if method is None else check_method(str(method))
-
-
-class TrimStep(Frozen):
-    """Options of a trim step."""
-
-    noun: ClassVar[str] = "trim step"
-
-    span: AnySpan = Field(Span(), description="what to discard: 0..25%, 1GiB..2GiB; by default everything")
-
-
-class SettingsStep(Frozen):
-    """Base of `ConditionsStep`."""
-
-    noun: ClassVar[str] = "conditions step"
-
-    @model_validator(mode="after")
-    def _could_be(self) -> Self:
-        for name, wanted in self.model_dump(exclude_none=True).items():
-            check_wanted(name, wanted)
-        return self
-
-
-_SETTINGS: dict[str, Any] = {
-    name: (Annotated[str | None, _AS_TEXT], Field(None, description=what)) for name, what in NAMES.items()
-}
-ConditionsStep = create_model(
-    "ConditionsStep",
-    __base__=SettingsStep,
-    __doc__="Options of a conditions step: every setting that there is, as text or number.",
-    **_SETTINGS,
-)
-
-
-_OPTIONS: dict[str, type[Frozen]] = {
-    "conditions": ConditionsStep,
-    "purge": PurgeStep,
-    "fill": FillStep,
-    "idle": IdleStep,
-    "trim": TrimStep,
-    "flush": BareStep,
-    "limit": LimitStep,
-    "note": NoteStep,
-}
-_MEASURED = ("run", "precondition")
-VERBS = (*_MEASURED, *_OPTIONS)
-
-
-class JobStep(Frozen):
-    """One `[[step]]` table: what to do, what to call it, and its options."""
-
-    do: str = Field(description="what the step does: " + ", ".join(VERBS))
-    label: str = Field("", description="what reports call it")
-    options: dict[str, JsonValue] = Field({}, description="as those of ssdlab measure, for run steps")
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.do not in VERBS:
-            raise unknown("step", self.do, VERBS)
-        if self.do in _MEASURED:
-            self.workload()
-            return self
-        known = _OPTIONS[self.do]
-        if odd := next((name for name in self.options if name not in known.model_fields), None):
-            raise unknown(f"option of a {self.do} step", odd, known.model_fields)
-        known.model_validate(self.options)
-        return self
-
-    def workload(self) -> Workload:
-        """Return the workload of a run step; seed and span are the lab's unless the step names them."""
-        from ssdlab.options import MeasureOptions
-
-        options: dict[str, Any] = dict(self.options)
-        if wrong := next((name for name in options if name in _NOT_IN_STEPS), None):
-            raise UsageError(f"a run step has no {wrong}", "give it to the job, or use a step of its own")
-        asked = MeasureOptions(**options).workload()
-        (stream,) = asked.streams
-        left_out = set() if "span" in options else {"span"}
-        plain = {
-            name: getattr(stream, name) for name in Stream.model_fields if name not in left_out | {"name"}
-        }
-        fields: dict[str, Any] = {"interval_ns": asked.interval_ns, "ramp_ns": asked.ramp_ns}
-        if "seed" in options:
-            fields["seed"] = asked.seed
-        return Workload.of(Stream(**plain), **fields)
+_DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 
 
 class JobParams(Params):
@@ -189,36 +50,8 @@ class JobParams(Params):
 
 
 def read_job(text: str, name: str) -> JobParams:
-    """Read a job from TOML text: `[[step]]` tables with `do`, perhaps `label`, and options.
-
-    Raises
-    ------
-    UsageError
-        Not TOML, no steps, an unknown step or option (with the nearest).
-    Refused
-        A step that this version cannot do.
-    """
-    try:
-        stored = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{name} is not TOML: {error}", "correct that line") from error
-    if other := next((key for key in stored if key != "step"), None):
-        raise unknown("table", other, ("step",), elsewhere="a job is a list of [[step]] tables")
-    listed = stored.get("step")
-    if not isinstance(listed, list) or not listed:
-        raise UsageError(f"{name} has no steps", "add [[step]] tables, each with do = ...")
-    steps = []
-    for number, table in enumerate(listed, start=1):
-        if not isinstance(table, dict) or "do" not in table:
-            raise UsageError(f"step {number} of {name} does not say what to do", 'add a line: do = "run"')
-        options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
-        try:
-            steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))
-        except LabError as error:
-            error.what = f"step {number} of {name}: {error.what}"
-            error.facts["step"] = number
-            raise
-    return JobParams(steps=tuple(steps))
+    """Read a job from TOML text; `name` is that of its file, for messages."""
+    return JobParams(steps=read_steps(text, name))
 
 
 def procedure(lab: Lab, p: JobParams) -> None:
@@ -235,13 +68,10 @@ def _do(lab: Lab, step: JobStep, label: str) -> None:
     if step.do == "precondition":
         lab.precondition(step.workload(), label=label)
         return
-    match _OPTIONS[step.do].model_validate(step.options):
+    match step.asked:
         case FillStep() as fill:
             lab.fill(
-                passes=fill.passes,
-                block_bytes=fill.bs,
-                depth=fill.depth,
-                unless_written=fill.unless_written,
+                passes=fill.passes, block_bytes=fill.bs, depth=fill.depth, unless_written=fill.unless_written
             )
         case IdleStep(seconds=seconds):
             lab.idle(seconds, label=label)
@@ -266,31 +96,21 @@ def conclude(data: RunData, p: JobParams) -> JobResult:
     del p
     points: list[Point] = []
     for step in data.steps:
-        if step.verb in _MEASURED and step.result.measurement is not None:
+        if step.verb in MEASURED and step.result.measurement is not None:
             points += _points(step)
     return JobResult(quick=False, points=tuple(points))
 
 
 def _points(step: Step) -> list[Point]:
-    directions: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
     used = [
         name
-        for name in directions
+        for name in _DIRECTIONS
         if cast("dict[str, Any]", (step.result.measurement or {}).get(name) or {}).get("requested")
     ]
     return [
         point_of(step, direction=name, label=step.label if len(used) == 1 else f"{step.label}, {name}s")
         for name in used
     ]
-
-
-def _writes(p: JobParams) -> bool:
-    return any(
-        step.do in ("purge", "fill", "trim")
-        or (step.do in _MEASURED and step.workload().changes_data)
-        or (step.do == "conditions" and "lba_format" in step.options)
-        for step in p.steps
-    )
 
 
 METHOD = Method(
@@ -300,5 +120,5 @@ METHOD = Method(
     params=JobParams,
     procedure=procedure,
     conclude=conclude,
-    writes=_writes,
+    writes=lambda p: any(step.writes for step in p.steps),
 )

@@ -39,7 +39,6 @@ from ssdlab.span import Span
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
     from ssdlab.results.schema import Point
-    from ssdlab.workload import Workload
 
 KINDS: tuple[tuple[Order, Direction, int], ...] = (
     ("random", "read", 4096),
@@ -76,9 +75,17 @@ def procedure(lab: Lab, p: LowDepthsParams) -> None:
     span = Span(start=0, length=min(whole, p.span_bytes) // unit * unit)
     for order, direction, block_bytes in KINDS:
         for depth in p.depths:
-            lab.run(
-                _one(order, direction, block_bytes, depth, span, p), label=_label(order, direction, depth)
+            workload = closed_loop(
+                order,
+                direction,
+                block_bytes=block_bytes,
+                in_flight=depth,
+                seconds=p.seconds,
+                engine="sync" if order == "random" else "uring",
+                span=span,
+                most_bytes=p.most_bytes,
             )
+            lab.run(workload, label=_label(order, direction, depth))
             lab.idle(p.rest_seconds)
 
 
@@ -91,34 +98,14 @@ def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
         found = [point_of(step) for step in steps if step is not None]
         points += found
         scalars += _scores(order, direction, found)
-    caveats = []
-    if data.quick:
-        full = LowDepthsParams()
-        caveats.append(
-            f"quick: {p.seconds:g} s at each point instead of {full.seconds:g} s, and hardly a rest"
-        )
+    full_s = LowDepthsParams().seconds
+    caveat = f"quick: {p.seconds:g} s at each point instead of {full_s:g} s, and hardly a rest"
     return PointsResult(
-        quick=data.quick, points=tuple(points), caveats=tuple(caveats), scalars=tuple(scalars)
+        quick=data.quick,
+        points=tuple(points),
+        caveats=(caveat,) if data.quick else (),
+        scalars=tuple(scalars),
     )
-
-
-def _one(
-    order: Order, direction: Direction, block_bytes: int, depth: int, span: Span, p: LowDepthsParams
-) -> Workload:
-    workload = closed_loop(
-        order,
-        direction,
-        block_bytes=block_bytes,
-        in_flight=depth,
-        seconds=p.seconds,
-        engine="sync" if order == "random" else "uring",
-    )
-    (stream,) = workload.streams
-    stop = stream.stop.model_copy(
-        update={"bytes": max(block_bytes, p.most_bytes // block_bytes * block_bytes)}
-    )
-    changed = stream.model_copy(update={"span": span, "stop": stop})
-    return workload.model_copy(update={"streams": (changed,)})
 
 
 def _label(order: Order, direction: Direction, depth: int) -> str:
@@ -134,7 +121,7 @@ def _scores(order: Order, direction: Direction, points: list[Point]) -> tuple[Sc
     watts = [each.mean_w for each in points if each.mean_w is not None]
     mean_w = mean(watts) if len(watts) == len(points) else None
     return (
-        Scalar(name=f"{name}_mb_s", label=label, value=mb_s, unit="MB/s", better="higher"),
+        Scalar.more(f"{name}_mb_s", label, mb_s, "MB/s"),
         *power_scalars(name, f"{label},", efficiency(order, iops, mb_s, mean_w), mean_w),
     )
 

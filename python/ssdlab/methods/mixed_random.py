@@ -23,22 +23,19 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
-from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
-from ssdlab.methods.points import mean_w_of, power_scalars
-from ssdlab.methods.steady import SteadyParams, caveats_of, proof, write_to_steady_state
+from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.workloads import mixed
-from ssdlab.results.outcome import MixedResult, MixPoint
-from ssdlab.results.schema import Scalar
+from ssdlab.results.mixed import MixedResult, MixPoint
+from ssdlab.results.steady import caveats_of
 from ssdlab.workload import MAX_WORKERS
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
-    from ssdlab.results.run_folder import Step
 
 BLOCK_BYTES = 4096
 HEADLINE_READ_PCT = 70
@@ -88,7 +85,7 @@ def procedure(lab: Lab, p: MixedRandomParams) -> None:
 def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
     """Put the lines together, and name the headline of each depth."""
     points = tuple(
-        _point(step, depth, read_pct)
+        MixPoint.of(step, depth, read_pct)
         for depth in p.depths
         for read_pct in MIXES
         if (step := data.step(_label(depth, read_pct))) is not None
@@ -104,39 +101,13 @@ def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
         steady=steady,
         caveats=tuple(caveats_of(steady, quick=data.quick)),
         scalars=tuple(
-            scalar for point in points if point.read_pct == HEADLINE_READ_PCT for scalar in _scalars(point)
+            scalar for point in points if point.read_pct == HEADLINE_READ_PCT for scalar in point.headlines
         ),
     )
 
 
 def _label(depth: int, read_pct: int) -> str:
     return f"{read_pct} % reads, depth {depth}"
-
-
-def _point(step: Step, depth: int, read_pct: int) -> MixPoint:
-    summary = cast("dict[str, Any]", step.result.measurement)
-    moved = {name: (summary.get(name) or {}).get("bytes", 0) for name in ("read", "write")}
-    seconds = float(summary["elapsed_s"])
-    return MixPoint(
-        read_pct=read_pct,
-        depth=depth,
-        ordinal=step.ordinal,
-        mb_s=summary["mb_s"],
-        iops=summary["iops"],
-        read_mb_s=moved["read"] / seconds / 1e6,
-        write_mb_s=moved["write"] / seconds / 1e6,
-        mean_w=mean_w_of(summary),
-    )
-
-
-def _scalars(point: MixPoint) -> tuple[Scalar, ...]:
-    name = f"mixed_random_qd{point.depth}"
-    label = f"{point.read_pct}/{100 - point.read_pct} mix at QD {point.depth}"
-    found = efficiency("mixed", point.iops, point.mb_s, point.mean_w)
-    return (
-        Scalar(name=f"{name}_mb_s", label=label, value=point.mb_s, unit="MB/s", better="higher"),
-        *power_scalars(name, f"{label},", found, point.mean_w),
-    )
 
 
 METHOD = Method(

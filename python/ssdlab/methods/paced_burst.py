@@ -30,16 +30,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.analysis.bursts import spans_ns
-from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, burst_load, ios_of, lay_out
+from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, lay_out
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.paced_rates import FACTOR, judge_rates, rate_label, rate_steps, rate_workload
-from ssdlab.methods.points import power_scalars
 from ssdlab.methods.search import search_highest
 from ssdlab.model import Bytes
-from ssdlab.results.client import PacedBurstResult
-from ssdlab.results.schema import Scalar
-from ssdlab.units import NS_PER_S
+from ssdlab.results.client import BurstLoad, PacedBurstResult, reads_s
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
@@ -108,11 +104,15 @@ def procedure(lab: Lab, p: PacedBurstParams) -> None:
 
 def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
     """Put the loads together, and the highest rate that held below the lowest that did not."""
-    loads = (burst_load(data, "paced"), burst_load(data, "saturated"))
-    paced = data.step("paced")
-    assert paced is not None  # the procedure has it
+    paced, saturated = data.step("paced"), data.step("saturated")
+    assert paced is not None  # the procedure has it, and the other one
+    assert saturated is not None
+    ios = data.ios(paced)
+    loads = (
+        BurstLoad.of("paced", paced, data.buckets(paced), ios),
+        BurstLoad.of("saturated", saturated, data.buckets(saturated)),
+    )
     writing, reading = cast("dict[str, Any]", paced.args["workload"])["streams"]
-    ios = ios_of(data, paced, "read")
     reads = loads[0].side("read")
     tries = judge_rates(rate_steps(data.steps), p.most)
     failed = min((each.rate for each in tries if not each.held), default=None)
@@ -129,16 +129,14 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         loads=loads,
         load_s=reads.busy_s if reads else 0.0,
         load_latencies_s=reads.latencies_s if reads else 0.0,
-        reads_s=tuple(
-            each / NS_PER_S for each in spans_ns(ios["intended_ns"], ios["submit_ns"] + ios["latency_ns"])
-        ),
+        reads_s=reads_s(ios),
         rates=tuple(sorted(tries, key=lambda each: each.rate)),
         safe_mb_s=max(held, default=None),
         lowest_failed_mb_s=failed,
         factor=FACTOR,
         caveats=tuple(_caveats(data, failed, held)),
     )
-    return result.model_copy(update={"scalars": tuple(_scalars(result))})
+    return result.model_copy(update={"scalars": result.headlines})
 
 
 def _caveats(data: RunData, failed: int | None, held: list[int]) -> list[str]:
@@ -152,32 +150,6 @@ def _caveats(data: RunData, failed: int | None, held: list[int]) -> list[str]:
             "quick: bursts and span are a hundredth of the review's, so a cache does not end in them"
         )
     return found
-
-
-def _scalars(result: PacedBurstResult) -> list[Scalar]:
-    paced = result.loads[0]
-    speeds = [(side.direction, side.mb_s) for side in paced.sides]
-    return [
-        Scalar(name="paced_load_s", label="load time", value=result.load_s, unit="s", better="lower"),
-        *(
-            Scalar(
-                name=f"paced_{direction}_mb_s",
-                label=f"{direction}s inside bursts",
-                value=mb_s,
-                unit="MB/s",
-                better="higher",
-            )
-            for direction, mb_s in speeds
-        ),
-        Scalar(
-            name="paced_safe_mb_s",
-            label="safe sustained write rate",
-            value=result.safe_mb_s,
-            unit="MB/s",
-            better="higher",
-        ),
-        *power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w),
-    ]
 
 
 METHOD = Method(

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.analysis.attribution import attribute
 from ssdlab.analysis.littles_law import littles_ratio
-from ssdlab.results.schema import Point, Scalar
+from ssdlab.results.figures import mean_w_of, power_scalars
+from ssdlab.results.schema import Point
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Direction
+
+__all__ = ["mean_w_of", "missing_point", "point_of", "power_scalars"]
 
 
 def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None, label: str = "") -> Point:
@@ -68,28 +68,24 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     )
 
 
-def mean_w_of(summary: Mapping[str, Any]) -> float | None:
-    """Return the mean power over the measured window of a summary; None where nobody metered it."""
-    power = summary.get("power")
-    return None if power is None else float(power["mean_w"])
-
-
-def power_scalars(
-    name: str, label: str, found: Efficiency | None, mean_w: float | None
-) -> tuple[Scalar, ...]:
-    """Return the headline figures of power: efficiency and mean power; none of them without a meter."""
-    if found is None or mean_w is None:
-        return ()
-    key = "kiops_per_w" if found.unit == "kIOPS/W" else "mb_s_per_w"
-    return (
-        Scalar(
-            name=f"{name}_{key}",
-            label=f"{label} efficiency".strip(),
-            value=found.value,
-            unit=found.unit,
-            better="higher",
-        ),
-        Scalar(name=f"{name}_w", label=f"{label} power".strip(), value=mean_w, unit="W", better="lower"),
+def missing_point(
+    label: str,
+    reason: str,
+    *,
+    direction: Direction,
+    pattern: Literal["random", "sequential"],
+    block_bytes: int,
+) -> Point:
+    """Return the empty row of a point at one I/O in flight that could not be taken."""
+    return Point(
+        label=label,
+        direction=direction,
+        pattern=pattern,
+        block_bytes=block_bytes,
+        workers=1,
+        depth=1,
+        engine="sync",
+        missing=reason,
     )
 
 

@@ -31,11 +31,13 @@ from pydantic import AfterValidator, Field
 
 from ssdlab import units
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
-from ssdlab.methods.points import point_of, power_scalars
-from ssdlab.methods.steady import SteadyParams, caveats_of, proof, write_to_steady_state
+from ssdlab.methods.points import missing_point, point_of
+from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.model import Bytes
-from ssdlab.results.schema import Point, Qd1Result, Scalar
+from ssdlab.results.figures import point_scalars
+from ssdlab.results.schema import Point, Qd1Result
+from ssdlab.results.steady import caveats_of
 from ssdlab.workload import MAX_BLOCK_BYTES
 
 if TYPE_CHECKING:
@@ -93,8 +95,10 @@ def _measure(lab: Lab, p: Qd1Params, orders: tuple[Order, ...], direction: Direc
     for order, _, block_bytes in chosen:
         lab.run(_one(order, direction, block_bytes, p.seconds, p), label=f"{order} {direction}")
     for order, _, _ in chosen:
-        for size in _addressable(p.sizes, lab.logical_block_bytes):
-            lab.run(_one(order, direction, size, p.size_seconds, p), label=_label(order, direction, size))
+        for size in p.sizes:
+            if size % lab.logical_block_bytes == 0:
+                workload = _one(order, direction, size, p.size_seconds, p)
+                lab.run(workload, label=_label(order, direction, size))
 
 
 def _to_steady_state(lab: Lab, p: Qd1Params, order: Order) -> None:
@@ -129,7 +133,11 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
         block_sizes=tuple(sizes),
         steady=tuple(found for found in proofs if found is not None),
         caveats=tuple(dict.fromkeys(caveats)),
-        scalars=tuple(scalar for point in corners for scalar in _scalars(point)),
+        scalars=tuple(
+            scalar
+            for point in corners
+            for scalar in point_scalars(f"qd1_{point.pattern}_{point.direction}", point)
+        ),
     )
 
 
@@ -147,43 +155,12 @@ def _label(order: Order, direction: Direction, size: int) -> str:
     return f"{order} {direction} {units.block_text(size)}"
 
 
-def _addressable(sizes: tuple[int, ...], logical_block_bytes: int) -> list[int]:
-    return [size for size in sizes if size % logical_block_bytes == 0]
-
-
 def _size(data: RunData, order: Order, direction: Direction, size: int) -> Point:
-    step = data.step(_label(order, direction, size))
-    if step is not None:
+    label = _label(order, direction, size)
+    if (step := data.step(label)) is not None:
         return point_of(step)
-    reason = f"the drive's logical block is {units.block_text(data.logical_block_bytes)}"
-    return Point(
-        label=_label(order, direction, size),
-        direction=direction,
-        pattern=order,
-        block_bytes=size,
-        workers=1,
-        depth=1,
-        engine="sync",
-        missing=reason,
-    )
-
-
-def _scalars(point: Point) -> list[Scalar]:
-    name = f"qd1_{point.pattern}_{point.direction}"
-    mean = (point.service_ns or {}).get("mean")
-    unit, value = ("IOPS", point.iops) if point.pattern == "random" else ("MB/s", point.mb_s)
-    key = "iops" if point.pattern == "random" else "mb_s"
-    return [
-        Scalar(name=f"{name}_{key}", label=point.label, value=value, unit=unit, better="higher"),
-        Scalar(
-            name=f"{name}_mean_ns",
-            label=f"{point.label}, mean latency",
-            value=mean,
-            unit="ns",
-            better="lower",
-        ),
-        *power_scalars(name, f"{point.label},", point.efficiency, point.mean_w),
-    ]
+    why = f"the drive's logical block is {units.block_text(data.logical_block_bytes)}"
+    return missing_point(label, why, direction=direction, pattern=order, block_bytes=size)
 
 
 METHOD = Method(

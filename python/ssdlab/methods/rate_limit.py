@@ -22,22 +22,18 @@ What it cannot show
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.points import mean_w_of
 from ssdlab.methods.search import search_highest
 from ssdlab.methods.workloads import open_loop
 from ssdlab.model import Bytes
-from ssdlab.results.outcome import OfferedLoad, RateLimitResult
+from ssdlab.results.rate_limit import OfferedLoad, RateLimitResult
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
     from ssdlab.results.run_folder import Step
-
-SHARE_DONE = 0.99
 
 
 class RateLimitParams(Params):
@@ -69,39 +65,14 @@ def procedure(lab: Lab, p: RateLimitParams) -> None:
         lab.fill(unless_written=True)
 
     def holds(rate: int, certain: bool) -> bool:
-        return judge(_offer(lab, p, rate, certain=certain), p).held
+        return _judge(_offer(lab, p, rate, certain=certain), p).held
 
     search_highest(p.first, p.most, p.resolution, holds)
 
 
-def judge(step: Step, p: RateLimitParams) -> OfferedLoad:
-    """Judge one rate from its journalled summary."""
-    summary = cast("dict[str, Any] | None", step.result.measurement)
-    rate = int(step.label.split()[0])
-    if summary is None:  # a plan measures nothing: it takes the longest way, where only the most fails
-        return OfferedLoad(rate=rate, ordinal=step.ordinal, held=rate < p.most, why="not measured")
-    sides = [summary[name] for name in ("read", "write") if summary.get(name)]
-    worst = {key: _worst(sides, key) for key in ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")}
-    requested, dropped = (sum(side[name] for side in sides) for name in ("requested", "dropped"))
-    done = sum(side["ios"] for side in sides) / requested if requested else 0.0
-    # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.
-    latency_ns = worst["max"] if worst[p.percentile] is None else worst[p.percentile]
-    why = _why_not(done, dropped, latency_ns, p)
-    return OfferedLoad(
-        rate=rate,
-        ordinal=step.ordinal,
-        iops=summary["iops"],
-        dropped=dropped,
-        response_ns=worst,
-        mean_w=mean_w_of(summary),
-        held=not why,
-        why=why,
-    )
-
-
 def conclude(data: RunData, p: RateLimitParams) -> RateLimitResult:
     """Report the highest rate that held below the lowest that did not, and every rate tried."""
-    tries = [judge(step, p) for step in data.steps if step.label.endswith(" IOPS offered")]
+    tries = [_judge(step, p) for step in data.steps if step.label.endswith(" IOPS offered")]
     lowest_failed = min((each.rate for each in tries if not each.held), default=None)
     held = [each.rate for each in tries if each.held and (lowest_failed is None or each.rate < lowest_failed)]
     highest = max(held, default=None)
@@ -116,20 +87,18 @@ def conclude(data: RunData, p: RateLimitParams) -> RateLimitResult:
         tries=tuple(sorted(tries, key=lambda each: each.rate)),
         caveats=tuple(_caveats(highest, tries)),
         scalars=(
-            Scalar(
-                name=f"rate_under_{p.bound_ms:g}_ms_{p.percentile}",
-                label=f"rate with {p.percentile} under {p.bound_ms:g} ms",
-                value=highest,
-                unit="IOPS",
-                better="higher",
+            Scalar.more(
+                f"rate_under_{p.bound_ms:g}_ms_{p.percentile}",
+                f"rate with {p.percentile} under {p.bound_ms:g} ms",
+                highest,
+                "IOPS",
             ),
         ),
     )
 
 
-def _worst(sides: Sequence[Mapping[str, Any]], key: str) -> float | None:
-    """Return a figure of response time, of the direction that has the greater one."""
-    return max((value for side in sides if (value := side["response_ns"].get(key)) is not None), default=None)
+def _judge(step: Step, p: RateLimitParams) -> OfferedLoad:
+    return OfferedLoad.of(step, p.percentile, p.bound_ms * 1e6, p.most)
 
 
 def _offer(lab: Lab, p: RateLimitParams, rate: int, *, certain: bool) -> Step:
@@ -142,18 +111,6 @@ def _offer(lab: Lab, p: RateLimitParams, rate: int, *, certain: bool) -> Step:
         ramp_seconds=p.ramp_seconds,
     )
     return lab.run(workload, label=f"{rate} IOPS offered", certain=certain)
-
-
-def _why_not(share: float, dropped: int, latency_ns: float | None, p: RateLimitParams) -> str:
-    if dropped:
-        return f"{dropped} I/Os were dropped"
-    if share < SHARE_DONE:
-        return f"only {share:.1%} of what arrived was done"
-    if latency_ns is None:
-        return "no I/O was done"
-    if latency_ns >= p.bound_ms * 1e6:
-        return f"{p.percentile} was {latency_ns / 1e6:.3g} ms"
-    return ""
 
 
 def _caveats(highest: int | None, tries: list[OfferedLoad]) -> list[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.depth_sweep import DepthSweepParams, conclude_sweep, sweep
+from ssdlab.methods.depth_sweep import DepthSweepParams, sweep
 from ssdlab.methods.method import RunData, Seconds, param
-from ssdlab.methods.steady import SteadyParams, caveats_of, proof, write_to_steady_state
+from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
+from ssdlab.methods.sweep_conclusion import conclude_sweep
 from ssdlab.methods.workloads import Order
+from ssdlab.results.steady import caveats_of
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab

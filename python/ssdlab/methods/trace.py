@@ -27,26 +27,26 @@ What it cannot show
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pydantic import BeforeValidator
 
 from ssdlab.arrival import AsRecorded, Closed
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.replayed import LABEL, replay_result
-from ssdlab.methods.workloads import row_ns
-from ssdlab.pattern import Recording
+from ssdlab.results.replay import TraceResult
 from ssdlab.traces import example
 from ssdlab.traces.blkparse import Action
 from ssdlab.traces.columns import TimeUnit
 from ssdlab.traces.laying import AT_ONCE, Laying, Speed
 from ssdlab.traces.reading import Format, Source
+from ssdlab.traces.replay import replay_of
 from ssdlab.units import NS_PER_S
-from ssdlab.workload import Block, RecordedOps, Stop, Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
-    from ssdlab.results.replay import TraceResult
+    from ssdlab.results.run_folder import Step
+
+LABEL = "replay"
 
 
 def _absolute(value: object) -> object:
@@ -118,30 +118,8 @@ def procedure(lab: Lab, p: TraceParams) -> None:
     read = lab.trace(p.source, p.laying)
     if p.fill:
         lab.fill(unless_written=True)
-    lab.run(_workload(read.result.facts, p), label=LABEL)
-
-
-def _workload(facts: Any, p: TraceParams) -> Workload:  # noqa: ANN401 - as the step's facts hold it
-    found = facts["recording"]
-    timed = p.speed != AT_ONCE
-    ops = RecordedOps(**{name: found[name] for name in ("reads", "writes", "trims")})
-    sizes = dict.fromkeys((found["unit_bytes"], found["longest_bytes"]))
-    stream = Stream(
-        ops=ops,
-        block=tuple(Block(bytes=size) for size in sizes),
-        pattern=Recording(
-            file=facts["file"],
-            digest=found["digest"],
-            duration_ns=found["duration_ns"],
-            moved_bytes=found["read_bytes"] + found["write_bytes"],
-            written_bytes=found["write_bytes"],
-        ),
-        depth=p.depth,
-        engine="uring",
-        arrival=AsRecorded(backlog_ns=round(p.backlog * NS_PER_S)) if timed else Closed(),
-        stop=Stop(ios=ops.reads + ops.writes + ops.trims),
-    )
-    return Workload.of(stream, interval_ns=row_ns(found["duration_ns"]))
+    arrival = Closed() if p.speed == AT_ONCE else AsRecorded(backlog_ns=round(p.backlog * NS_PER_S))
+    lab.run(replay_of(read.result.facts, p.depth, arrival), label=LABEL)
 
 
 def conclude(data: RunData, p: TraceParams) -> TraceResult:
@@ -153,7 +131,8 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
         notes.append("writes and trims were left out, as asked for")
     if not p.fill:
         notes.append("the drive was not filled first: reads of unwritten blocks touch no flash")
-    return replay_result(data, p.depth, notes)
+    read = next(step for step in data.steps if step.verb == "trace")
+    return TraceResult.of(cast("Step", data.step(LABEL)), read, p.depth, notes, quick=data.quick)
 
 
 METHOD = Method(

@@ -27,19 +27,20 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, cast
 
+from ssdlab.analysis.over_position import LEAST_PARTS
+from ssdlab.analysis.trim_verdict import PASSES_FROM, judge_trim
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.over_lba import BLOCK_BYTES, LEAST_PARTS, lba_plot, write_on
+from ssdlab.methods.over_lba import BLOCK_BYTES, lba_plot, write_on
 from ssdlab.methods.points import power_scalars
 from ssdlab.methods.workloads import closed_loop
-from ssdlab.results.client import LbaPlot, TrimEffect, TrimResult
+from ssdlab.results.client import TrimEffect, TrimResult
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
 
-PASSES_FROM = 0.95
 CLEAN, BEFORE, AFTER = "clean", "before TRIM", "after TRIM"
 _TORTURE = "random writes"
 _TORTURE_BLOCK_BYTES = 4096
@@ -91,11 +92,10 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
     clean, before, after = (
         lba_plot(data, name, p.sustained_seconds, p.parts) for name in (CLEAN, BEFORE, AFTER)
     )
-    recovered, lost = _share(after, clean), clean.mean_mb_s - before.mean_mb_s
-    contrast = before.mean_mb_s < PASSES_FROM * clean.mean_mb_s
-    effect = _effect(data)
+    found = judge_trim(clean, before, after)
+    trimmed = next(step for step in data.steps if step.label == "TRIM")
+    effect = TrimEffect.of(trimmed)
     purged = all(step.result.facts.get("purged") for step in data.steps if step.verb == "purge")
-    verdict: Literal["works", "fails", "no contrast"] = "works" if recovered >= PASSES_FROM else "fails"
     return TrimResult(
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
@@ -104,21 +104,15 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
         clean=clean,
         after=after,
         before=before,
-        recovered=recovered,
-        regained=(after.mean_mb_s - before.mean_mb_s) / lost if contrast else None,
+        recovered=found.recovered,
+        regained=found.regained,
         passes_from=PASSES_FROM,
-        verdict=verdict if contrast else "no contrast",
+        verdict=found.verdict,
         trim=effect,
         purged=purged,
-        caveats=tuple(_caveats(data, effect, purged=purged, contrast=contrast)),
+        caveats=tuple(_caveats(data, effect, purged=purged, contrast=found.verdict != "no contrast")),
         scalars=(
-            Scalar(
-                name="trim_recovered",
-                label="speed after TRIM, of clean",
-                value=100 * recovered,
-                unit="%",
-                better="higher",
-            ),
+            Scalar.more("trim_recovered", "speed after TRIM, of clean", 100 * found.recovered, "%"),
             *power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w),
         ),
     )
@@ -138,17 +132,6 @@ def _torture(lab: Lab, p: TrimValidationParams, again: str = "") -> None:
 def _trim_and_write(lab: Lab, p: TrimValidationParams) -> None:
     lab.trim(label="TRIM")
     write_on(lab, AFTER, p.sustained_seconds)
-
-
-def _share(plot: LbaPlot, clean: LbaPlot) -> float:
-    """Return the lesser share of clean: in ten minutes a small drive is written many times and cleaned."""
-    return min(plot.sustained_mb_s / clean.sustained_mb_s, plot.mean_mb_s / clean.mean_mb_s)
-
-
-def _effect(data: RunData) -> TrimEffect:
-    trimmed = next(step for step in data.steps if step.label == "TRIM")
-    told = cast("dict[str, Any]", trimmed.result.facts.get("trim") or {})
-    return TrimEffect(**{name: told.get(name) for name in TrimEffect.model_fields})
 
 
 def _caveats(data: RunData, effect: TrimEffect, *, purged: bool, contrast: bool) -> list[str]:

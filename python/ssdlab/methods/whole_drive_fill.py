@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.over_position import LEAST_PARTS, mean_speed, speeds_over
 from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.over_lba import BLOCK_BYTES, LEAST_PARTS, mean_speed, once, speeds_over, write_over
+from ssdlab.methods.over_lba import BLOCK_BYTES, once, write_over
 from ssdlab.methods.points import mean_w_of, power_scalars
 from ssdlab.results.outcome import FillResult
 from ssdlab.results.schema import Scalar
@@ -61,7 +62,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     """Cut the fill into parts, and look for the end of a cache."""
     step = data.step("whole drive")
     assert step is not None  # the procedure has no other
-    speeds, part_bytes = speeds_over(data, step, p.parts)
+    speeds, part_bytes = speeds_over(data.rows(step), p.parts)
     drop = find_drop(speeds)
     summary = cast("dict[str, Any]", step.result.measurement)
     last = max(1, round(LAST_BYTES / part_bytes))
@@ -82,9 +83,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         mean_w=mean_w,
         caveats=tuple(_caveats(data)),
         scalars=(
-            Scalar(
-                name="fill_mb_s", label="whole drive", value=summary["mb_s"], unit="MB/s", better="higher"
-            ),
+            Scalar.more("fill_mb_s", "whole drive", summary["mb_s"], "MB/s"),
             *power_scalars("fill", "whole drive,", found, mean_w),
         ),
     )

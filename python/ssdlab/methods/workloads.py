@@ -7,15 +7,14 @@ from typing import Literal
 
 from ssdlab.arrival import Open
 from ssdlab.pattern import Sequential, Uniform
+from ssdlab.rows import row_ns
+from ssdlab.span import Span
 from ssdlab.units import NS_PER_S
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
 
 Direction = Literal["read", "write"]
 Order = Literal["random", "sequential"]
 Engine = Literal["sync", "uring"]
-
-_ROWS_WANTED = 20
-_SHORTEST_ROW_NS = 100_000_000
 
 
 def closed_loop(
@@ -27,6 +26,8 @@ def closed_loop(
     seconds: float,
     ramp_seconds: float = 0.0,
     engine: Engine = "sync",
+    span: Span | None = None,
+    most_bytes: int | None = None,
 ) -> Workload:
     """Return a workload that keeps so many I/Os in flight for a time.
 
@@ -43,6 +44,10 @@ def closed_loop(
         Measured time; `ramp_seconds` come before it and are not counted.
     engine
         How I/O is issued.
+    span
+        The part of the drive that it stays in; None: all that is in use.
+    most_bytes
+        After which it ends, in whole blocks, if the time is not over before.
     """
     threads = in_flight if engine == "sync" else 1
     stream = Stream(
@@ -53,7 +58,13 @@ def closed_loop(
         depth=in_flight // threads,
         engine=engine,
     )
-    return _timed(stream, seconds, ramp_seconds)
+    workload = _timed(stream, seconds, ramp_seconds)
+    (timed,) = workload.streams
+    changes: dict[str, object] = {} if span is None else {"span": span}
+    if most_bytes is not None:
+        blocks = max(1, most_bytes // block_bytes)
+        changes["stop"] = timed.stop.model_copy(update={"bytes": blocks * block_bytes})
+    return workload.model_copy(update={"streams": (timed.model_copy(update=changes),)})
 
 
 def mixed(
@@ -78,11 +89,6 @@ def open_loop(
         arrival=Open(process="poisson", rate=Fraction(rate)),
     )
     return _timed(stream, seconds, ramp_seconds)
-
-
-def row_ns(time_ns: int) -> int:
-    """Return the length of a row for a measurement of so long: short enough to see it vary."""
-    return min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))
 
 
 def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:

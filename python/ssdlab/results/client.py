@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
+import numpy as np
 from pydantic import Field
 
+from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.efficiency import Efficiency, efficiency
-from ssdlab.results.schema import Direction, Latencies, ResultBase
+from ssdlab.analysis.over_position import speed_until, speeds_over
+from ssdlab.analysis.percentiles import of_time
+from ssdlab.results.figures import mean_w_of, power_scalars
+from ssdlab.results.schema import Direction, Latencies, ResultBase, Scalar
 from ssdlab.results.stored import Stored
+from ssdlab.units import NS_PER_S
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+_DIRECTIONS: tuple[Direction, ...] = ("read", "write")
+_PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
 VERDICTS = {"works": "works", "fails": "does not work", "no contrast": "cannot be judged"}
 """What the verdicts on TRIM are in words."""
 
@@ -25,6 +39,24 @@ class LbaPlot(Stored):
     sustained_mb_s: float = Field(description="over the first `sustained_s` seconds of the writing")
     mean_w: float | None = Field(default=None, description="mean power over the plot; None: no meter")
 
+    @classmethod
+    def of(
+        cls, name: str, passes: Sequence[tuple[Step, Columns]], sustained_s: float, most_parts: int
+    ) -> Self:
+        """Return the plot of a pass over all blocks, and of what was written on after it, with their rows."""
+        step, rows = passes[0]
+        speeds, part_bytes = speeds_over(rows, most_parts)
+        summary = cast("dict[str, Any]", step.result.measurement)
+        return cls(
+            name=name,
+            ordinal=step.ordinal,
+            part_bytes=part_bytes,
+            parts_mb_s=tuple(speeds),
+            mean_mb_s=summary["mb_s"],
+            mean_w=mean_w_of(summary),
+            sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
+        )
+
     @property
     def efficiency(self) -> Efficiency | None:
         """MB/s for each watt, from the first block to the last; None without a meter."""
@@ -38,6 +70,12 @@ class TrimEffect(Stored):
     evidence: str | None = Field(description="what shows it: tracepoint, counters, simulated")
     reads: str | None = Field(description="what trimmed blocks return: zeroes, unchanged, ...")
     seconds: float | None
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return what a step of the verb `trim` found out."""
+        told = cast("dict[str, Any]", step.result.facts.get("trim") or {})
+        return cls(**{name: told.get(name) for name in cls.model_fields})
 
 
 class TrimResult(ResultBase):
@@ -79,6 +117,44 @@ class BurstSide(Stored):
     by_count: Latencies = Field(description="service latency, ns: percentiles of the I/Os")
     by_time: Latencies = Field(description="service latency, ns: percentiles of the time waited")
 
+    @classmethod
+    def of(
+        cls, step: Step, direction: Direction, buckets: Columns, ios: Columns | None = None
+    ) -> Self | None:
+        """Return a direction of a step; None if it did nothing.
+
+        Parameters
+        ----------
+        step
+            One that did I/O.
+        direction
+            Which.
+        buckets
+            Histograms of the step.
+        ios
+            Its single I/Os; without them it counts as busy all the time.
+        """
+        summary = cast("dict[str, Any]", step.result.measurement)
+        side = summary.get(direction)
+        if not side or not side["ios"]:
+            return None
+        busy_s = float(summary["elapsed_s"])
+        latencies_s = side["service_ns"]["mean"] * side["ios"] / NS_PER_S
+        if ios is not None:
+            ours = ios["direction"] == direction
+            begin, took = ios["submit_ns"][ours], ios["latency_ns"][ours]
+            busy_s, latencies_s = busy_ns(begin, begin + took) / NS_PER_S, float(took.sum()) / NS_PER_S
+        return cls(
+            direction=direction,
+            ios=side["ios"],
+            bytes=side["bytes"],
+            busy_s=busy_s,
+            latencies_s=latencies_s,
+            mb_s=side["bytes"] / busy_s / 1e6,
+            by_count=side["service_ns"],
+            by_time=_by_time(buckets, direction),
+        )
+
 
 class BurstLoad(Stored):
     """Both streams at once, in bursts or without a pause."""
@@ -90,6 +166,21 @@ class BurstLoad(Stored):
     mean_w: float | None = Field(
         default=None, description="mean power over all of it, pauses included; None: no meter"
     )
+
+    @classmethod
+    def of(
+        cls, name: Literal["paced", "saturated"], step: Step, buckets: Columns, ios: Columns | None = None
+    ) -> Self:
+        """Return what the step of a load found; histograms and single I/Os as of `BurstSide.of`."""
+        sides = [BurstSide.of(step, direction, buckets, ios) for direction in _DIRECTIONS]
+        summary = cast("dict[str, Any]", step.result.measurement)
+        return cls(
+            name=name,
+            ordinal=step.ordinal,
+            seconds=summary["elapsed_s"],
+            sides=tuple(side for side in sides if side is not None),
+            mean_w=mean_w_of(summary),
+        )
 
     @property
     def efficiency(self) -> Efficiency | None:
@@ -135,3 +226,34 @@ class PacedBurstResult(ResultBase):
     safe_mb_s: int | None = Field(description="highest rate that held below the lowest that did not")
     lowest_failed_mb_s: int | None
     factor: float = Field(description="times the unloaded p99 that the p99 may reach")
+
+    @property
+    def headlines(self) -> tuple[Scalar, ...]:
+        """The figures that it is ranked by."""
+        paced = self.loads[0]
+        return (
+            Scalar.less("paced_load_s", "load time", self.load_s, "s"),
+            *(
+                Scalar.more(
+                    f"paced_{side.direction}_mb_s", f"{side.direction}s inside bursts", side.mb_s, "MB/s"
+                )
+                for side in paced.sides
+            ),
+            Scalar.more("paced_safe_mb_s", "safe sustained write rate", self.safe_mb_s, "MB/s"),
+            *power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w),
+        )
+
+
+def reads_s(ios: Columns) -> tuple[float, ...]:
+    """Return for each large read the time from when it was due to its last I/O, of single I/Os."""
+    ours = ios["direction"] == "read"
+    ends_ns = ios["submit_ns"][ours] + ios["latency_ns"][ours]
+    return tuple(each / NS_PER_S for each in spans_ns(ios["intended_ns"][ours], ends_ns))
+
+
+def _by_time(buckets: Columns, direction: Direction) -> dict[str, float | None]:
+    """Return percentiles of the time waited, of the histogram of one direction."""
+    ours = (buckets["direction"] == direction) & (buckets["clock"] == "service")
+    order = np.argsort(buckets["low_ns"][ours], kind="stable")
+    low, high, count = (buckets[name][ours][order] for name in ("low_ns", "high_ns", "count"))
+    return {f"p{percent}": of_time(low, high, count, percent) for percent in _PERCENTILES}

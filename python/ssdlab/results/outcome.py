@@ -11,89 +11,20 @@ from pydantic import Field, JsonValue, TypeAdapter
 
 from ssdlab.results.act import ActResult, ActSearchResult
 from ssdlab.results.client import PacedBurstResult, TrimResult
+from ssdlab.results.consistency import ConsistencyResult
+from ssdlab.results.mixed import MixedResult
 from ssdlab.results.pts import PtsResult
+from ssdlab.results.rate_limit import RateLimitResult
 from ssdlab.results.replay import TraceResult
 from ssdlab.results.schema import (
     JobResult,
-    Latencies,
     MeasureResult,
     PeakResult,
     Point,
     Qd1Result,
     ResultBase,
-    SteadyProof,
 )
 from ssdlab.results.stored import Stored
-
-
-class MixPoint(Stored):
-    """One share of reads at one depth; without latencies, of which so deep a queue says nothing."""
-
-    read_pct: int
-    depth: int = Field(description="I/Os in flight asked for")
-    ordinal: int
-    mb_s: float = Field(description="both directions together")
-    iops: float
-    read_mb_s: float
-    write_mb_s: float
-    mean_w: float | None = Field(description="mean power over the same time; None without a meter")
-
-    @property
-    def mb_s_per_w(self) -> float | None:
-        """Efficiency."""
-        return self.mb_s / self.mean_w if self.mean_w else None
-
-
-class MixedResult(ResultBase):
-    """Throughput over the share of reads, at a few depths."""
-
-    kind: Literal["mixed"] = "mixed"
-    block_bytes: int
-    engine: str
-    headline_read_pct: int = Field(description="the share of reads that comparisons use: 70")
-    points: tuple[MixPoint, ...] = Field(description="by depth, then from all reads to all writes")
-    latency_withheld: str = Field(description="why no latency is given")
-    steady: SteadyProof | None = Field(description="the state that the mixes were taken in")
-
-
-class StretchFigures(Stored):
-    """IOPS of the one-second rows of a stretch of a run."""
-
-    name: str
-    from_s: float
-    to_s: float
-    rows: int
-    floor: float = Field(description="slowest second")
-    p1: float = Field(description="1 % of the seconds are slower")
-    mean: float
-    deviation: float = Field(description="sample standard deviation")
-    evenness: float | None = Field(description="mean / deviation; None where nothing deviates")
-
-
-class ConsistencyEntry(Stored):
-    """One amount of spare area."""
-
-    name: str = Field(description="stock, or how much was left unwritten")
-    usable_bytes: int
-    spare_of_capacity: float = Field(description="share of the user capacity that stays unwritten")
-    ordinal: int
-    steady_from_s: float | None = Field(description="from when on SNIA's rule holds; None: it never did")
-    stretches: tuple[StretchFigures, ...] = Field(description="whole, late, steady, last")
-    write_amplification: float | None = None
-    iops: float = Field(description="of the whole run, as the two below")
-    mb_s: float
-    mean_w: float | None = Field(default=None, description="mean power; None: no meter")
-
-
-class ConsistencyResult(ResultBase):
-    """IOPS second by second under random writes, with the stock and with more spare area."""
-
-    kind: Literal["consistency"] = "consistency"
-    block_bytes: int
-    depth: int
-    engine: str
-    purged: bool
-    entries: tuple[ConsistencyEntry, ...]
 
 
 class FillResult(ResultBase):
@@ -118,32 +49,6 @@ class FillResult(ResultBase):
     def mb_s_per_w(self) -> float | None:
         """Efficiency."""
         return self.mean_mb_s / self.mean_w if self.mean_w else None
-
-
-class OfferedLoad(Stored):
-    """One rate tried in an open loop."""
-
-    rate: int = Field(description="arrivals a second")
-    ordinal: int
-    iops: float | None = None
-    dropped: int = 0
-    response_ns: Latencies = Field(default={}, description="of the slower direction")
-    mean_w: float | None = None
-    held: bool = Field(description="whether the rate was done and the percentile stayed under the bound")
-    why: str = Field(default="", description="why it did not hold")
-
-
-class RateLimitResult(ResultBase):
-    """The highest rate of arrivals under a latency bound."""
-
-    kind: Literal["rate-limit"] = "rate-limit"
-    read_pct: int
-    block_bytes: int
-    percentile: str
-    bound_ns: float
-    highest_held: int | None
-    lowest_failed: int | None
-    tries: tuple[OfferedLoad, ...] = Field(description="by rising rate")
 
 
 class PointsResult(ResultBase):

@@ -9,7 +9,7 @@ without a new number.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue
 
@@ -191,6 +191,16 @@ class Scalar(Stored):
     value: float | None
     unit: str
     better: Literal["higher", "lower"]
+
+    @classmethod
+    def more(cls, name: str, label: str, value: float | None, unit: str) -> Self:
+        """Return a figure of which more is better."""
+        return cls(name=name, label=label, value=value, unit=unit, better="higher")
+
+    @classmethod
+    def less(cls, name: str, label: str, value: float | None, unit: str) -> Self:
+        """Return a figure of which less is better."""
+        return cls(name=name, label=label, value=value, unit=unit, better="lower")
 
 
 class Attribution(Stored):

@@ -17,14 +17,14 @@ from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.outcome import ConsistencyResult
+from ssdlab.results.consistency import ConsistencyResult
 from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.outcome import ConsistencyEntry
+    from ssdlab.results.consistency import ConsistencyEntry
 
 Consistent = tuple["Shown", ConsistencyResult]
 _SCALES: tuple[Scale, ...] = ("log", "linear")

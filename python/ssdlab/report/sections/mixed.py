@@ -11,13 +11,13 @@ from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.steady import steady_lead
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.outcome import MixedResult
+from ssdlab.results.mixed import MixedResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.outcome import MixPoint
+    from ssdlab.results.mixed import MixPoint
 
 Mixed = tuple["Shown", MixedResult]
 

@@ -8,7 +8,7 @@ from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.outcome import RateLimitResult
+from ssdlab.results.rate_limit import RateLimitResult
 from ssdlab.units import latency_text
 
 if TYPE_CHECKING:

@@ -1,0 +1,67 @@
+"""Speed over the position on a drive that was written from its first block on.
+
+Rows tell how much was written by when; the position is what was written. A curve of equal parts gives each
+place the same weight, whatever its speed: the time of a part is interpolated between the ends of rows.
+
+Source: throughput over the logical block address as HD Tach and h2benchw plotted it; AnandTech's whole-drive
+fill has a value for each gigabyte.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssdlab.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+PART_BYTES = 10**9
+LEAST_PARTS = 50
+
+
+def written_over_time(
+    tables: Sequence[Mapping[str, npt.NDArray[Any]]],
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return bytes written by the end of each row, and these ends in s, both from 0 on.
+
+    Parameters
+    ----------
+    tables
+        Rows of steps that followed one another: `end_ns` and `bytes` of each.
+    """
+    ends, moved, before_s = [np.zeros(1)], [np.zeros(1)], 0.0
+    for rows in tables:
+        ends.append(before_s + rows["end_ns"].astype(np.float64) / NS_PER_S)
+        moved.append(rows["bytes"].astype(np.float64))
+        before_s = float(ends[-1][-1]) if ends[-1].size else before_s
+    return np.cumsum(np.concatenate(moved)), np.concatenate(ends)
+
+
+def speeds_over(rows: Mapping[str, npt.NDArray[Any]], most_parts: int) -> tuple[list[float], float]:
+    """Return the speed over each equal part of what was written in MB/s, and the bytes of a part."""
+    written, ends_s = written_over_time([rows])
+    total = float(written[-1])
+    # A part needs several rows, or its speed would be that of the rows' edges.
+    parts = int(max(LEAST_PARTS, min(most_parts, total / PART_BYTES)))
+    parts = max(1, min(parts, (written.size - 1) // 2))
+    edges = np.linspace(0.0, total, parts + 1)
+    seconds = np.diff(np.interp(edges, written, ends_s))
+    part_bytes = total / parts
+    return [float(part_bytes / each / 1e6) for each in seconds], part_bytes
+
+
+def mean_speed(speeds: Sequence[float]) -> float:
+    """Return the speed over parts of equal bytes: their times add up, not their speeds."""
+    return len(speeds) / sum(1 / speed for speed in speeds)
+
+
+def speed_until(tables: Sequence[Mapping[str, npt.NDArray[Any]]], seconds: float) -> float:
+    """Return the mean speed in MB/s over the first seconds of steps that followed one another."""
+    written, ends_s = written_over_time(tables)
+    until_s = min(seconds, float(ends_s[-1]))
+    return float(np.interp(until_s, ends_s, written)) / until_s / 1e6

@@ -1,0 +1,1 @@
+"""Jobs: sequences of steps of the user's own."""

@@ -1,0 +1,46 @@
+"""Headline figures that several Results have: of a point, and of power."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.results.schema import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ssdlab.analysis.efficiency import Efficiency
+    from ssdlab.results.schema import Point
+
+
+def mean_w_of(summary: Mapping[str, Any]) -> float | None:
+    """Return the mean power over the measured window of a summary; None where nobody metered it."""
+    power = summary.get("power")
+    return None if power is None else float(power["mean_w"])
+
+
+def power_scalars(
+    name: str, label: str, found: Efficiency | None, mean_w: float | None
+) -> tuple[Scalar, ...]:
+    """Return the headline figures of power: efficiency and mean power; none of them without a meter."""
+    if found is None or mean_w is None:
+        return ()
+    key = "kiops_per_w" if found.unit == "kIOPS/W" else "mb_s_per_w"
+    return (
+        Scalar.more(f"{name}_{key}", f"{label} efficiency".strip(), found.value, found.unit),
+        Scalar.less(f"{name}_w", f"{label} power".strip(), mean_w, "W"),
+    )
+
+
+def point_scalars(name: str, point: Point) -> tuple[Scalar, ...]:
+    """Return throughput as the reviews tell it (IOPS of random I/O, else MB/s), mean latency and power."""
+    mean = (point.service_ns or {}).get("mean")
+    if point.pattern == "random":
+        throughput = Scalar.more(f"{name}_iops", point.label, point.iops, "IOPS")
+    else:
+        throughput = Scalar.more(f"{name}_mb_s", point.label, point.mb_s, "MB/s")
+    return (
+        throughput,
+        Scalar.less(f"{name}_mean_ns", f"{point.label}, mean latency", mean, "ns"),
+        *power_scalars(name, f"{point.label},", point.efficiency, point.mean_w),
+    )
