@@ -36,7 +36,7 @@ from ssdlab.results.durable import library_errors
 from ssdlab.results.live import LiveFile
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
-from ssdlab.results.store import make_run_folder, run_words, write_manifest
+from ssdlab.results.store import begin_run, run_words, write_manifest
 from ssdlab.runner import Rewind, Runner
 from ssdlab.same_run import check_drive, same_method
 from ssdlab.spent import written_by_run
@@ -125,8 +125,7 @@ def start(
         if plan.objection is not None:
             raise plan.objection
         manifest = with_variant(first_manifest(order, drive, writing), variant)
-        folder = make_run_folder(library, manifest.run_id)
-        write_manifest(folder, manifest)
+        folder = begin_run(library, manifest)
         return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
 
 

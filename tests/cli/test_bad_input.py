@@ -38,6 +38,7 @@ BAD = [
     ("methods qd2", "there is no method 'qd2'", "Did you mean qd1?"),
     ("plan qd2 foreign.bin", "there is no method 'qd2'", "Did you mean qd1?"),
     ("run peak-random foreign.bin", "there is no method 'peak-random'", "Did you mean peak-random-read?"),
+    ("job none.toml foreign.bin", "cannot read the job none.toml: No such file", "[[step]] table"),
     ("run qd1 foreign.bin --set secnds=1", "there is no parameter 'secnds'", "Did you mean"),
     ("show nothing-like-this", "there is no run 'nothing-like-this'", "--library"),
     ("run peak-random-read foreign.bin --set depths=1,0", "item 2 of depths is '0', below 1", "in flight"),

@@ -249,6 +249,21 @@ def test_a_full_file_system_under_the_library(scratch: Path, small_library: Path
     assert run.manifest.status == "finished" and run.journal()[: len(before)] == before
 
 
+def test_a_library_full_at_the_first_write_keeps_no_empty_run(scratch: Path, small_library: Path) -> None:
+    params = PEAK.params.build({"depths": "1", "seconds": "50ms", "ramp_seconds": "0"})
+    order = Order(PEAK, params, str(scratch / "s.img"), size_bytes=4 << 20)
+    ballast = small_library / "ballast"
+    with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        while True:
+            file.write(bytes(4096))
+    with pytest.raises(HostError, match="full") as raised:
+        start(order, small_library)
+    assert "start again" in raised.value.advice
+    assert list(small_library.iterdir()) == [ballast]
+    ballast.unlink()
+    assert RunFolder(start(order, small_library)).manifest.status == "finished"
+
+
 def test_a_full_library_at_the_very_end_keeps_the_result(
     scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

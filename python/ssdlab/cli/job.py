@@ -67,8 +67,11 @@ def job(
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise UsageError(
-            f"cannot read {file}: {error}", "name a TOML file of steps", path=str(file)
+            f"cannot read the job {file}: {why}",
+            "give the path of a TOML file with a [[step]] table for each step",
+            path=str(file),
         ) from error
     params = read_job(text, file.name)
     asked = variant_of(variant)

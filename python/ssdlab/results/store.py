@@ -6,11 +6,12 @@ import os
 import re
 import secrets
 import shutil
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.errors import Refused, UsageError
+from ssdlab.errors import HostError, Refused, UsageError
 from ssdlab.journal import RunLock, is_running, now
 from ssdlab.results.durable import library_errors, replace, sync_folder
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
@@ -18,7 +19,7 @@ from ssdlab.results.schema import Note
 from ssdlab.results.step_log import log_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pydantic import JsonValue
 
@@ -69,9 +70,38 @@ def make_run_folder(library: Path, run_id: str) -> Path:
     with library_errors(folder):
         library.mkdir(parents=True, exist_ok=True)
         folder.mkdir()
-        (folder / STEPS).mkdir()
-        sync_folder(folder)
-        sync_folder(library)
+        with _removed_on_failure(folder):
+            (folder / STEPS).mkdir()
+            sync_folder(folder)
+            sync_folder(library)
+    return folder
+
+
+@contextmanager
+def _removed_on_failure(folder: Path) -> Iterator[None]:
+    """Remove a folder that was just made and holds nothing yet, if the block fails."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def begin_run(library: Path, manifest: Manifest) -> Path:
+    """Make the folder of a new run with its first manifest; where that cannot be written, there is no folder.
+
+    Raises
+    ------
+    HostError
+        When the library cannot be written.
+    """
+    folder = make_run_folder(library, manifest.run_id)
+    try:
+        with _removed_on_failure(folder):
+            write_manifest(folder, manifest)
+    except HostError as error:
+        error.advice = "nothing was begun: make room there and start again, or name another with --library"
+        raise
     return folder
 
 

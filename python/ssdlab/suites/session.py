@@ -22,7 +22,7 @@ from ssdlab.provenance import identity_info, lasting_text, tool
 from ssdlab.results.durable import library_errors
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.schema import Failure, Manifest, Session
-from ssdlab.results.store import make_run_folder, new_run_id, run_words, write_manifest
+from ssdlab.results.store import begin_run, new_run_id, run_words, write_manifest
 from ssdlab.suites import outcome
 from ssdlab.suites.children import kept_options
 from ssdlab.suites.forks import Forks
@@ -90,8 +90,7 @@ def start_suite(
     manifest = _first_manifest(order, seed, children, found)
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
-    folder = make_run_folder(library, manifest.run_id)
-    write_manifest(folder, manifest)
+    folder = begin_run(library, manifest)
     lock = RunLock(folder)
     try:
         return _Work(folder, manifest, bench).run(observer)
