@@ -67,6 +67,7 @@ class Asking:
         self._span_bytes = span_bytes
         self._use(capacity_bytes)
         self._policy: Policy | None = None
+        self._outlook = ""
 
     @property
     def span(self) -> Span:
@@ -81,6 +82,10 @@ class Asking:
             yield
         finally:
             self._policy = before
+
+    def foresee(self, outlook: str) -> None:
+        """Say what is expected from here on: "steady state likely in round 9". It is shown, and not kept."""
+        self._outlook = outlook
 
     def _use(self, capacity_bytes: int) -> None:
         """Take the drive for one of that capacity."""
@@ -128,7 +133,10 @@ class Asking:
         until: Until | None = None,
         finding: Finding | None = None,
     ) -> Step:
-        request = Request(self._ordinal, verb, label, args, self._policy or policy, workload, until, finding)
+        policy = self._policy or policy
+        request = Request(
+            self._ordinal, verb, label, args, policy, workload, until, finding, outlook=self._outlook
+        )
         if request.policy == "continue" and workload is not None:
             _check_continuable(workload)
         self._ordinal += 1

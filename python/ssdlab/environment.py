@@ -204,11 +204,20 @@ def read_environment(identity: Identity | None = None, *, files: HostFiles | Non
 
 
 def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON can hold it, with the test platform by its rig file."""
+    """Return the environment of an open drive as JSON can hold it.
+
+    With the test platform by its rig file, and what a person noted of the drive in its record.
+    """
+    from ssdlab.drives.drive_record import find_record
     from ssdlab.platform_parts import read_platform
 
     platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
-    return {**read_environment(drive.identity).as_dict(), "platform": platform_facts}
+    record = find_record(drive.identity.model, drive.identity.serial)
+    return {
+        **read_environment(drive.identity).as_dict(),
+        "platform": platform_facts,
+        "drive_record": None if record is None else record.model_dump(mode="json", exclude_none=True),
+    }
 
 
 def tool_facts() -> dict[str, str]:

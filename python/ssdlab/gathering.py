@@ -31,6 +31,6 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
-    """Return the departures that the steps recorded, in their order."""
+    """Return the departures that the steps recorded, in their order; what several say alike once."""
     listed = [cast("list[Any]", step.result.facts.get("departures") or []) for step in steps]
-    return [Departure.model_validate(departure) for group in listed for departure in group]
+    return list(dict.fromkeys(Departure.model_validate(each) for group in listed for each in group))

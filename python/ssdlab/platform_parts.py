@@ -70,14 +70,16 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """The component table, and what its owner calls the machine."""
+    """The component table, what its owner calls the machine, and who tests on it."""
 
     name: str | None
     components: tuple[Component, ...]
+    tested_by: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
-        return {"name": self.name, "components": [asdict(one) for one in self.components]}
+        components = [asdict(one) for one in self.components]
+        return {"name": self.name, "tested_by": self.tested_by, "components": components}
 
 
 def read_platform(
@@ -100,7 +102,7 @@ def read_platform(
         The rig file is wrong, or is not there.
     """
     noted = read_rig(rig)
-    return Platform(noted.name, read_components(files or HostFiles(), noted, identity))
+    return Platform(noted.name, read_components(files or HostFiles(), noted, identity), noted.tested_by)
 
 
 def read_components(files: HostFiles, rig: Rig, identity: Identity | None = None) -> tuple[Component, ...]:

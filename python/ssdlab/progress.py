@@ -31,6 +31,8 @@ class Progress:
     p99_ns: int | None = None
     p999_ns: int | None = None
     failed: int = 0
+    outlook: str = ""
+    """What the procedure expects beyond the step, such as when steady state is likely."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as `live.json` holds it."""

@@ -47,7 +47,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Request:
-    """One step, asked for: what a verb hands to the executor."""
+    """One step, asked for: what a verb hands to the executor.
+
+    `outlook` says, for whoever looks on, what the procedure expects beyond the step; it is no part of it.
+    """
 
     ordinal: int
     verb: str
@@ -57,6 +60,7 @@ class Request:
     workload: Workload | None = None
     until: Until | None = None
     finding: Finding | None = None
+    outlook: str = ""
 
 
 class Executor(Protocol):

@@ -4,6 +4,7 @@ A TOML file, `ssdlab/rig.toml` in the XDG configuration folder or named by ``--r
 text, or a table with a link and a price::
 
     name = "Rig A"
+    tested_by = "J. Doe, Example Lab"
     cooler = "Noctua NH-U14S"
 
     [power_supply]
@@ -62,6 +63,7 @@ class Rig(Frozen):
     noun = "entry of a rig file"
 
     name: str | None = Field(None, description="what the rig is called in reports: 'Rig A'")
+    tested_by: str | None = Field(None, description="who tests: a name, and whose lab it is")
     chassis: Part | None = Field(None, description="case or server")
     board: Part | None = Field(None, description="mainboard")
     board_firmware: Part | None = Field(None, description="its firmware")

@@ -42,7 +42,7 @@ class Tracker:
         self._begun = time.monotonic()
         self._step_begun = self._begun
         self._current: PlannedStep | None = None
-        self._last: Progress | None = None
+        self._outlook = ""
 
     def restart(self) -> None:
         """Begin again at the first step."""
@@ -56,6 +56,7 @@ class Tracker:
         )
         self._current = next(known, None) or planned_step(request)
         self._step_begun = time.monotonic()
+        self._outlook = request.outlook
         progress = self._progress(None)
         for observer in self._observers:
             observer.began(progress)
@@ -108,6 +109,7 @@ class Tracker:
             p99_ns=_worst(tails, "p99_ns"),
             p999_ns=_worst(tails, "p99_9_ns"),
             failed=0 if snapshot is None else snapshot.failed,
+            outlook=self._outlook,
         )
 
 

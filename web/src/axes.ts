@@ -99,7 +99,9 @@ function ticks(axis: Axis, { theme, side, values, length }: Drawn): Record<strin
   if (axis.ticks === undefined && axis.scale === "linear") {
     const formatter = (value: number) => tick(value, axis.quantity);
     const splitNumber = Math.max(3, Math.round(length / (side === "y" ? 60 : 110)));
-    return { min: 0, ...linearRange(values, splitNumber), axisLabel: { ...label, formatter }, axisTick: marks };
+    const [least, most] = axis.range ?? [0, 0];
+    const span = least > 0 ? rangeAround(least, most, splitNumber) : { min: 0, ...linearRange(values, splitNumber) };
+    return { ...span, axisLabel: { ...label, formatter }, axisTick: marks };
   }
   const texts = fixedTicks(axis, values, length / (side === "y" ? 22 : 48));
   const customValues = texts.map(([at]) => at);
@@ -125,6 +127,12 @@ export function linearRange(values: number[], splitNumber: number): { max?: numb
   if (greatest === 0) return { splitNumber };
   const interval = stepAbove(greatest / splitNumber);
   return { max: Math.ceil((greatest / interval) * 0.9999) * interval, interval, splitNumber };
+}
+
+/** From the last round step below to the first above, for lines that are held against one another far from zero. */
+export function rangeAround(least: number, most: number, splitNumber: number): { min: number; max: number; interval: number } {
+  const interval = stepAbove((most - least) / splitNumber);
+  return { min: Math.floor(least / interval) * interval, max: Math.ceil(most / interval) * interval, interval };
 }
 
 function fixedTicks(axis: Axis, values: number[], most: number): [number, string][] {

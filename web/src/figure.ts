@@ -4,6 +4,7 @@ import { bars, barsHeight } from "./bars";
 import { type EChartsType, init } from "./charts";
 import { csvOf, save, seriesCsv } from "./downloads";
 import type { Canvas, Option } from "./draw";
+import { heat, heatHeight } from "./heat";
 import { marks, marksHeight } from "./marks";
 import { Columns, series } from "./series";
 import type { Chart, Page, SeriesChart } from "./spec";
@@ -95,6 +96,8 @@ export class Figure {
         return Math.max(...this.spec.views.map((view) => barsHeight(view, this.page.runs)));
       case "marks":
         return marksHeight(this.spec, width);
+      case "heat":
+        return heatHeight(this.spec);
       case "xy":
       case "series":
         return width < 560 ? NARROW_HEIGHT : CURVE_HEIGHT;
@@ -110,6 +113,8 @@ export class Figure {
         return bars(at(spec.views, this.view), canvas);
       case "marks":
         return marks(spec, at(spec.views, this.view), canvas);
+      case "heat":
+        return heat(spec, at(spec.views, this.view), canvas);
       case "series":
         return series(spec, this.columns, this.choice(spec), this.pressed["measure"] ?? 0, canvas);
     }

@@ -18,7 +18,10 @@ export interface Axis {
   scale: "linear" | "log" | "nines";
   /** Fixed ticks: where, and what stands there. Without them 1-2-5 steps (log) or round steps (linear) are used. */
   ticks?: [number, string][];
-  /** Values that it reaches from and to in every view, so that switching compares; else those drawn. */
+  /**
+   * Values that it reaches from and to in every view, so that switching compares; else those drawn. A linear axis begins at zero
+   * unless the first is greater.
+   */
   range?: [number, number];
 }
 
@@ -122,7 +125,30 @@ export interface SeriesChart {
   window_s?: [number, number];
 }
 
-export type Chart = XyChart | BarsChart | MarksChart | SeriesChart;
+/** Cells in rows and columns, e.g. block sizes and R/W mixes, each with its value. */
+export interface HeatChart {
+  kind: "heat";
+  /** Titles of columns and rows, and what stands across. */
+  columns: string[];
+  rows: string[];
+  across: string;
+  views: HeatView[];
+}
+
+export interface HeatView {
+  label: string;
+  run: number;
+  title: string;
+  quantity: Quantity;
+  /** By row, then by column; none where it was not measured, and why. */
+  values: (number | null)[][];
+  absent?: string;
+  /** Ends of the colour scale, the same in all views of one quantity, so that switching compares. */
+  range: [number, number];
+  better: "higher" | "lower";
+}
+
+export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | HeatChart;
 
 export interface Page {
   title: string;

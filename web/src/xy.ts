@@ -20,7 +20,8 @@ export function xy(view: XyView, canvas: Canvas): Option {
   const ys: number[] = view.y.range ?? drawn;
   const xAxis = axisOption(view.x, { theme, side: "x", values: view.x.range ?? points.map(({ x }) => x), length: width });
   const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
-  const series = view.lines.flatMap((line) => [band(view, line, canvas), curve(view, line, canvas), ring(view, line, canvas)]);
+  const apart = spread(view, yAxis, height);
+  const series = view.lines.flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, apart.get(line) ?? 0), ring(view, line, canvas)]);
   const rules = view.rules.map((rule) => level(view, rule, canvas));
   const common = base(theme);
   const tooltip = { ...(common["tooltip"] as Option), formatter: (hit: { data: Datum }) => told(view, hit.data, canvas) };
@@ -59,7 +60,31 @@ function data(view: XyView, line: Line, canvas: Canvas): Datum[] {
   }));
 }
 
-function curve(view: XyView, line: Line, canvas: Canvas): Option {
+/** Room that a name takes at the end of its line, in pixels. */
+const NAME = 13;
+const [ABOVE, BELOW] = [34, 40];
+
+/** By how many pixels names at the ends of lines must move so that none stands on another; of two lines none does. */
+function spread(view: XyView, yAxis: Option, height: number): Map<Line, number> {
+  const [min, max] = [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? Number.NaN)];
+  const ends = view.lines.flatMap((line) => {
+    const last = line.points[line.points.length - 1];
+    return line.name === "" || last === undefined ? [] : [{ line, at: (1 - (place(view.y, last.y) - min) / (max - min)) * (height - ABOVE - BELOW) }];
+  });
+  if (ends.length < 3 || ends.some(({ at }) => !Number.isFinite(at))) return new Map();
+  const down = [...ends].sort((one, other) => one.at - other.at);
+  const placed: number[] = [];
+  for (const { at } of down) placed.push(Math.max(at, (placed[placed.length - 1] ?? -Infinity) + NAME));
+  // What was pushed beyond the plot goes back up, and takes the others along.
+  for (let index = down.length - 1, floor = height - ABOVE - BELOW; index >= 0; index--) {
+    const at = Math.min(placed[index] ?? 0, floor);
+    placed[index] = at;
+    floor = at - NAME;
+  }
+  return new Map(down.map(({ line, at }, index) => [line, (placed[index] ?? at) - at]));
+}
+
+function curve(view: XyView, line: Line, canvas: Canvas, moved = 0): Option {
   const run = runStyle(canvas, line.run);
   const { text, paper } = canvas.theme;
   const coloured = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
@@ -71,7 +96,7 @@ function curve(view: XyView, line: Line, canvas: Canvas): Option {
     showAllSymbol: true,
     lineStyle: line.plain ? { ...coloured, color: text } : coloured,
     // Away from the line that it is compared with: the two often end in one place.
-    endLabel: { ...named(line.name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom", offset: [0, line.plain ? -8 : 0] },
+    endLabel: { ...named(line.name, canvas.theme), verticalAlign: line.faint ? "top" : "bottom", offset: [0, line.plain ? -8 : moved] },
     emphasis: { disabled: true },
     label: {
       show: line.points.some(({ label, chosen }) => label !== undefined && !chosen),

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import units
-from ssdlab.cli.output import print_json
+from ssdlab.cli.output import print_json, say
 from ssdlab.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ssdlab.conditions.variant import Variant
+    from ssdlab.results.run_folder import RunFolder
     from ssdlab.session import Order
 
 
@@ -107,8 +108,11 @@ def library_of(library: Path | None) -> Path:
     return default_library() if library is None else library.expanduser().absolute()
 
 
-def print_run(folder: Path, *, json: bool) -> int:
-    """Print the result of a run, as `ssdlab show` does; returns the exit status that its verdict makes."""
+def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
+    """Print the result of a run, as `ssdlab show` does; returns the exit status that its verdict makes.
+
+    With `require_steady` steady state that was judged and not achieved is a failed verdict too.
+    """
     from ssdlab.cli.showing import as_json, print_result
     from ssdlab.results.run_folder import RunFolder
 
@@ -118,4 +122,23 @@ def print_run(folder: Path, *, json: bool) -> int:
         print_json(shown)
     else:
         print_result(run)
-    return 1 if run.result is not None and run.result.passed is False else 0
+    failed = run.result is not None and run.result.passed is False
+    if require_steady:
+        for where in unsteady(run):
+            say(f"steady state was not achieved, and --require-steady asks for it: {where}")
+            failed = True
+    return 1 if failed else 0
+
+
+def unsteady(run: RunFolder) -> list[str]:
+    """Name what a run, or the runs of a suite, judged and did not find steady."""
+    from ssdlab.results.steadiness import not_steady
+    from ssdlab.suites.outcome import finished_children
+
+    runs = finished_children(run.path.parent, run.manifest.children) if run.manifest.children else [run]
+    return [
+        f"{each.manifest.method.name}, {what}"
+        for each in runs
+        if each.result is not None
+        for what in not_steady(each.result)
+    ]

@@ -117,9 +117,13 @@ class RunProgress:
     def __init__(self, shown: Display | None = None, *, keep: bool = False) -> None:
         self._display = shown or display()
         self._keep = keep
+        self._outlook = ""
 
     def began(self, progress: Progress) -> None:
-        """Say that a step starts."""
+        """Say that a step starts, and before it what is expected, if that has changed."""
+        if progress.outlook not in ("", self._outlook):
+            self._display.say(f"{_place(progress)} {progress.outlook}")
+        self._outlook = progress.outlook
         self._display.say(f"{_place(progress)} {progress.label}: {_expected(progress)}")
         self._display.update(status_lines(progress))
 
@@ -175,6 +179,8 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
         f"{_place(progress)} {progress.label}{phase} {units.span_text(progress.step_elapsed_s)}; "
         f"{range_text(progress.remaining_least_s, progress.remaining_most_s)} left in all"
     )
+    if progress.outlook:
+        first += f"; {progress.outlook}"
     if progress.iops is None or progress.mb_s is None:
         return (first,)
     parts = [f"{units.count_text(progress.iops)} IOPS", units.throughput_text(progress.mb_s)]

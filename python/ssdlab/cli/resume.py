@@ -8,7 +8,14 @@ from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.progress import RunProgress
 
 
-def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> int:
+def resume(
+    run: str,
+    /,
+    *,
+    require_steady: bool = False,
+    library: Path | None = None,
+    json: bool = False,
+) -> int:
     """Go on with a run that was interrupted, where it stopped.
 
     The drive must be the one that the run began on; consent that was given for it still holds for it.
@@ -17,6 +24,8 @@ def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> i
     ----------
     run
         The run: its folder, its id, or the beginning of its id or of its last letters.
+    require_steady
+        Exit with status 1 where steady state is judged and was not achieved; by default that is a result.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
@@ -35,4 +44,4 @@ def resume(run: str, /, *, library: Path | None = None, json: bool = False) -> i
     else:
         with RunProgress() as progress:
             go_on(folder, [progress])
-    return print_run(folder, json=json)
+    return print_run(folder, json=json, require_steady=require_steady)

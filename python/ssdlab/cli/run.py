@@ -30,6 +30,7 @@ def run(
     rig: Path | None = None,
     seed: int | None = None,
     repeat: int = 1,
+    require_steady: bool = False,
     library: Path | None = None,
     json: bool = False,
     **variant: Any,  # noqa: ANN401 - Variant checks them
@@ -65,6 +66,8 @@ def run(
         Seed of all random draws; by default one is drawn and recorded.
     repeat
         Run it so often; medians with their confidence intervals are shown. Six runs or more give 95 %.
+    require_steady
+        Exit with status 1 where steady state is judged and was not achieved; by default that is a result.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
@@ -91,11 +94,11 @@ def run(
             return 0
         with SuiteProgress() as shown:
             folder = start_suite(several, library_of(library), shown)
-        return print_run(folder, json=json)
+        return print_run(folder, json=json, require_steady=require_steady)
     ordered = order(name, drive, set, **options)
     if dry_run:
         show_effects(ordered, json=json)
         return 0
     with RunProgress() as progress:
         folder = start(ordered, library_of(library), [progress])
-    return print_run(folder, json=json)
+    return print_run(folder, json=json, require_steady=require_steady)

@@ -15,15 +15,16 @@ def print_pts(result: PtsResult) -> None:
     """Print what every group came to."""
     print_line()
     print_line(
-        f"{result.specification}, {result.setting}: {result.threads} threads of {result.depth} I/Os in "
-        f"flight, active range {result.active_range_pct} %, {units.significant(result.fills)} capacities "
-        "written"
+        f"{result.specification}, {result.setting}: thread count {result.threads}, depth {result.depth}, "
+        f"active range {result.active_range_pct} %, {units.significant(result.fills)} capacities written"
     )
     for group in result.groups:
         name = f"{group.group}: " if group.group else ""
         verdict = f"steady state in rounds {group.first} to {group.last}"
         if not group.steady:
             verdict = f"steady state NOT ACHIEVED in {group.rounds} rounds; of the last five"
+        if group.reported != (group.first, group.last):
+            verdict += f"; below, means of rounds {group.reported[0]} to {group.reported[1]}"
         print_line(f"{name}{verdict}", "bold")
         for each in group.tracked:
             if each.mean is None or each.range_share is None or each.rise_share is None:

@@ -34,7 +34,8 @@ class Axis:
     scale: Scale = "linear"
     ticks: tuple[tuple[float, str], ...] | None = None
     range: tuple[float, float] | None = None
-    """Values that it reaches from and to in every view, so that switching compares; None: those drawn."""
+    """Values that it reaches from and to in every view, so that switching compares; None: those drawn. A
+    linear axis begins at zero unless the first is greater."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,35 @@ class SeriesChart:
     kind: Literal["series"] = "series"
 
 
-Chart = XyChart | BarsChart | MarksChart | SeriesChart
+@dataclass(frozen=True)
+class HeatView:
+    """One figure of a run, for every cell."""
+
+    label: str
+    run: int
+    title: str
+    quantity: Quantity
+    values: tuple[tuple[float | None, ...], ...]
+    """By row, then by column; None where it was not measured."""
+    range: tuple[float, float]
+    """Ends of the colour scale, the same in all views of one quantity, so that switching compares."""
+    better: Literal["higher", "lower"]
+    absent: str | None = None
+    """Why cells have no value."""
+
+
+@dataclass(frozen=True)
+class HeatChart:
+    """Cells in rows and columns, each with its value; colour goes with the logarithm."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    across: str
+    views: tuple[HeatView, ...]
+    kind: Literal["heat"] = "heat"
+
+
+Chart = XyChart | BarsChart | MarksChart | SeriesChart | HeatChart
 
 
 def plain(chart: Chart | RunStyle) -> dict[str, Any]:

@@ -21,12 +21,25 @@ class Buttons:
 
 
 @dataclass(frozen=True)
+class Sheet:
+    """The header that a standard prints on each page, of one run."""
+
+    run: int
+    line: tuple[str, ...]
+    """What stands at the top: test, page, specification, times, drive, tester."""
+    columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    """Heading of each column, and its rows of name and value."""
+    departures: tuple[tuple[str, str], ...]
+    """Code and sentence of each."""
+
+
+@dataclass(frozen=True)
 class Figure:
     """A chart, its explanation and the same numbers as tables.
 
     `described` is read out by screen readers: one sentence with the finding. `measured` are the short
     lines under "How it was measured". `still` is a static SVG for readers without scripts; a `wide`
-    figure takes both columns.
+    figure takes both columns. `sheets` are the headers of a page of a standard, one for each run.
     """
 
     id: str
@@ -40,6 +53,7 @@ class Figure:
     zoom: bool = False
     still: str = ""
     wide: bool = False
+    sheets: tuple[Sheet, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -56,24 +56,29 @@ class PtsRounds(Stored):
     steady: bool
     first: int = Field(description="first round of the window, from 1")
     last: int
+    reported: tuple[int, int] = Field(description="first and last round whose mean is given of each cell")
     fills: float = Field(description="user capacities written from the purge to the end of the window")
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
-        """Return the mean over the rounds of the window: what the specification reports of a cell."""
-        found = values[self.first - 1 : self.last]
+        """Return the mean over the reported rounds; by the specification those of the window."""
+        found = values[self.reported[0] - 1 : self.reported[1]]
         return fmean(found) if found else None
 
     def most_of_window(self, values: tuple[float | None, ...]) -> float | None:
-        """Return the greatest value within the window."""
-        found = [each for each in values[self.first - 1 : self.last] if each is not None]
+        """Return the greatest value within the reported rounds."""
+        found = [each for each in values[self.reported[0] - 1 : self.reported[1]] if each is not None]
         return max(found, default=None)
 
 
 class Stimulus(Stored):
     """What a test does to the drive in one of its phases, as the header of its pages prints it."""
 
+    group: str = Field(default="", description="group of the test that it belongs to; empty: all")
+    dependent: bool = Field(
+        default=False, description="of preconditioning: by the test's own load, until steady (WDPC)"
+    )
     what: str = Field(description="access pattern and loops, e.g. 'RND 4 KiB 0/100'")
     threads: int | None = Field(default=None, description="thread count (TC)")
     depth: int | None = Field(default=None, description="I/Os in flight of each thread (QD)")
@@ -92,7 +97,7 @@ class PtsBase(ResultBase):
     purged: bool
     fills: float = Field(description="user capacities written in the whole test")
     preconditioning: tuple[Stimulus, ...] = Field(
-        default=(), description="workload-independent and -dependent, in their order; empty: none"
+        default=(), description="workload-independent, and by the test's own load; empty: none"
     )
     stimuli: tuple[Stimulus, ...] = Field(default=(), description="what is measured, in its order")
     left_out: tuple[str, ...] = Field(default=(), description="sizes or cells that were not measured")

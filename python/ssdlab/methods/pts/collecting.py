@@ -9,7 +9,7 @@ Source: SNIA SSS PTS 2.0.2, sections 2.1.13 and 2.1.24.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
 from ssdlab.methods.pts.cells import Cell, Tracked, iops, mb_s, mean_ns, worst
@@ -28,6 +28,7 @@ def collect(
     missing: Sequence[PtsCell],
     *,
     group: str,
+    reported: Literal["window", "four-after"] = "window",
 ) -> PtsRounds:
     """Put the rounds of a group together: every cell's values, and the window that is judged."""
     rounds = 0
@@ -58,10 +59,16 @@ def collect(
         steady=first is not None,
         first=at + 1,
         last=last,
+        reported=(at + 1, last) if reported == "window" else _four_after(last, rounds),
         fills=fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells)),
         tracked=tuple(judged(each, at) for each in variables),
         cells=(*(_cell(cell, steps[cell.label]) for cell in cells), *missing),
     )
+
+
+def _four_after(last: int, rounds: int) -> tuple[int, int]:
+    """Return the first and the last of the four rounds after a window, or of the last four there are."""
+    return (last + 1, last + 4) if last + 4 <= rounds else (max(1, rounds - 3), rounds)
 
 
 def judged(variable: TrackedVariable, first: int) -> TrackedVariable:

@@ -31,7 +31,8 @@ def conclude_rounds(
 ) -> PtsResult:
     """Return the result of a test of rounds; `shape` is that of its cells, where not the parameters'."""
     found = tuple(
-        collect(data, cells, tracked, missing, group=group) for group, cells, tracked, missing in groups
+        collect(data, cells, tracked, missing, group=group, reported=p.reported)
+        for group, cells, tracked, missing in groups
     )
     threads, depth = shape or p.shape
     missing = [cell for group in found for cell in group.cells if cell.missing]
@@ -47,7 +48,7 @@ def conclude_rounds(
         groups=found,
         purged=was_purged(data),
         fills=written_bytes(data.steps) / data.capacity_bytes,
-        preconditioning=tuple(_preconditioning(p, test, found)),
+        preconditioning=tuple(_preconditioning(p, found, (threads, depth))),
         stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
         left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
         left_out_why=next((cell.missing or "" for cell in missing), ""),
@@ -63,20 +64,31 @@ def was_purged(data: RunData) -> bool:
 
 def rounds_text(rounds: PtsRounds) -> str:
     """Return the verdict on steady state as the header of a page gives it."""
+    if rounds.reported != (rounds.first, rounds.last):
+        verdict = f"steady in {rounds.first} to {rounds.last}" if rounds.steady else "NOT ACHIEVED"
+        return f"{verdict}; mean of rounds {rounds.reported[0]} to {rounds.reported[1]} of {rounds.rounds}"
     if rounds.steady:
         return f"steady state in rounds {rounds.first} to {rounds.last}"
     return f"NOT ACHIEVED in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
 
 
-def _preconditioning(p: RoundsParams, test: Test, groups: Sequence[PtsRounds]) -> Iterator[Stimulus]:
+def _preconditioning(
+    p: RoundsParams, groups: Sequence[PtsRounds], shape: tuple[int, int]
+) -> Iterator[Stimulus]:
     for group in groups:
         threads, depth = p.shape
         block = group.group or "128 KiB"
         if p.overwrites > 0:
             lasted = f"{significant(p.overwrites)} x {p.overwrites_of.replace('-', ' ')}"
-            yield Stimulus(what=f"SEQ {block} write", threads=threads, depth=depth, lasted=lasted)
+            what = f"SEQ {block} write"
+            yield Stimulus(group=group.group, what=what, threads=threads, depth=depth, lasted=lasted)
         yield Stimulus(
-            what=f"the test's own loop{f', {block}' if group.group else ''}", outcome=rounds_text(group)
+            group=group.group,
+            dependent=True,
+            what="the test's own loop",
+            threads=shape[0],
+            depth=shape[1],
+            outcome=rounds_text(group),
         )
 
 
@@ -84,6 +96,7 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
     mixes = dict.fromkeys(f"{cell.read_pct}/{100 - cell.read_pct}" for cell in group.cells)
     blocks = dict.fromkeys(block_text(cell.block_bytes) for cell in group.cells)
     return Stimulus(
+        group=group.group,
         what=f"{PATTERN[test]}, R/W {', '.join(mixes)} (outer) x {', '.join(blocks)} (inner)",
         threads=shape[0],
         depth=shape[1],
@@ -100,11 +113,12 @@ def _caveats(groups: Sequence[PtsRounds]) -> Iterator[str]:
 
 
 def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Scalar]:
-    """Yield what was tracked, as headline figures: the mean over the window."""
+    """Yield what was tracked, as headline figures: the mean over the reported rounds."""
     for group in groups:
         for each in group.tracked:
             key = each.name.replace("/", "_").replace(" ", "_").lower()
-            value = each.mean if each.mean is None or test != "latency" else each.mean / 1000
+            mean = group.of_window(each.values)
+            value = mean if mean is None or test != "latency" else mean / 1000
             yield Scalar(
                 name=f"pts_{test}_{key}",
                 label=f"{each.name}{'' if group.steady else ' (not steady)'}",

@@ -115,7 +115,7 @@ def _of_load(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
     if recommended is not None and (threads, depth) != recommended:
         yield Departure(
             code="shape",
-            what=f"{threads} threads of {depth} I/Os in flight; recommended are {recommended[0]} of "
+            what=f"thread count {threads}, depth {depth}; recommended are {recommended[0]} and "
             f"{recommended[1]}",
             why="thread count and depth are the operator's, and have to be told",
         )

@@ -9,10 +9,12 @@ Procedure
     1024, 128, 64, 32, 16, 8, 4 and 0.5 KiB (inner), a minute of random I/O each. Steady state is judged after
     each round by three variables at once: 4 KiB 0/100, 64 KiB 65/35 and 1024 KiB 100/0. It ends when all are
     steady in the same five rounds, or after 25. Reported is each cell's mean over the window. Under the rule
-    of 1.1 only 4 KiB 0/100 is tracked.
+    of 1.1 only 4 KiB 0/100 is tracked. The named practices are a published review's: 25 rounds in any case,
+    the mean of the four rounds after the window, 32 I/Os in flight.
 
 Source
-    SNIA SSS PTS 2.0.2, section 7; PTS-E 1.1 for the rule of one variable.
+    SNIA SSS PTS 2.0.2, section 7; PTS-E 1.1 for the rule of one variable; TheSSDReview's reviews of
+    enterprise SATA drives (2016) for the practices.
 
 What it cannot show
     Latency, for which queues this deep are no measure. Where the drive has 4 KiB sectors the row of 0.5 KiB
@@ -21,9 +23,10 @@ What it cannot show
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, iops, needed
 from ssdlab.methods.pts.conclusion import conclude_rounds
 from ssdlab.methods.pts.departures import pts_remarks
@@ -39,10 +42,28 @@ MIXES = (100, 95, 65, 50, 35, 5, 0)
 BLOCKS = tuple(round(kib * KIB) for kib in (1024, 128, 64, 32, 16, 8, 4, 0.5))
 
 
+PRACTICES = {
+    "review-uring": {"fixed_rounds": "true", "reported": "four-after", "threads": "1", "depth": "32"},
+    "review-threads": {"fixed_rounds": "true", "reported": "four-after", "threads": "32", "depth": "1"},
+}
+"""Named variants: what a published practice does otherwise. Its queue depth of 32 can be meant either way."""
+
+
 class PtsIopsParams(RoundsParams):
     """Of the IOPS test."""
 
+    practice: Literal["standard", "review-uring", "review-threads"] = param(
+        "standard",
+        "a named variant: 25 rounds in any case, the mean of four, and 32 I/Os in flight, of one io_uring "
+        "worker or of 32 synchronous threads; what it sets can be set otherwise",
+    )
     rule: Literal["2.0.2", "1.1"] = param("2.0.2", "variables that have to be steady: three, or one")
+
+    @classmethod
+    def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
+        """Return the parameters of a run; those of a named practice come before what was set by name."""
+        given = dict(settings or {})
+        return super().build({**PRACTICES.get(given.get("practice", ""), {}), **given}, quick=quick)
 
 
 def procedure(lab: Lab, p: PtsIopsParams) -> None:

@@ -19,7 +19,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, RunData, Seconds, param
 from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, mean_ns, needed
@@ -28,8 +28,8 @@ from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.params import KIB, RoundsParams
 from ssdlab.methods.pts.preparing import begin, precondition
 from ssdlab.methods.pts.rounds import run_rounds
-from ssdlab.results.pts import PtsCell, PtsResult
-from ssdlab.units import NS_PER_S
+from ssdlab.results.pts import PtsCell, PtsResult, Stimulus
+from ssdlab.units import NS_PER_S, significant
 from ssdlab.workload import Stop, Workload
 
 if TYPE_CHECKING:
@@ -48,38 +48,52 @@ class PtsLatencyParams(RoundsParams):
         1200.0, "of single writes after steady state", unit="s", quick=1.0, gt=0, le=86_400
     )
 
+    @property
+    def engine(self) -> Literal["sync", "uring"]:
+        """One I/O at a time, whatever preconditions."""
+        return "sync"
+
 
 def procedure(lab: Lab, p: PtsLatencyParams) -> None:
     """Purge, precondition, rounds, and the histogram."""
     begin(lab, p)
     precondition(lab, p, 128 * KIB)
-    cells, _ = _cells(p, lab.logical_block_bytes)
-    run_rounds(lab, p, cells, _tracked())
+    cells, _ = cells_of(p, lab.logical_block_bytes, ONE_BY_ONE)
+    run_rounds(lab, p, cells, tracked_of())
     with lab.on_interruption("re-precondition"):
         lab.run(_single_writes(p), label=HISTOGRAM)
 
 
 def conclude(data: RunData, p: PtsLatencyParams) -> PtsResult:
     """Report every cell over the window, and where the histogram is."""
-    cells, missing = _cells(p, data.logical_block_bytes)
-    found = conclude_rounds(data, p, "latency", [("", cells, _tracked(), missing)], shape=ONE_BY_ONE)
+    cells, missing = cells_of(p, data.logical_block_bytes, ONE_BY_ONE)
+    found = conclude_rounds(data, p, "latency", [("", cells, tracked_of(), missing)], shape=ONE_BY_ONE)
     step = data.step(HISTOGRAM)
-    return found.model_copy(update={"histogram_ordinal": None if step is None else step.ordinal})
+    if step is None:
+        return found
+    lasted = f"{significant(p.histogram_seconds)} s"
+    singly = Stimulus(what="RND 4 KiB 0/100, each I/O counted", threads=1, depth=1, lasted=lasted)
+    stimuli = (*found.stimuli, singly)
+    return found.model_copy(update={"histogram_ordinal": step.ordinal, "stimuli": stimuli})
 
 
-def _cells(p: PtsLatencyParams, logical_block_bytes: int) -> tuple[list[Cell], list[PtsCell]]:
+def cells_of(
+    p: RoundsParams, logical_block_bytes: int, shape: tuple[int, int]
+) -> tuple[list[Cell], list[PtsCell]]:
+    """Return the cells in the written order, and those that the drive's sectors are too large for."""
     done, missing = [], []
     for read_pct in MIXES:
         for block_bytes in BLOCKS:
             if why := needed(block_bytes, logical_block_bytes):
                 missing.append(PtsCell(read_pct=read_pct, block_bytes=block_bytes, missing=why))
                 continue
-            workload = access(read_pct, block_bytes, p, shape=ONE_BY_ONE)
+            workload = access(read_pct, block_bytes, p, shape=shape)
             done.append(Cell(cell_label(read_pct, block_bytes), read_pct, block_bytes, workload))
     return done, missing
 
 
-def _tracked() -> list[Tracked]:
+def tracked_of() -> list[Tracked]:
+    """Return the variable that has to be steady: the mean latency of 4 KiB writes."""
     label = cell_label(0, 4 * KIB)
     return [Tracked(label, "ns", label, mean_ns)]
 

@@ -56,13 +56,18 @@ class PtsParams(Params):
         return self.threads or threads, self.depth or depth
 
     @property
+    def engine(self) -> Literal["sync", "uring"]:
+        """What issues the I/O of the test on a real drive: one at a time needs no ring."""
+        return "sync" if self.shape[1] == 1 else "uring"
+
+    @property
     def range_pct(self) -> int:
         """Share of the user capacity in use, in percent."""
         return self.active_range or ACTIVE_RANGE_PCT[self.setting]
 
 
-class RoundsParams(PtsParams):
-    """Of the tests that write the drive over and then do rounds until steady."""
+class LoopParams(PtsParams):
+    """Of the tests that do rounds until steady."""
 
     most_rounds: int = param(
         25, "after which it ends, steady or not: the last five are the window then", quick=5, ge=5, le=1000
@@ -70,6 +75,11 @@ class RoundsParams(PtsParams):
     fixed_rounds: bool = param(
         False, "do all rounds whether steady or not, as a published review practice does"
     )
+
+
+class RoundsParams(LoopParams):
+    """Of those that write the drive over before."""
+
     overwrites: float = param(
         2.0,
         "written before the rounds (workload-independent preconditioning), of what overwrites_of says",
@@ -82,4 +92,9 @@ class RoundsParams(PtsParams):
         "user-capacity",
         "what is written so often into the active range: the text says user capacity, also where 75 % of it "
         "are in use; open implementations call that unclear",
+    )
+    reported: Literal["window", "four-after"] = param(
+        "window",
+        "rounds whose mean is reported of each cell: the window that proves steady state, or the four rounds "
+        "after it (the last four where so many are not left), as a published review practice has it",
     )

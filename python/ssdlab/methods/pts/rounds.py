@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.analysis.forecast import forecast
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.pts.cells import Cell, Tracked
-from ssdlab.methods.pts.params import RoundsParams
+from ssdlab.methods.pts.params import LoopParams
 from ssdlab.pattern import Sequential
 from ssdlab.workload import Workload
 
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 
 
 def run_rounds(
-    lab: Lab, p: RoundsParams, cells: Sequence[Cell], tracked: Sequence[Tracked], *, group: str = ""
-) -> None:
-    """Do rounds until all tracked variables are steady at once, or the most rounds are done."""
+    lab: Lab, p: LoopParams, cells: Sequence[Cell], tracked: Sequence[Tracked], *, group: str = ""
+) -> list[Step]:
+    """Do rounds until all tracked variables are steady at once, or the most are done; returns their steps."""
+    done: list[Step] = []
     series: list[list[float]] = [[] for _ in tracked]
     cursors: dict[str, int] = {}
     with lab.on_interruption("re-precondition"):
@@ -36,11 +38,27 @@ def run_rounds(
                 workload = _from(cell.workload, cursors.get(cell.label))
                 label = round_label(group, number, cell.label)
                 found[cell.label] = step = lab.run(workload, label=label, certain=certain)
+                done.append(step)
                 cursors[cell.label] = _next_cursor(lab, step, cursors.get(cell.label, 0), cell.block_bytes)
             for values, variable in zip(series, tracked, strict=True):
                 values += tracked_value(found[variable.cell], variable)
+            lab.foresee(_outlook(series, tracked, p.most_rounds))
             if not p.fixed_rounds and first_steady([values[-WINDOW:] for values in series]) is not None:
-                return
+                break
+    lab.foresee("")
+    return done
+
+
+def _outlook(series: Sequence[Sequence[float]], tracked: Sequence[Tracked], most_rounds: int) -> str:
+    """Say in which round steady state is likely; nothing while too few rounds are done."""
+    expected = forecast(series, most_rounds)
+    if expected is None:
+        return ""
+    if expected.round is None:
+        return f"steady state is not likely by round {most_rounds}"
+    several = expected.last is not None and len(tracked) > 1
+    last = f", {tracked[expected.last or 0].name} last" if several else ""
+    return f"steady state likely in round {expected.round}{last}"
 
 
 def round_label(group: str, number: int, cell: str) -> str:

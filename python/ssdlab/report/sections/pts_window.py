@@ -23,6 +23,8 @@ RULE = (
     f"most {MAX_RISE:.0%} of it over the window (section 2.1.24)."
 )
 LEAD = "Five values, their least-squares line, and 90 and 110 % of their mean as aids for the eye."
+MOST_TICKS = 15
+"""More would touch one another."""
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns"}
 
 
@@ -49,20 +51,41 @@ def view(judged: Judged, label: str) -> XyView:
     dots = tuple(Dot(float(first + at), value) for at, value in enumerate(values))
     lines = (Line(run, "", True, dots), Line(run, "fit", False, fitted, plain=True))
     aids = ((0.9, "90 %"), (1.0, "mean"), (1.1, "110 %"))
+    reach = (min(0.85 * mean, *values), max(1.15 * mean, *values)) if mean > 0 else None
     return XyView(
         label,
-        Axis(judged.unit, "count"),
-        Axis(f"{each.name}, {each.unit}", _QUANTITIES[each.unit]),
+        Axis(judged.unit, "count", ticks=round_ticks(first, judged.last)),
+        Axis(f"{each.name}, {each.unit}", _QUANTITIES[each.unit], range=reach),
         lines,
         tuple(Rule(run, mean * share, text) for share, text in aids),
     )
 
 
+def round_ticks(first: int, last: int) -> tuple[tuple[float, str], ...]:
+    """Return a tick at each round or sample, or at each fifth where there are many."""
+    every = 1 if last - first < MOST_TICKS else 5
+    return tuple(
+        (float(at), str(at)) for at in range(first, last + 1) if at in (first, last) or at % every == 0
+    )
+
+
 def table(found: Sequence[Judged]) -> Table:
     """Return what the rule finds in each window."""
-    head = ("Run", "Variable", "Window", "Steady", "Mean", "Range", "Rise", "Line", "Correlation")
+    head = (
+        "Run",
+        "Variable",
+        "Window",
+        "Steady",
+        "Mean",
+        "Data excursion",
+        f"Allowed, {MAX_RANGE:.0%}",
+        "Slope excursion",
+        f"Allowed, {MAX_RISE:.0%}",
+        "Fitted line",
+        "Correlation",
+    )
     return Table(
-        "The window, unrounded in the CSV; the range may be 20 % and the rise 10 % at most",
+        "The window, unrounded in the CSV: largest minus smallest, rise of the line over it, and the limits",
         head,
         tuple(_row(judged) for judged in found),
     )
@@ -75,12 +98,23 @@ def _row(judged: Judged) -> tuple[numbers.Cell, ...]:
         numbers.words(each.name),
         numbers.words(f"{judged.unit}s {judged.first} to {judged.last} of {len(each.values)}"),
         numbers.words("yes" if judged.steady else "NOT ACHIEVED"),
-        numbers.words("—" if each.mean is None else _told(each.mean, each.unit)),
-        numbers.share(each.range_share),
-        numbers.share(each.rise_share),
+        _value(each, 1.0 if each.mean is not None else None, percent=False),
+        _value(each, each.range_share),
+        _value(each, MAX_RANGE, percent=False),
+        _value(each, each.rise_share),
+        _value(each, MAX_RISE, percent=False),
         numbers.words(_line(judged)),
         numbers.plain(each.correlation),
     )
+
+
+def _value(each: TrackedVariable, share: float | None, *, percent: bool = True) -> numbers.Cell:
+    """Return a share of the mean in its own unit, and in percent."""
+    if share is None or each.mean is None:
+        return numbers.words(numbers.NOTHING)
+    value = share * each.mean
+    told = _told(value, each.unit) + (f" = {significant(100 * share)} %" if percent else "")
+    return numbers.Cell(told, repr(value))
 
 
 def _told(mean: float, unit: str) -> str:

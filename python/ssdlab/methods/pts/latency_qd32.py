@@ -1,0 +1,86 @@
+"""Latency at 32 I/Os in flight, as a review practice has it beside SNIA's matrix: mean and maximum.
+
+Question
+    How long an I/O takes on average, and at worst, when 32 are in flight.
+
+Procedure
+    As SNIA's latency test, with 32 I/Os in flight in place of one: the write cache is set as the setting
+    says, the drive is purged and written twice over in 128 KiB sequentially. Then rounds: for R/W 100/0,
+    65/35 and 0/100, for blocks of 8, 4 and 0.5 KiB, a minute of random I/O, by one io_uring worker or by 32
+    threads of one synchronous I/O each. It ends when the mean latency of 4 KiB 0/100 is steady over five
+    rounds, or after 25. Reported are means over the window, and the greatest maximum within it.
+
+Source
+    TheSSDReview's reviews of enterprise SATA drives (2016), which call it latency; SNIA SSS PTS 2.0.2,
+    sections 2.1.24 and 9, for the rounds.
+
+What it cannot show
+    How long a single I/O takes: by Little's law the mean is 32 divided by the rate, so it says what a test of
+    throughput says. SNIA's own test has one I/O in flight.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.pts.conclusion import conclude_rounds
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.latency import cells_of, tracked_of
+from ssdlab.methods.pts.params import KIB, RoundsParams
+from ssdlab.methods.pts.preparing import begin, precondition
+from ssdlab.methods.pts.rounds import run_rounds
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.pts import PtsResult
+
+IN_FLIGHT = 32
+
+
+class LatencyQd32Params(RoundsParams):
+    """Of latency at 32 I/Os in flight."""
+
+    issued: Literal["uring", "threads"] = param(
+        "uring",
+        "32 I/Os in flight of one io_uring worker, or of 32 threads of one each: the source is silent",
+    )
+
+    @property
+    def recommended(self) -> tuple[int, int]:
+        """One I/O in flight is what the specification has of a latency test."""
+        return 1, 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Threads and depth of each."""
+        threads, depth = (1, IN_FLIGHT) if self.issued == "uring" else (IN_FLIGHT, 1)
+        return self.threads or threads, self.depth or depth
+
+
+def procedure(lab: Lab, p: LatencyQd32Params) -> None:
+    """Purge, precondition, and do rounds of all cells."""
+    begin(lab, p)
+    precondition(lab, p, 128 * KIB)
+    cells, _ = cells_of(p, lab.logical_block_bytes, p.shape)
+    run_rounds(lab, p, cells, tracked_of())
+
+
+def conclude(data: RunData, p: LatencyQd32Params) -> PtsResult:
+    """Report every cell over the window."""
+    cells, missing = cells_of(p, data.logical_block_bytes, p.shape)
+    return conclude_rounds(data, p, "latency", [("", cells, tracked_of(), missing)])
+
+
+METHOD = Method(
+    name="latency-qd32",
+    version=1,
+    title="Latency at 32 I/Os in flight",
+    params=LatencyQd32Params,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+    remarks=pts_remarks,
+)

@@ -1,0 +1,228 @@
+"""The header that SNIA's specification asks for on every page of a test.
+
+A page is a figure. A section of one of its tests makes its figures, and then::
+
+    figures = pages(kept, figures)
+
+gives each the line (test and page, setting and specification, times, drive, tester), the four columns of ten
+rows, and the departures of its runs. What nobody knows is printed as unknown.
+
+Source: SNIA SSS PTS 2.0.2, common reporting requirements (section 5) and the sample header of its tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.report.runs import engine_words
+from ssdlab.report.tree import fact, text
+from ssdlab.report.view import Sheet
+from ssdlab.units import block_text, capacity_text, significant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.report.view import Figure
+    from ssdlab.results.pts import PtsBase, Stimulus
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Manifest
+
+    Rows = tuple[tuple[str, str], ...]
+
+UNKNOWN = "unknown"
+NONE = "none"
+
+
+def pages(
+    kept: Sequence[tuple[Shown, PtsBase]], figures: Sequence[Figure], groups: Sequence[str] = ()
+) -> tuple[Figure, ...]:
+    """Return the figures as pages of a test, each with the header of its runs.
+
+    Parameters
+    ----------
+    kept
+        The runs of the test, with their results.
+    figures
+        All pages of it, in their order.
+    groups
+        Group of cells that each figure is about, where the test has several; empty text: all.
+    """
+    about = groups or [""] * len(figures)
+    return tuple(
+        replace(
+            figure,
+            wide=True,
+            sheets=tuple(sheet(shown, result, at, len(figures), group) for shown, result in kept),
+        )
+        for at, (figure, group) in enumerate(zip(figures, about, strict=True), start=1)
+    )
+
+
+def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") -> Sheet:
+    """Return the header of one page of one run."""
+    manifest = shown.run.manifest
+    return Sheet(
+        run=shown.index,
+        line=_line(manifest, result, page, of),
+        columns=(
+            ("Test platform", _platform(manifest)),
+            ("Device under test", _device(manifest, shown.run.steps)),
+            ("Set-up", _setup(manifest, result, group)),
+            ("Test", _test(result, group)),
+        ),
+        departures=tuple((each.code, f"{each.what}: {each.why}") for each in manifest.departures),
+    )
+
+
+def _line(manifest: Manifest, result: PtsBase, page: int, of: int) -> tuple[str, ...]:
+    times = [manifest.sessions[0].started, manifest.sessions[-1].ended]
+    start, finish = (UNKNOWN if at is None else f"{at[:10]} {at[11:19]} UTC" for at in times)
+    platform = _of(manifest, "platform")
+    return (
+        f"{manifest.method.title}, page {page} of {of}",
+        f"{result.setting}, {result.specification}",
+        f"started {start}",
+        f"finished {finish}",
+        f"vendor: {_maker(manifest)}",
+        f"model: {manifest.drive.identity.get('model') or UNKNOWN}",
+        f"tested by: {platform.get('tested_by') or UNKNOWN}",
+    )
+
+
+def _platform(manifest: Manifest) -> Rows:
+    platform = _of(manifest, "platform")
+    parts = {one["part"]: one.get("name") for one in platform.get("components") or []}
+    system = " ".join(filter(None, (parts.get("operating_system"), parts.get("kernel"))))
+    cores = fact(manifest.environment, "cores")
+    cpu = parts.get("cpu") or fact(manifest.environment, "model_name")
+    return _rows(
+        ("Reference platform", f"own: {platform['name']}" if platform.get("name") else "own"),
+        ("Motherboard", parts.get("board")),
+        ("CPU", None if cpu is None else f"{cpu}, {cores or UNKNOWN} cores"),
+        ("Memory", parts.get("memory")),
+        ("OS, kernel", system),
+        ("Test software", "ssdlab"),
+        (
+            "Its version",
+            f"{manifest.tool.get('version', UNKNOWN)}, {manifest.tool.get('profile', UNKNOWN)} build",
+        ),
+        ("Test id", manifest.run_id),
+        ("HBA, driver", parts.get("host_adapter")),
+        ("Slot, link", parts.get("slot")),
+    )
+
+
+def _device(manifest: Manifest, steps: Sequence[Step]) -> Rows:
+    who, record = manifest.drive.identity, _of(manifest, "drive_record")
+    link = fact(_of(manifest, "storage"), "link")
+    return _rows(
+        ("Manufacturer", _maker(manifest)),
+        ("Model no.", who.get("model")),
+        ("Serial no.", who.get("serial")),
+        ("Firmware", who.get("firmware")),
+        (
+            "User capacity",
+            f"{capacity_text(manifest.drive.capacity_bytes)} ({manifest.drive.capacity_bytes} B)",
+        ),
+        ("Interface, speed", ", ".join(str(one) if one else UNKNOWN for one in (who.get("transport"), link))),
+        ("Form factor", record.get("form_factor")),
+        ("Media type", record.get("nand")),
+        ("Purge method", _purge(steps)),
+        ("Write cache", _write_cache(manifest, steps)),
+    )
+
+
+def _setup(manifest: Manifest, result: PtsBase, group: str) -> Rows:
+    of_group = [each for each in result.preconditioning if each.group in ("", group) or not group]
+    independent = [each for each in of_group if not each.dependent]
+    dependent = [each for each in of_group if each.dependent]
+    sectors = f"sectors of {block_text(manifest.drive.logical_block_bytes)}"
+    return _rows(
+        ("Data pattern", "random, incompressible"),
+        ("Active range", f"AR(0:{result.active_range_pct})"),
+        ("AR segments, amount", f"one segment, {_amount(manifest, result)}"),
+        ("Pre-condition 1", _joined(independent, lambda each: each.what, NONE)),
+        ("TC / QD", _joined(independent, _shape, NONE)),
+        ("Amount", _joined(independent, lambda each: each.lasted, NONE)),
+        ("Pre-condition 2", _joined(dependent, lambda each: each.what, NONE)),
+        ("TC / QD", _joined(dependent, _shape, NONE)),
+        ("Rounds", _joined(dependent, lambda each: each.outcome, NONE)),
+        ("Notes", f"{sectors}, engine: {engine_words(manifest.engine)}, seed {manifest.seed}"),
+    )
+
+
+def _test(result: PtsBase, group: str) -> Rows:
+    stimuli = [each for each in result.stimuli if each.group in ("", group) or not group]
+    first, others = stimuli[:1], stimuli[1:]
+    return _rows(
+        ("Data pattern", "random, incompressible"),
+        ("Active range", f"AR(0:{result.active_range_pct}), one segment"),
+        ("Stimulus 1", _joined(first, lambda each: each.what, NONE)),
+        ("TC / QD", _joined(first, _shape, NONE)),
+        ("Duration", _joined(first, lambda each: each.lasted, NONE)),
+        ("Steady state", _joined(first, lambda each: each.outcome or "not judged", NONE)),
+        ("Stimulus 2, histogram", _joined(others, lambda each: each.what, NONE)),
+        ("TC / QD", _joined(others, _shape, NONE)),
+        ("Duration", _joined(others, lambda each: each.lasted, NONE)),
+        ("Outcome", _joined(others, lambda each: each.outcome or "done", NONE)),
+    )
+
+
+def _rows(*rows: tuple[str, object]) -> Rows:
+    return tuple((name, str(found) if found else UNKNOWN) for name, found in rows)
+
+
+def _joined(stimuli: Sequence[Stimulus], tell: Any, otherwise: str) -> str:  # noqa: ANN401 - a function of one
+    return "; ".join(dict.fromkeys(found for each in stimuli if (found := tell(each)))) or otherwise
+
+
+def _shape(each: Stimulus) -> str:
+    return "" if each.threads is None else f"TC {each.threads} / QD {each.depth}"
+
+
+def _amount(manifest: Manifest, result: PtsBase) -> str:
+    variant = manifest.drive.variant
+    usable = None if variant is None else variant.usable
+    capacity_bytes = manifest.drive.capacity_bytes if usable is None else usable.length
+    share = f"{significant(100 * capacity_bytes / manifest.drive.capacity_bytes)} % of the LBAs"
+    amount = capacity_text(capacity_bytes * result.active_range_pct // 100)
+    return amount if usable is None else f"{amount} of {share}"
+
+
+def _of(manifest: Manifest, name: str) -> dict[str, Any]:
+    found = manifest.environment.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _maker(manifest: Manifest) -> str:
+    if manifest.drive.kind == "sim":
+        return "simulated"
+    return str(_of(manifest, "drive_record").get("maker") or UNKNOWN)
+
+
+def _purge(steps: Sequence[Step]) -> str:
+    purges = [step for step in steps if step.verb == "purge"]
+    if not purges:
+        return NONE
+    records = [cast("dict[str, Any] | None", step.result.facts.get("record")) for step in purges]
+    if None in records:
+        return "none: the drive could not be purged"
+    named = dict.fromkeys(
+        f"{one['method']}{', a substitute' if one.get('substitute') else ''}" for one in records if one
+    )
+    return ", ".join(named) + (f", {len(purges)} times" if len(purges) > 1 else "")
+
+
+def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
+    """Return what was read back after it was set, or why it is not known."""
+    for step in steps:
+        for one in cast("list[dict[str, Any]]", step.result.facts.get("set") or []):
+            if one["name"] == "write_cache":
+                asked = "" if one["after"] == one["value"] else f"; {one['wanted']} was asked for"
+                return f"{one['after']}, read back{asked}"
+    missed = next((each.what for each in manifest.departures if each.code == "condition-write_cache"), None)
+    found = _of(manifest, "storage").get("conditions")
+    kernel = found.get("write_cache") if isinstance(found, dict) else None
+    return missed or (None if kernel is None else text(kernel))
