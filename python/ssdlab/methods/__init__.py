@@ -27,6 +27,7 @@ REGISTRY = {
     "pts-iops": "ssdlab.methods.pts.iops",
     "pts-throughput": "ssdlab.methods.pts.throughput",
     "pts-latency": "ssdlab.methods.pts.latency",
+    "latency-qd32": "ssdlab.methods.pts.latency_qd32",
     "act": "ssdlab.methods.act.storage",
     "act-search": "ssdlab.methods.act.search",
     "trace": "ssdlab.methods.trace",
