@@ -15,7 +15,9 @@ use crate::control::{Phase, Progress, Ruling};
 use crate::error::EngineError;
 use crate::source::Source;
 use crate::sync::{self, Calls};
-use crate::sys::{Clock, SECOND_NS, monotonic_ns, sharpen_timers, sleep_until, wake_all};
+use crate::sys::{
+    Clock, SECOND_NS, monotonic_ns, own_files, sharpen_timers, sleep_until, wake_all,
+};
 use crate::target::Kind;
 use crate::uring::{Ring, Trims};
 use crate::worker::{Shared, Spent, Worker};
@@ -310,6 +312,10 @@ fn prepare(
         placement::pin(cpu)?;
     }
     sharpen_timers();
+    if stream.engine == Engine::Sync && !stream.log_ios && !stream.is_recorded() {
+        // Before anything is opened. Logs and recordings are open files of another thread, and used by this one.
+        own_files();
+    }
     // Stamps count on from the clock, so that a later run with the same seed writes other blocks.
     region.fill(data_seed, stream.compressible_pct, monotonic_ns());
     let (file, kind) = (shared.target.reopen(stream)?, shared.target.kind());

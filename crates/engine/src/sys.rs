@@ -99,6 +99,23 @@ pub(crate) fn sharpen_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
+/// Gives the calling thread a table of open files of its own, empty but for the standard streams: what it opens from now
+/// on it does not share. In a table that threads share, the kernel counts each use of a file up and down atomically, which
+/// costs a synchronous read some 15 ns. A kernel before 5.9 cannot do it, and it only costs that time.
+pub(crate) fn own_files() {
+    let (first, last) = (libc::STDERR_FILENO + 1, u32::MAX);
+    // SAFETY: only numbers are passed. With this flag other threads keep their files, and what this thread owned it has not
+    // opened yet.
+    let _ = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            first,
+            last,
+            libc::CLOSE_RANGE_UNSHARE,
+        )
+    };
+}
+
 /// CPU time of the calling thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
@@ -166,6 +183,7 @@ pub(crate) fn punch_hole(file: impl AsFd, offset: u64, length: u64) -> io::Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
@@ -199,6 +217,20 @@ mod tests {
         word.store(1, Ordering::Release);
         wake_all(&word);
         sleeper.join().expect("the sleeper returns");
+    }
+
+    #[test]
+    fn files_of_a_thread_of_its_own_are_not_those_of_the_others() {
+        let file = File::open("/proc/self/exe").expect("this program");
+        let there = |file: &File| rustix::io::fcntl_getfd(file).is_ok();
+        std::thread::scope(|scope| {
+            let alone = scope.spawn(|| {
+                own_files();
+                there(&file)
+            });
+            assert!(!alone.join().expect("the thread ends"));
+        });
+        assert!(there(&file));
     }
 
     #[test]

@@ -291,6 +291,11 @@ impl Stream {
         }
     }
 
+    /// Whether the I/Os are those of a recording.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self.pattern, Pattern::Recorded { .. })
+    }
+
     /// How long an arrival may stay due before it is dropped; `None` where none ever is.
     pub fn backlog_ns(&self) -> Option<u64> {
         match self.arrival {
