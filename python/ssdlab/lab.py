@@ -15,6 +15,9 @@ Interruption policies of a step:
 `re-precondition`
     The drive's state was part of the measurement and a pause has changed it: the last `precondition` step
     is done again first, and every trim after it, then the interrupted step. Other finished steps stay so.
+`from-purge`
+    The state is all that happened since the drive was fresh: the last purge and every step after it are done
+    again.
 """
 
 from __future__ import annotations
@@ -146,9 +149,11 @@ class Lab(Asking):
         label: str = "precondition",
         until: Until | None = None,
         policy: Policy = "restart",
+        certain: bool = True,
     ) -> Step:
         """Bring the drive into the state that the following steps measure; its own figures are kept too."""
-        return self._work("precondition", workload, label, until, policy)
+        extra: dict[str, JsonValue] | None = None if certain else {"certain": False}
+        return self._work("precondition", workload, label, until, policy, extra)
 
     def idle(self, seconds: float, *, label: str = "idle", certain: bool = True) -> Step:
         """Leave the drive alone; `certain` is that of `run`."""

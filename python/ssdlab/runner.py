@@ -82,6 +82,8 @@ class Runner:
         self._done_here: set[int] = set()
         # The last preparation and the trims after it: together they make the state that is measured.
         self._prepared: list[int] = []
+        # The last purge and all steps after it: what has happened to the drive since it was fresh.
+        self._since_purge: list[int] = []
         self.steps: list[Step] = []
 
     @property
@@ -93,6 +95,7 @@ class Runner:
         """Forget which steps were walked through: the procedure runs again from its first line."""
         self.steps.clear()
         self._prepared.clear()
+        self._since_purge.clear()
         self._tracker.restart()
 
     def perform(self, request: Request) -> Step:
@@ -127,11 +130,19 @@ class Runner:
             self._tracker.finished(step, read_back=False)
             self._pause(request)
         self.steps.append(step)
+        self._remember(request)
+        return step
+
+    def _remember(self, request: Request) -> None:
+        """Keep account of which steps have made the drive's state."""
         if request.verb == "precondition":
             self._prepared = [request.ordinal]
         elif request.verb == "trim" and self._prepared:
             self._prepared.append(request.ordinal)
-        return step
+        if request.verb == "purge":
+            self._since_purge = [request.ordinal]
+        elif self._since_purge:
+            self._since_purge.append(request.ordinal)
 
     def _pause(self, request: Request) -> None:
         if request.ordinal == self._pause_after:
@@ -158,12 +169,13 @@ class Runner:
                 why = f"interrupted; {'the drive goes back to its beginning' if self._keeper else rule}"
                 for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
                     self._journal.void(request.ordinal, attempt, why)
-        if request.policy != "re-precondition" or not self._prepared or self._keeper is not None:
+        makers = {"re-precondition": self._prepared, "from-purge": self._since_purge}.get(request.policy)
+        if not makers or self._keeper is not None:
             return
-        if self._prepared[0] not in self._done_here:
+        if makers[0] not in self._done_here:
             why = "an interruption let the drive rest, so the state it had brought about is gone"
-            # The preparation last: whatever is cut off here, it is then done again.
-            for ordinal in reversed(self._prepared):
+            # The first of them last: whatever is cut off here, it is then done again.
+            for ordinal in reversed(makers):
                 ended = self._journal.history(ordinal).ended
                 assert ended is not None  # it was read back
                 self._journal.void(ordinal, ended.attempt, why)

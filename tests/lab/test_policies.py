@@ -244,6 +244,25 @@ def test_a_trim_after_the_preparation_is_part_of_it(run_some) -> None:
     assert [(v.ordinal, v.attempt) for v in run.voided()] == [(3, 1), (1, 1), (0, 1)]
 
 
+def test_from_purge_does_again_all_since_the_drive_was_fresh(run_some) -> None:
+    """A middle load of three is cut short: the purge and the first load are worth nothing any more."""
+
+    def three_loads(lab: Lab, p: SomeParams) -> None:
+        lab.run(read(), label="before the purge")
+        lab.purge(if_able=True)
+        with lab.on_interruption("from-purge"):
+            for depth in (2, 4, 8):
+                lab.run(read(depth), label=f"depth {depth}")
+
+    with pytest.raises(Interrupted):
+        run_some(three_loads, FakeDrive(before_run=stop_at(3)))
+    after = FakeDrive()
+    run = RunFolder(run_some(three_loads, after))
+    assert kinds(after) == [("read", 2), ("read", 4), ("read", 8)]
+    assert [(v.ordinal, v.attempt) for v in run.voided()] == [(3, 1), (2, 1), (1, 1)]
+    assert [s.attempt for s in run.steps()] == [1, 2, 2, 2, 1]
+
+
 def test_without_a_preparation_re_precondition_is_restart(run_some) -> None:
     def bare(lab: Lab, p: SomeParams) -> None:
         with lab.on_interruption("re-precondition"):

@@ -14,7 +14,7 @@ from ssdlab.results.stored import Stored
 
 JOURNAL_SCHEMA = "ssdlab.journal/1"
 
-Policy = Literal["continue", "restart", "re-precondition"]
+Policy = Literal["continue", "restart", "re-precondition", "from-purge"]
 
 
 class OpenRecord(Stored):
