@@ -8,12 +8,14 @@ import { base, colourOf, escaped } from "./theme";
 
 type Row = MarksView["rows"][number];
 
+/** Pixels of a label beside a mark. */
+const LABEL = 108;
 /** Below this width names stand over their rows, not beside them. */
 const NARROW = 460;
 
 /** Pixels that the rows want. */
 export function marksHeight(chart: MarksChart, width: number): number {
-  return 64 + Math.max(...chart.views.map(({ rows }) => rows.length)) * (width < NARROW ? 76 : 52);
+  return 64 + Math.max(...chart.views.map(({ rows }) => rows.length)) * (width < NARROW ? 92 : 44);
 }
 
 export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Option {
@@ -21,8 +23,7 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
   // One range for all views, so that switching compares.
   const values = chart.views.flatMap(({ rows }) => rows.flatMap((row) => row.marks.map(({ value }) => value)));
   const narrow = width < NARROW;
-  // Room on the left for the label over the first mark.
-  if (values.length > 0) values.push(extent(values)[0] / 1.5);
+  if (values.length > 0) values.push(...widened(extent(values), narrow ? LABEL / 2 : LABEL, width * 0.66));
   const common = base(theme);
   const xAxis = axisOption(chart.axis, { theme, side: "x", values, length: width });
   return {
@@ -31,7 +32,7 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
       ...(common["tooltip"] as Option),
       formatter: ({ data }: { data: { told: string } }) => data.told,
     },
-    grid: { left: 8, right: 40, top: 8, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: 12, top: 8, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis: {
       type: "category",
@@ -69,20 +70,29 @@ function span(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
 
 const SHAPES = ["circle", "diamond", "triangle"];
 
-/** Neighbouring labels stand on different lines. */
-function placed(index: number, width: number): Option {
-  if (width < NARROW) return { position: "bottom", distance: index % 2 === 0 ? 4 : 18 };
-  return { position: index % 2 === 0 ? "top" : "bottom" };
+/** Ends of a logarithmic range that leave so many pixels for labels on either side. */
+function widened([least, most]: [number, number], room: number, length: number): [number, number] {
+  const share = Math.min(0.3, room / length);
+  const factor = Math.max(most / least, 4) ** (share / (1 - 2 * share));
+  return [least / factor, most * factor];
+}
+
+/** Labels of a row never meet: the least stands left of its mark, the greatest right, the others above; narrow, each has a line. */
+function placed(rank: number, count: number, index: number, width: number): Option {
+  if (width < NARROW) return { position: "bottom", distance: 4 + 14 * index };
+  if (rank === count - 1) return { position: "right", distance: 6 };
+  return rank === 0 ? { position: "left", distance: 6 } : { position: "top" };
 }
 
 function dots(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
   const run = runStyle(canvas, row.run);
   const colour = colourOf(run, canvas.theme);
   const style = run.hollow ? { color: canvas.theme.paper, borderColor: colour, borderWidth: 2 } : { color: colour, opacity: 1 };
+  const ranked = [...row.marks.keys()].sort((a, b) => (row.marks[a]?.value ?? 0) - (row.marks[b]?.value ?? 0) || a - b);
   const data = row.marks.map(({ name, value }, index) => ({
     value: [place(axis, value), at],
     symbol: SHAPES[index % SHAPES.length],
-    label: { ...placed(index, canvas.width), formatter: `${name} ${number(value, axis.quantity)}` },
+    label: { ...placed(ranked.indexOf(index), row.marks.length, index, canvas.width), formatter: `${name} ${number(value, axis.quantity)}` },
     told: [`${run.label} · ${row.name}`, `${name}: ${number(value, axis.quantity)}`].map(escaped).join("<br>"),
   }));
   return {
