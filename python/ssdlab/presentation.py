@@ -50,6 +50,7 @@ PRESENTATIONS: dict[str, Presentation] = {
     "paced-burst": Presentation(f"{_CLI}showing_client:print_paced", f"{_PAGE}paced_burst:section"),
     "rate-limit": Presentation(f"{_CLI}showing_points:print_rates", f"{_PAGE}rate_limit:section"),
     "pts": Presentation(f"{_CLI}showing_pts:print_pts", f"{_PAGE}pts:section"),
+    "pts-demand": Presentation(f"{_CLI}showing_pts_demand:print_demand", f"{_PAGE}pts_demand:section"),
     "act": Presentation(f"{_CLI}showing_act:print_act", f"{_PAGE}act:section"),
     "act-search": Presentation(f"{_CLI}showing_act:print_search", f"{_PAGE}act:search_section"),
     "trace": Presentation(f"{_CLI}showing_trace:print_trace", f"{_PAGE}trace:section"),

@@ -22,6 +22,7 @@ from ssdlab.conditions.variant import (
     with_variant,
 )
 from ssdlab.drive_state import check_left, discard_states, keeper_of, told_of
+from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.endurance import cap_of
 from ssdlab.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.gathering import departures_of, warnings_of
@@ -115,6 +116,7 @@ def start(
         endurance=_cap(order),
         writing=writing,
         on_tick=layout,
+        **_unwritten(order.method, order.drive),
     ) as drive:
         check_able(order.variant, drive)
         variant = variant_info(order.variant, drive.identity, writing=writing)
@@ -154,7 +156,8 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
                 "put it back, or start a new run",
                 path=text,
             )
-        with bench.open_drive(text, size=size, on_tick=None, **_consent_again(manifest, folder)) as drive:
+        allowed = {**_consent_again(manifest, folder), **_unwritten(chosen, text)}
+        with bench.open_drive(text, size=size, on_tick=None, **allowed) as drive:
             check_drive(manifest, drive, formatted=Ledger(folder).find("lba_format") is not None)
             chosen = varied(chosen, manifest.drive.variant)
             check_left(manifest.sessions[-1], drive)
@@ -344,6 +347,11 @@ def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
         "endurance": cap_of(share, spent_bytes),
         "writing": writing,
     }
+
+
+def _unwritten(method: Method, drive: str) -> dict[str, bool]:
+    """Return the leave to read what was never written; only a simulated drive needs one."""
+    return {"allow_unwritten": True} if method.reads_unwritten and drive.startswith(SIMULATED_PREFIX) else {}
 
 
 def _cap(order: Order) -> EnduranceCap:

@@ -28,6 +28,8 @@ REGISTRY = {
     "pts-throughput": "ssdlab.methods.pts.throughput",
     "pts-latency": "ssdlab.methods.pts.latency",
     "latency-qd32": "ssdlab.methods.pts.latency_qd32",
+    "pts-composite": "ssdlab.methods.pts.composite",
+    "pts-demand-intensity": "ssdlab.methods.pts.demand_intensity",
     "act": "ssdlab.methods.act.storage",
     "act-search": "ssdlab.methods.act.search",
     "trace": "ssdlab.methods.trace",

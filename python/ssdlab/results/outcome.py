@@ -14,6 +14,7 @@ from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.consistency import ConsistencyResult
 from ssdlab.results.mixed import MixedResult
 from ssdlab.results.pts import PtsResult
+from ssdlab.results.pts_demand import DemandResult
 from ssdlab.results.rate_limit import RateLimitResult
 from ssdlab.results.replay import TraceResult
 from ssdlab.results.schema import (
@@ -115,6 +116,7 @@ AnyResult = (
     | TrimResult
     | PacedBurstResult
     | PtsResult
+    | DemandResult
     | ActResult
     | ActSearchResult
     | TraceResult

@@ -59,7 +59,8 @@ class PtsSamples(Stored):
     steady: bool
     first: int = Field(description="first sample of the window, from 1")
     last: int
-    every_s: float = Field(description="from one sample to the next")
+    every: int = Field(description="records from one sample to the next")
+    at: int = Field(description="the first sample's record, from 0")
     variable: TrackedVariable
     fills: float = Field(description="user capacities written by the end of the window")
 
@@ -130,7 +131,7 @@ class PtsIdleRecoveryResult(PtsSeriesResult):
 
     kind: Literal["pts-idle-recovery"] = "pts-idle-recovery"
     burst_s: float
-    preconditioning: PtsRecords
+    writes: PtsRecords = Field(description="of the preconditioning")
     samples: PtsSamples = Field(description="of the preconditioning; the mean of its window is the baseline")
     baseline_iops: float
     waits: tuple[PtsWait, ...]

@@ -115,20 +115,36 @@ def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
     )
 
 
-def samples_of(found: PtsRecords, cycle: int, capacity_bytes: int) -> PtsSamples:
-    """Judge the last record of each cycle: the first steady window, or the last five if there is none."""
-    values = found.iops[cycle - 1 :: cycle]
+def weighted_mean_ns(found: PtsRecords) -> float | None:
+    """Return the mean response time of all records, by their I/Os."""
+    told = [(rate, mean) for rate, mean in zip(found.iops, found.mean_ns, strict=True) if mean is not None]
+    done = sum(rate for rate, _ in told)
+    return sum(rate * mean for rate, mean in told) / done if done else None
+
+
+def samples_of(found: PtsRecords, cycle: int, capacity_bytes: int, *, at: int | None = None) -> PtsSamples:
+    """Judge a record of each cycle, by default its last: the first steady window, or else the last five."""
+    at = cycle - 1 if at is None else at
+    values = found.iops[at::cycle]
     first = first_steady([values])
-    at = max(0, len(values) - WINDOW) if first is None else first
-    last = min(len(values), at + WINDOW)
+    begins = max(0, len(values) - WINDOW) if first is None else first
+    last = min(len(values), begins + WINDOW)
     return PtsSamples(
         steady=first is not None,
-        first=at + 1,
+        first=begins + 1,
         last=last,
-        every_s=cycle * found.seconds,
-        variable=judged(TrackedVariable(name="samples", unit="IOPS", values=values), at),
+        every=cycle,
+        at=at,
+        variable=judged(TrackedVariable(name="samples", unit="IOPS", values=values), begins),
         fills=sum(found.written_bytes[: last * cycle]) / capacity_bytes,
     )
+
+
+def samples_text(samples: PtsSamples) -> str:
+    """Return the verdict on the samples as the header of a page gives it."""
+    if samples.steady:
+        return f"steady state in samples {samples.first} to {samples.last}"
+    return f"NOT ACHIEVED in {len(samples.variable.values)} samples"
 
 
 def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:

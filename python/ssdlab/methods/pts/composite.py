@@ -1,0 +1,101 @@
+"""SNIA's composite block-size workload: twelve sizes at once, most of them in a small part of the drive.
+
+Question
+    How IOPS and response time go with the number of I/Os in flight under a load like that of many programs.
+
+Procedure
+    As `pts-demand-intensity`, with sizes and places of their own: 0.5 KiB 4 %, 1 to 3.5 KiB in steps of half
+    a KiB 1 % each, 4 KiB 67 %, 8 KiB 10 %, 16 KiB 7 %, 32 KiB 3 % and 64 KiB 3 % of the I/Os; half of all
+    I/Os in the first 5 % of the LBAs, 30 % in the next 15 %, 20 % in the rest. Each I/O lies at a multiple of
+    its own size. The mix of the rounds and the histograms is 40/60; preconditioning and pre-writes have the
+    same sizes and places, and no reads.
+
+Source
+    SNIA SSS PTS 2.0.1 (CBW; called ECW in PTS-E 1.1), by an open implementation of it: the text itself was
+    not at hand. Sizes and places are also those of JEDEC JESD219.
+
+What it cannot show
+    What one size does: the figures are those of all together. On sectors of 4 KiB the smaller sizes, a tenth
+    of the I/Os, cannot be asked for: they are left out, the others keep their proportions, and the run says
+    so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.pts.cells import needed
+from ssdlab.methods.pts.demand import DemandParams, Load, vary_demand
+from ssdlab.methods.pts.demand_conclusion import conclude_demand
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.params import KIB
+from ssdlab.pattern import Band, Bands
+from ssdlab.workload import Block
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.pts_demand import DemandResult
+
+SIZES_PCT = {
+    KIB // 2: 4,
+    KIB: 1,
+    3 * KIB // 2: 1,
+    2 * KIB: 1,
+    5 * KIB // 2: 1,
+    3 * KIB: 1,
+    7 * KIB // 2: 1,
+    4 * KIB: 67,
+    8 * KIB: 10,
+    16 * KIB: 7,
+    32 * KIB: 3,
+    64 * KIB: 3,
+}
+"""Share of each size among the I/Os, in percent."""
+ACCESS = Bands(
+    bands=(
+        Band(access_weight=50, span_weight=5),
+        Band(access_weight=30, span_weight=15),
+        Band(access_weight=20, span_weight=80),
+    )
+)
+"""Share of the I/Os that goes to each part of the LBAs, both in percent."""
+
+
+class PtsCompositeParams(DemandParams):
+    """Of the composite block-size workload."""
+
+    read_pct: int = param(40, "share of reads of the mix (RW1)", unit="%", ge=0, le=100)
+
+
+def procedure(lab: Lab, p: PtsCompositeParams) -> None:
+    """Vary the demand of the composite."""
+    vary_demand(lab, p, load_of(p, lab.logical_block_bytes))
+
+
+def conclude(data: RunData, p: PtsCompositeParams) -> DemandResult:
+    """Report the grid over the window, and the three histograms."""
+    return conclude_demand(data, p, load_of(p, data.logical_block_bytes), "composite")
+
+
+def load_of(p: PtsCompositeParams, logical_block_bytes: int) -> Load:
+    """Return what is asked of the drive: those sizes that its sectors allow."""
+    left_out = tuple(size for size in SIZES_PCT if needed(size, logical_block_bytes))
+    blocks = tuple(Block(bytes=size, weight=pct) for size, pct in SIZES_PCT.items() if size not in left_out)
+    return Load("composite", p.read_pct, blocks, ACCESS, left_out)
+
+
+METHOD = Method(
+    name="pts-composite",
+    version=1,
+    title="SNIA PTS: composite block sizes",
+    params=PtsCompositeParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+    engine="uring",
+    remarks=pts_remarks,
+    reads_unwritten=True,
+)

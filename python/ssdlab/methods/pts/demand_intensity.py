@@ -1,0 +1,89 @@
+"""SNIA's demand intensity test: what a drive gives under more and more demand, and how long each I/O takes.
+
+Question
+    How IOPS and response time go with the number of I/Os in flight, and how response times are spread where
+    the drive does most, at the fewest in flight, and half-way between.
+
+Procedure
+    The write cache is set as the setting says and the drive is purged; it is not written before. It is
+    preconditioned by random writes of the chosen block from 32 threads of 32 I/Os in flight, until five
+    minutes of them, half an hour apart, are steady, or 25. Then rounds: 5 minutes of those writes, then the
+    chosen mix for a minute at each demand: 32, 16, 8, 6, 4, 2 and 1 threads (outer) of 32, 16, 8, 6, 4, 2 and
+    1 I/Os in flight (inner). Steady state is judged by the IOPS of 32 threads of 32; after five steady
+    rounds, or 25, three demands are chosen by the means of that window: MaxIOPS, the highest IOPS with a mean
+    response time below 5 ms; MinIOPS, one I/O in flight; MidIOPS, whose IOPS are nearest to half-way between.
+    At each of them an hour of writes, then 10 minutes of the mix, all response times of which are in a
+    histogram.
+
+Source
+    SNIA SSS PTS 2.0.1, section 14 (DIRTH), by an open implementation of it: the text itself was not at hand.
+    Block and mix are the operator's; 8 KiB and 65/35 are those of that implementation, as are the 5 ms.
+
+What it cannot show
+    Where the host is the limit: the CPU's share is shown for that. On a simulated drive there is no host.
+    Random writes leave gaps, and reads of those touch no flash: where they are many the run says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ssdlab.errors import UsageError
+from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.pts.cells import needed
+from ssdlab.methods.pts.demand import DemandParams, Load, vary_demand
+from ssdlab.methods.pts.demand_conclusion import conclude_demand
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.params import KIB
+from ssdlab.model import Bytes
+from ssdlab.pattern import Uniform
+from ssdlab.units import block_text
+from ssdlab.workload import Block
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+    from ssdlab.results.pts_demand import DemandResult
+
+
+class PtsDemandIntensityParams(DemandParams):
+    """Of the demand intensity test."""
+
+    choices: ClassVar[frozenset[str]] = DemandParams.choices | {"block", "read_pct"}
+
+    block: Bytes = param(8 * KIB, "block size (BS), the operator's choice", unit="B", ge=512, le=1 << 24)
+    read_pct: int = param(
+        65, "share of reads of the mix (RW1), the operator's choice", unit="%", ge=0, le=100
+    )
+
+
+def procedure(lab: Lab, p: PtsDemandIntensityParams) -> None:
+    """Vary the demand of one block size at random."""
+    if why := needed(p.block, lab.logical_block_bytes):
+        raise UsageError(f"a block of {block_text(p.block)} cannot be used: {why}", "set another block")
+    vary_demand(lab, p, load_of(p))
+
+
+def conclude(data: RunData, p: PtsDemandIntensityParams) -> DemandResult:
+    """Report the grid over the window, and the three histograms."""
+    return conclude_demand(data, p, load_of(p), "demand-intensity")
+
+
+def load_of(p: PtsDemandIntensityParams) -> Load:
+    """Return what is asked of the drive."""
+    return Load(f"RND {block_text(p.block)}", p.read_pct, (Block(bytes=p.block),), Uniform())
+
+
+METHOD = Method(
+    name="pts-demand-intensity",
+    version=1,
+    title="SNIA PTS: demand intensity",
+    params=PtsDemandIntensityParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+    engine="uring",
+    remarks=pts_remarks,
+    reads_unwritten=True,
+)

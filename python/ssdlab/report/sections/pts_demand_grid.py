@@ -1,0 +1,171 @@
+"""SNIA PTS: the grid of demands: by round, over depth, response time over IOPS, and the host's CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ssdlab.report import numbers
+from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
+from ssdlab.report.numbers import Table
+from ssdlab.report.sections.pts_demand_page import absent, page
+from ssdlab.report.sections.pts_window import round_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.numbers import Cell
+    from ssdlab.report.runs import Shown
+    from ssdlab.report.sections.pts_demand_page import Tested
+    from ssdlab.report.view import Figure
+    from ssdlab.results.pts_demand import DemandCell, DemandResult
+
+Value = Callable[["DemandResult", "DemandCell"], "float | None"]
+
+
+def convergence(kept: Sequence[Tested]) -> Figure:
+    """Return P4: the IOPS of the greatest thread count in each round, a line for each depth."""
+    most = max(cell.threads for _, result in kept for cell in result.cells)
+    lines = tuple(
+        Line(shown.index, f"QD{cell.depth}", False, by_round(cell.iops))
+        for shown, result in kept
+        for cell in result.cells
+        if cell.threads == most
+    )
+    chart = XyChart((XyView("IOPS", rounds_axis(kept), Axis("IOPS", "iops"), lines),))
+    lead = f"{most} threads; each line is a depth, round after round."
+    return page(kept, 4, f"demand variation, TC{most} IOPS by round", lead, chart, wide=True)
+
+
+def rounds_axis(kept: Sequence[Tested]) -> Axis:
+    """Return the axis of rounds, up to the last of all runs."""
+    most = max(result.rounds.rounds for _, result in kept)
+    return Axis("round", "count", ticks=round_ticks(1, most))
+
+
+def by_round(values: Sequence[float]) -> tuple[Dot, ...]:
+    """Return a dot for the value of each round."""
+    return tuple(Dot(float(at), value) for at, value in enumerate(values, start=1))
+
+
+def variation(kept: Sequence[Tested]) -> Figure:
+    """Return P6: IOPS over depth, a line for each thread count."""
+    lines = _by_threads(kept, _depth, _iops)
+    chart = XyChart((XyView("IOPS", _depths(kept), Axis("IOPS", "iops"), lines),))
+    lead = "Means of the window; each line is a thread count."
+    tables = tuple(_table(*one, "IOPS", lambda *each: numbers.iops(_iops(*each))) for one in kept)
+    return page(kept, 6, "demand variation, IOPS by depth", lead, chart, tables=tables, wide=True)
+
+
+def intensity(kept: Sequence[Tested]) -> Figure:
+    """Return P7: response time over IOPS, a line for each thread count."""
+    lines = _by_threads(kept, _iops, _art_ns)
+    chart = XyChart((XyView("ART", Axis("IOPS", "iops"), Axis("ART, log", "ns", "log"), lines),))
+    lead = "Means of the window; each line is a thread count, from its smallest depth to its greatest."
+    tables = tuple(_table(*one, "ART", lambda *each: numbers.latency(_art_ns(*each))) for one in kept)
+    return page(kept, 7, "demand intensity, ART by IOPS", lead, chart, tables=tables, wide=True)
+
+
+def system_cpu(kept: Sequence[Tested]) -> Figure:
+    """Return P8: how busy the host was in each cell; where no run knows it, the reason."""
+    title = "system CPU utilisation"
+    lines = _by_threads(kept, _depth, _cpu_pct)
+    if not lines:
+        simulated = all(result.simulated for _, result in kept)
+        why = "the drive is simulated" if simulated else "unknown, as the cells are too short to tell"
+        return absent(kept, 8, title, f"not applicable, {why}" if simulated else why)
+    axis = Axis("% of all CPUs busy", "count", range=(0.0, 100.0))
+    chart = XyChart((XyView("CPU", _depths(kept), axis, lines),))
+    lead = "Means of the window; each line is a thread count. All work on the host counts."
+    tables = tuple(
+        _table(*one, "busy share of all CPUs", lambda *each: numbers.share(_cpu_share(*each))) for one in kept
+    )
+    return page(kept, 8, title, lead, chart, tables=tables, wide=True)
+
+
+def outstanding(kept: Sequence[Tested]) -> Figure:
+    """Return P15: IOPS, throughput and response time over all I/Os in flight."""
+    asked = (("IOPS", Axis("IOPS", "iops"), _iops), ("MB/s", Axis("MB/s (decimal)", "mb_s"), _mb_s))
+    every = (*asked, ("ART", Axis("ART, log", "ns", "log"), _art_ns))
+    counts = sorted({cell.in_flight for _, result in kept for cell in result.cells})
+    ticks = tuple((float(count), str(count)) for count in counts if count & (count - 1) == 0)
+    x = Axis("I/Os in flight (TOIO), log", "count", "log", ticks)
+    views = tuple(XyView(name, x, axis, _by_in_flight(kept, value)) for name, axis, value in every)
+    lead = "Thread count times depth; a range where several demands have the same number of I/Os in flight."
+    return page(kept, 15, "IOPS by I/Os in flight", lead, XyChart(views), wide=True)
+
+
+def _by_in_flight(kept: Sequence[Tested], value: Value) -> tuple[Line, ...]:
+    lines = []
+    for shown, result in kept:
+        found: dict[int, list[float]] = {}
+        for cell in result.cells:
+            if (figure := value(result, cell)) is not None:
+                found.setdefault(cell.in_flight, []).append(figure)
+        dots = tuple(
+            Dot(float(count), fmean(known), min(known), max(known)) for count, known in sorted(found.items())
+        )
+        lines.append(Line(shown.index, "", False, dots))
+    return tuple(lines)
+
+
+def _by_threads(kept: Sequence[Tested], x: Value, y: Value) -> tuple[Line, ...]:
+    """Return a line for each thread count and run, its dots by rising depth."""
+    lines = []
+    for shown, result in kept:
+        for threads in sorted({cell.threads for cell in result.cells}):
+            cells = sorted(
+                (cell for cell in result.cells if cell.threads == threads), key=lambda cell: cell.depth
+            )
+            places = [(x(result, cell), y(result, cell)) for cell in cells]
+            dots = tuple(Dot(across, up) for across, up in places if across is not None and up is not None)
+            if dots:
+                lines.append(Line(shown.index, f"TC{threads}", False, dots))
+    return tuple(lines)
+
+
+def _depths(kept: Sequence[Tested]) -> Axis:
+    depths = sorted({cell.depth for _, result in kept for cell in result.cells})
+    return Axis("QD, log", "count", "log", tuple((float(depth), str(depth)) for depth in depths))
+
+
+def _depth(result: DemandResult, cell: DemandCell) -> float | None:
+    del result
+    return float(cell.depth)
+
+
+def _iops(result: DemandResult, cell: DemandCell) -> float | None:
+    return result.rounds.of_window(cell.iops)
+
+
+def _mb_s(result: DemandResult, cell: DemandCell) -> float | None:
+    return result.rounds.of_window(cell.mb_s)
+
+
+def _art_ns(result: DemandResult, cell: DemandCell) -> float | None:
+    return result.rounds.of_window(cell.mean_ns)
+
+
+def _cpu_share(result: DemandResult, cell: DemandCell) -> float | None:
+    window = cell.cpu_busy_share[result.rounds.first - 1 : result.rounds.last]
+    known = [share for share in window if share is not None]
+    return fmean(known) if known else None
+
+
+def _cpu_pct(result: DemandResult, cell: DemandCell) -> float | None:
+    share = _cpu_share(result, cell)
+    return None if share is None else 100 * share
+
+
+def _table(
+    shown: Shown, result: DemandResult, what: str, of: Callable[[DemandResult, DemandCell], Cell]
+) -> Table:
+    """Return thread counts down and depths across."""
+    cells = {(cell.threads, cell.depth): cell for cell in result.cells}
+    depths = sorted({depth for _, depth in cells})
+    rows = tuple(
+        (numbers.words(f"TC{threads}"), *(of(result, cells[threads, depth]) for depth in depths))
+        for threads in sorted({threads for threads, _ in cells})
+    )
+    return Table(f"{shown.label}: {what}", ("Threads", *(f"QD{depth}" for depth in depths)), rows)
