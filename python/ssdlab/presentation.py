@@ -52,7 +52,7 @@ PRESENTATIONS: dict[str, Presentation] = {
     "pts": Presentation(f"{_CLI}showing_pts:print_pts", f"{_PAGE}pts:section"),
     "pts-demand": Presentation(f"{_CLI}showing_pts_demand:print_demand", f"{_PAGE}pts_demand:section"),
     "act": Presentation(f"{_CLI}showing_act:print_act", f"{_PAGE}act:section"),
-    "act-search": Presentation(f"{_CLI}showing_act:print_search", f"{_PAGE}act:search_section"),
+    "act-search": Presentation(f"{_CLI}showing_act:print_search", f"{_PAGE}act_search:section"),
     "trace": Presentation(f"{_CLI}showing_trace:print_trace", f"{_PAGE}trace:section"),
     "points": Presentation(f"{_CLI}showing_points:print_measured", f"{_PAGE}points:section"),
     "measure": Presentation(

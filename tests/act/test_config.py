@@ -1,135 +1,172 @@
-"""ACT's configuration and the rates it derives: ACT.md's figures, and files in both directions."""
+"""ACT's configuration files: both ways, and what the originals crash or run wild on."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ssdlab.act.config import IndexConfig, StorageConfig
+from ssdlab.act.config_file import read_config, write_config
 from ssdlab.errors import UsageError
-from ssdlab.methods.act.config import ActConfig, read_config, write_config
-from ssdlab.methods.act.load import act_workload, derive_rates
-from ssdlab.methods.stepping import step_to_highest
+from ssdlab.methods.act.params import IndexParams, StorageParams
 
-
-@pytest.mark.parametrize(
-    ("times", "reads", "large", "mb_s"),
-    [(1, 2000, "23.53", "3.08"), (30, 60_000, "705.88", "92.52"), (100, 200_000, "2352.94", "308.40")],
-)
-def test_derived_rates(times: int, reads: int, large: str, mb_s: str) -> None:
-    rates = derive_rates(ActConfig(read_reqs_per_sec=2000 * times, write_reqs_per_sec=1000 * times))
-    assert rates.records_per_block == 85
-    assert rates.reads == reads
-    assert rates.large_reads == rates.large_writes
-    assert f"{float(rates.large_reads):.2f}" == large
-    assert f"{float(rates.large_writes) * 131072 / 1e6:.2f}" == mb_s
-
-
-def test_commit_to_device_writes_small_ones_and_only_collects_large_ones() -> None:
-    rates = derive_rates(ActConfig(commit_to_device=True))
-    assert rates.writes == 1000
-    assert f"{float(rates.large_writes):.2f}" == "11.76"
-    assert f"{float(rates.large_reads):.2f}" == "23.53"
-
-
-def test_the_code_counts_and_not_the_worked_example_of_the_readme() -> None:
-    rates = derive_rates(ActConfig(record_bytes=1500))
-    assert rates.record_stored_bytes == 1504
-    assert f"{float(rates.large_writes) / 2:.3f} {float(rates.large_writes):.3f}" == "11.494 22.989"
-
-
-def test_options_that_change_rates() -> None:
-    base = ActConfig(read_reqs_per_sec=1000, write_reqs_per_sec=1000)
-    assert derive_rates(replace(base, update_pct=40)).reads == 1400
-    assert derive_rates(replace(base, no_defrag_reads=True)).large_reads == 0
-    twice = derive_rates(replace(base, replication_factor=2))
-    assert twice.large_writes == 2 * derive_rates(base).large_writes
-    assert derive_rates(replace(base, defrag_lwm_pct=60)).large_writes == Fraction(1000, 85) * Fraction(5, 2)
-    ranged = derive_rates(replace(base, record_bytes_range_max=4000))
-    assert ranged.records_per_block == 131072 // ((1536 + 4000) // 2)
-
-
-def test_streams_have_the_rates_the_sizes_and_the_threads() -> None:
-    config = ActConfig(record_bytes_range_max=3000, commit_to_device=True, compress_pct=40, tomb_raider=True)
-    workload = act_workload(config, arrivals="act6", threads=10, logical_block_bytes=512, interval_ns=10**9)
-    by_name = {stream.name: stream for stream in workload.streams}
-    assert list(by_name) == ["reads", "writes", "large-block-reads", "large-block-writes", "tomb-raider"]
-    assert [block.bytes for block in by_name["reads"].block] == [1536, 2048, 2560, 3072]
-    assert by_name["reads"].requested_iops == 2000 and by_name["reads"].workers == 10
-    assert by_name["writes"].dsync and by_name["writes"].compressible_pct == 60
-    assert by_name["large-block-reads"].workers == 1
-    on_4kn = act_workload(config, arrivals="act2019", threads=10, logical_block_bytes=4096, interval_ns=10**9)
-    assert [block.bytes for block in on_4kn.streams[0].block] == [4096]
-    assert on_4kn.streams[0].workers == 64
-
-
-def test_a_queue_of_100_000_ends_a_test_of_2019() -> None:
-    config = ActConfig(read_reqs_per_sec=50_000)
-    stream = act_workload(
-        config, arrivals="act2019", threads=1, logical_block_bytes=512, interval_ns=10**9
-    ).streams[0]
-    assert stream.arrival.kind == "open" and stream.arrival.backlog_ns == 2 * 10**9
-
-
-configs = st.builds(
-    ActConfig,
-    read_reqs_per_sec=st.integers(1, 10**6),
-    write_reqs_per_sec=st.integers(0, 10**6),
-    service_threads=st.none() | st.integers(1, 4096),
-    record_bytes=st.integers(1, 4096),
-    large_block_op_kbytes=st.sampled_from([8, 128, 8192]),
-    update_pct=st.integers(0, 100),
-    defrag_lwm_pct=st.integers(1, 99),
-    commit_to_device=st.booleans(),
+devices = st.lists(st.sampled_from(["/dev/sdb", "/dev/nvme0n1"]), unique=True).map(tuple)
+shared = {
+    "device_names": devices,
+    "read_reqs_per_sec": st.integers(1, 10**6),
+    "write_reqs_per_sec": st.integers(0, 10**6),
+    "service_threads": st.none() | st.integers(1, 4096),
+    "microsecond_histograms": st.booleans(),
+    "report_interval_sec": st.integers(1, 60),
+    "defrag_lwm_pct": st.integers(0, 99),
+    "max_lag_sec": st.integers(0, 100),
+}
+configs = st.one_of(
+    st.builds(
+        StorageConfig,
+        **shared,
+        record_bytes=st.integers(1, 4096),
+        large_block_op_kbytes=st.sampled_from([8, 128, 8192]),
+        update_pct=st.integers(0, 100),
+        commit_to_device=st.booleans(),
+        no_defrag_reads=st.booleans(),
+        tomb_raider_sleep_usec=st.integers(0, 1000),
+    ),
+    st.builds(IndexConfig, **shared, cache_threads=st.integers(1, 64), disable_odsync=st.booleans()),
 )
 
 
 @given(configs)
-def test_a_written_file_reads_back_the_same(config: ActConfig) -> None:
-    assert read_config(write_config(config, "/dev/nvme0n1")) == config
+def test_a_written_file_reads_back_the_same_and_is_written_the_same(
+    config: StorageConfig | IndexConfig,
+) -> None:
+    text = write_config(config)
+    again = read_config(text, "file", type(config))
+    assert again == config
+    assert write_config(again) == text
+
+
+def test_comments_order_and_blanks_do_not_count_and_what_is_left_out_is_acts_default() -> None:
+    lines = (
+        "# mine",
+        "",
+        "  write-reqs-per-sec :  1000   # 1x",
+        "read-reqs-per-sec: 2000",
+        "device-names: /dev/sdb, /dev/sdc",
+    )
+    read = read_config("\n".join(lines), "file", StorageConfig)
+    assert read == StorageConfig(device_names=("/dev/sdb", "/dev/sdc"))
+    assert "#" not in write_config(read)
+    names = [line.partition(":")[0] for line in write_config(read).splitlines()]
+    assert names[:4] == ["device-names", "test-duration-sec", "report-interval-sec", "microsecond-histograms"]
+    assert names[-1] == "max-lag-sec"
+
+
+def test_a_rate_that_is_left_out_is_none() -> None:
+    assert read_config("read-reqs-per-sec: 5", "file", StorageConfig).write_reqs_per_sec == 0
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("read-req-per-sec: 5", "read-reqs-per-sec"),
+        ("read-req-per-sec: 5", "did you mean read-reqs-per-sec"),
+        ("cache-threads: 8", "no ACT option 'cache-threads'"),  # of the other program
+        ("num-queues: 8", "before 6.0"),
+        ("scheduler-mode: noop", "before 6.5"),
         ("read-reqs-per-sec 5", "line 1"),
+        ("read-reqs-per-sec: 5\nread-reqs-per-sec: 6", "line 2 of file gives read-reqs-per-sec again"),
+        ("read-reqs-per-sec: -5", "whole number"),
+        ("read-reqs-per-sec: 1e3", "whole number"),
+        ("read-reqs-per-sec: ", "whole number"),
+        ("read-reqs-per-sec: 99999999999", "between 0 and 100000000"),
         ("record-bytes: 200000", "large block of 128 KiB"),
         ("record-bytes: 8388609", "between 1 and 8388608"),
+        ("record-bytes: 0", "between 1 and"),
         ("read-reqs-per-sec: 0\nwrite-reqs-per-sec: 0", "no load"),
+        ("", "no load"),
         ("large-block-op-kbytes: 100", "power of two"),
-        ("defrag-lwm-pct: 100", "between 1 and 99"),
+        ("defrag-lwm-pct: 100", "between 0 and 99"),
         ("commit-to-device: maybe", "yes or no"),
         ("disable-odsync: yes\ncommit-to-device: yes", "synchronous"),
-        ("record-bytes: 1536\nrecord-bytes-range-max: 512", "at least record-bytes"),
+        ("record-bytes-range-max: 1536", "above record-bytes"),
+        ("record-bytes-range-max: 131088", "large block of 128 KiB"),
+        ("device-names: /dev/sdb,,/dev/sdc", "list of drives"),
+        ("service-threads: 0", "between 1 and"),
     ],
 )
 def test_what_the_original_crashes_on_is_refused_with_the_reason(text: str, told: str) -> None:
+    filled = text if "reqs-per-sec" in text or not text else f"read-reqs-per-sec: 1\n{text}"
     with pytest.raises(UsageError) as refused:
-        read_config(text)
+        read_config(filled, "file", StorageConfig)
     assert told in f"{refused.value.what} {refused.value.advice}"
 
 
-@given(
-    limit=st.integers(0, 60),
-    first=st.integers(1, 80),
-    coarse=st.integers(1, 12),
-    upwards=st.booleans(),
+def test_a_file_gives_a_runs_parameters_and_what_is_set_goes_before_it(tmp_path: Path) -> None:
+    file = tmp_path / "act.conf"
+    file.write_text("read-reqs-per-sec: 4000\nwrite-reqs-per-sec: 2000\nrecord-bytes: 1000\nmax-lag-sec: 3\n")
+    p = StorageParams.build({"config": str(file), "max_lag_sec": "5", "load": "10"})
+    assert (p.record_bytes, p.max_lag_sec, p.write_reqs_per_sec) == (1000, 5, 2000)
+    assert p.act_config().read_reqs_per_sec == 40_000
+    file.write_text("read-reqs-per-sec: 4000\ncache-threads: 3\ntest-duration-sec: 77\n")
+    index = IndexParams.build({"config": str(file)}, quick=True)
+    assert isinstance(index, IndexParams) and index.cache_threads == 3
+    assert index.test_duration_sec == 10, "a quick run is quick"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("device-names: /dev/a,/dev/b\nread-reqs-per-sec: 4000\n", "names 2 drives"),
+        ("file-size-mbytes: 100\nread-reqs-per-sec: 4000\n", "page cache"),
+    ],
 )
-def test_stepping_finds_the_limit_from_either_side(
-    limit: int, first: int, coarse: int, upwards: bool
+def test_a_file_that_means_another_test_than_would_be_run_is_refused(
+    tmp_path: Path, text: str, told: str
 ) -> None:
-    tried: dict[int, bool] = {}
+    (tmp_path / "act.conf").write_text(text)
+    with pytest.raises(UsageError, match=told):
+        StorageParams.build({"config": str(tmp_path / "act.conf")})
 
-    def holds(load: int, certain: bool) -> bool:
-        assert certain == (not tried)
-        assert load not in tried
-        tried[load] = load <= limit
-        return tried[load]
 
-    step_to_highest(first, coarse, 1, holds, most=100, upwards=upwards)
-    assert max((load for load, held in tried.items() if held), default=0) == limit
-    assert min(load for load, held in tried.items() if not held) == max(limit + 1, 1)
+def ssdlab(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "ssdlab", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_a_file_written_by_the_command_is_read_by_it_and_by_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "30x.conf"
+    settings = ("--set", "record-bytes=4096", "--set", "commit-to-device=yes")
+    wrote = ssdlab("act", "config", "--load", "30", "--device", "/dev/sdx", *settings, "--output", str(file))
+    assert wrote.returncode == 0, wrote.stderr
+    again = ssdlab("act", "config", "--file", str(file))
+    assert again.stdout == file.read_text()
+    shown = ssdlab("act", "show", str(file)).stdout.splitlines()
+    assert "internal-read-reqs-per-sec: 60000" in shown
+    assert "large-block-writes-per-sec: 937.50" in shown
+    kept = ssdlab("act", "config", "--output", str(file))
+    assert kept.returncode == 2 and "exists" in kept.stderr
+    plan = ssdlab("plan", "act", "sim:tiny-test", "--set", f"config={file}", "--json")
+    assert '"record_bytes": 4096' in plan.stdout and plan.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("act", "show"),
+        ("run", "act", "sim:tiny-test", "--set"),
+        ("plan", "act-index", "sim:tiny-test", "--set"),
+    ],
+)
+def test_a_bad_file_is_bad_usage_with_the_nearest_name(tmp_path: Path, words: tuple[str, ...]) -> None:
+    file = tmp_path / "act.conf"
+    file.write_text("device-names: /dev/sdb\nread-reqs-per-second: 2000\n")
+    *front, last = words
+    asked = (*words, str(file)) if last == "show" else (*front, last, f"config={file}")
+    refused = ssdlab(*asked)
+    assert refused.returncode == 2
+    assert "Did you mean read-reqs-per-sec?" in refused.stderr and "line 2" in refused.stderr

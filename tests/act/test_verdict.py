@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdlab.analysis.act_verdict import Slice, act_table, passes, share_over, slices
+from ssdlab.act.table import act_table
+from ssdlab.analysis.act_verdict import Slice, passes, share_over, slices
 
 
 def test_latencies_of_exactly_a_millisecond_count_as_over() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Unit = Literal["kIOPS/W", "MB/s/W"]
+Unit = Literal["kIOPS/W", "MB/s/W", "x/W"]
 
 
 @dataclass(frozen=True)

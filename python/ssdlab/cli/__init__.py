@@ -58,6 +58,8 @@ COMMANDS: dict[str, Command] = {
     "conditions restore": Command(
         "ssdlab.cli.conditions:restore", "put back what runs that died have left set"
     ),
+    "act config": Command("ssdlab.cli.act:config", "write a configuration file for the original ACT"),
+    "act show": Command("ssdlab.cli.act:show", "what a configuration file of ACT means: options and load"),
     "trace show": Command("ssdlab.cli.trace:show", "what is in a trace: I/Os, devices, times, bad lines"),
     "trace record": Command("ssdlab.cli.trace:record", "record what is asked of a block device"),
     "library rebuild": Command(
@@ -67,6 +69,7 @@ COMMANDS: dict[str, Command] = {
 """Every command, in the order of the help text. Two words make a group."""
 
 GROUPS = {
+    "act": "configuration files of Aerospike ACT",
     "conditions": "settings of drive and host",
     "library": "the folder of runs",
     "sim": "simulated drives",

@@ -5,43 +5,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab import units
-from ssdlab.analysis.act_verdict import LIMITS, Slice, act_table
-from ssdlab.cli.output import paint, print_line, print_table
+from ssdlab.act.table import act_table
+from ssdlab.analysis.act_verdict import LIMITS, Slice
+from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.results.act import RULES
 
 if TYPE_CHECKING:
-    from ssdlab.results.act import ActResult, ActSearchResult
+    from ssdlab.results.act import ActResult, ActSearchResult, ActSlice, Rule
+
+_CLOCKS = {"2019": "from when it was due", "6.x": "from when a thread issued it"}
 
 
 def print_act(result: ActResult) -> None:
-    """Print the verdicts and the table that act_latency.py makes, by the rule of the load's name."""
+    """Print the verdicts, the load that was asked for, and the table of act_latency.py by each rule."""
     print_line()
     load = f"{result.load}x" if result.load else "these rates"
     for verdict in result.verdicts:
         word = paint("passed", "accent") if verdict.passed else "FAILED"
         why = f": {verdict.why}" if verdict.why else ""
-        clock = "a read counts from when it was " + ("due" if verdict.rule == "2019" else "issued")
-        print_line(f"{load} {word} by the rule of {verdict.rule} ({clock}){why}", "bold")
-    if result.stress_completed is not None:
-        print_line(f"twice the load {'ran' if result.stress_completed else 'did not run'} to its end", "bold")
-    rates = result.rates
-    print_line(
-        f"asked a second: {rates.internal_read_reqs} reads, {rates.large_block_reads:.2f} large-block reads, "
-        f"{rates.large_block_writes:.2f} large-block writes"
-    )
-    if result.slices:
-        print_line()
-        clock = RULES[result.rule]
-        slices = [
-            Slice(
-                each.number,
-                each.ios,
-                each.rate,
-                {int(ms): share for ms, share in getattr(each, clock).items()},
-            )
-            for each in result.slices
+        print_line(
+            f"{load} {word} by the rule of {verdict.rule}, a read {_CLOCKS[verdict.rule]}{why}", "bold"
+        )
+    _print_stress(result)
+    print_line()
+    asked = ", ".join(f"{units.significant(rate)} {name}" for name, rate in result.asked.items())
+    print_fields(
+        [
+            (
+                "load",
+                f"of {result.program} {result.act_version}, arrivals {result.arrivals}, "
+                f"{result.service_threads} service threads",
+            ),
+            ("asked a second", asked),
+            *((name, text) for name, text in result.derived.items()),
+            ("ran", units.span_text(result.ran_s) + (f": {result.stopped}" if result.stopped else "")),
+            ("not done", f"{result.undone} I/Os that were due at the end" if result.undone else None),
         ]
-        for line in act_table(slices).splitlines():
+    )
+    for rule in RULES if result.slices else ():
+        print_line()
+        print_line(f"by the rule of {rule}, a read {_CLOCKS[rule]}", "dim")
+        for line in act_table([_slice(each, rule) for each in result.slices]).splitlines():
             print_line(line)
 
 
@@ -50,19 +54,36 @@ def print_search(result: ActSearchResult) -> None:
     print_line()
     score = "no load passed" if result.score is None else f"{result.score}x"
     per_w = "" if result.score_per_w is None else f", {units.significant(result.score_per_w)} x/W"
+    fails = "" if result.resolution is None else f"; {(result.score or 0) + result.resolution}x did not pass"
     print_line(
-        f"{score} by the rule of {result.rule}, in steps of {result.resolution}x, arrivals {result.arrivals}"
-        f"{per_w}",
+        f"{score} by the rule of {result.rule}, arrivals {result.arrivals}{per_w}{fails}",
         "bold",
     )
+    print_line(result.drive_state, "dim")
     print_line()
     rows = [
         (
             f"{each.load}x" + (f" {paint('<', 'accent')}" if each.load == result.score else ""),
             units.span_text(each.ran_s),
             *(f"{100 * each.worst[str(ms)]:.2f}" for ms in LIMITS),
+            each.drive_state,
             "passed" if each.passed else each.why,
         )
         for each in result.tries
     ]
-    print_table(rows, ("load", "ran", *(f"%>{ms} ms" for ms in LIMITS), ""), right=(1, 2, 3, 4))
+    heads = ("load", "ran", *(f"%>{ms} ms" for ms in LIMITS), "drive", "")
+    print_table(rows, heads, right=(1, 2, 3, 4))
+
+
+def _print_stress(result: ActResult) -> None:
+    if result.stress_completed is None:
+        return
+    ran = "ran to its end" if result.stress_completed else f"did not reach its end: {result.stress_stopped}"
+    print_line(f"twice the load {ran}", "bold")
+    if result.certified:
+        print_line(f"certified at {result.load}x by the rule of {result.rule}", "bold")
+
+
+def _slice(each: ActSlice, rule: Rule) -> Slice:
+    shares = getattr(each, RULES[rule])
+    return Slice(each.number, each.ios, each.rate, {int(ms): share for ms, share in shares.items()})

@@ -31,6 +31,7 @@ REGISTRY = {
     "pts-composite": "ssdlab.methods.pts.composite",
     "pts-demand-intensity": "ssdlab.methods.pts.demand_intensity",
     "act": "ssdlab.methods.act.storage",
+    "act-index": "ssdlab.methods.act.index",
     "act-search": "ssdlab.methods.act.search",
     "trace": "ssdlab.methods.trace",
 }

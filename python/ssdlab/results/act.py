@@ -1,4 +1,4 @@
-"""Results of Aerospike ACT: one test, and the search for the highest load."""
+"""Results of Aerospike ACT: a test of either program at one load, and the search for the highest load."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ from ssdlab.results.stored import Stored
 Rule = Literal["2019", "6.x"]
 RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
 """What each rule counts a read from: being due, or being issued."""
+Program = Literal["act_storage", "act_index"]
 
 
 class ActSlice(Stored):
-    """One slice of a test, by both clocks."""
+    """One slice of a test, by both rules."""
 
     number: int = Field(description="from 1")
-    ios: int
-    rate: float = Field(description="reads a second that were done")
-    asked: float = Field(description="reads a second that were due")
+    ios: int = Field(description="reads that ACT's table counts")
+    rate: float = Field(description="of them, per second")
     response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
     service: dict[str, float] = Field(description="likewise, from issue")
+    given: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    short: tuple[str, ...] = Field(default=(), description="streams of which too little was done to count")
 
     @property
     def done_share(self) -> float:
-        """Share of the asked rate that was done."""
-        return self.rate / self.asked if self.asked else 1.0
+        """Share that was done of the stream that fell short most."""
+        return min(self.given.values(), default=1.0)
 
 
 class ActVerdict(Stored):
@@ -39,33 +41,24 @@ class ActVerdict(Stored):
     why: str = Field(default="", description="the first limit that did not hold, and where")
 
 
-class ActRates(Stored):
-    """What ACT derives from its configuration, per second."""
-
-    record_stored_bytes: int
-    record_stored_range_max_bytes: int
-    records_per_block: int
-    internal_read_reqs: int
-    internal_write_reqs: int
-    large_block_reads: float
-    large_block_writes: float
-
-
 class ActResult(ResultBase):
-    """A storage test at one load."""
+    """A test at one load."""
 
     kind: Literal["act"] = "act"
+    program: Program
     act_version: str = Field(description="whose definition of the load: 6.6")
     load: int = Field(description="N of Nx: 2000 reads and 1000 writes a second each; 0 for other ratios")
     arrivals: str
     service_threads: int
-    config: dict[str, JsonValue] = Field(description="options of act_storage")
-    rates: ActRates
+    config: dict[str, JsonValue] = Field(description="options of the program")
+    derived: dict[str, str] = Field(description="what the program derives and prints, by its names")
+    asked: dict[str, float] = Field(description="I/Os a second of each stream")
     ordinal: int
     asked_s: float
     ran_s: float
     completed: bool = Field(description="whether it ran to its end")
     stopped: str = Field(default="", description="why it did not")
+    undone: int = Field(description="I/Os due at the end that a second more was not enough for")
     slice_s: float
     slices: tuple[ActSlice, ...]
     verdicts: tuple[ActVerdict, ...]
@@ -74,13 +67,18 @@ class ActResult(ResultBase):
     stress_completed: bool | None = Field(
         default=None, description="whether twice the load ran to its end; None: not asked for"
     )
+    stress_stopped: str = Field(default="", description="why it did not")
+    certified: bool | None = Field(
+        default=None, description="24 h passed at a load of ACT's own, and 24 h at twice of it to the end"
+    )
 
     @property
     def passed(self) -> bool | None:
         """Whether the drive passes at this load, by the rule named; a quick run judges nothing."""
         if self.quick:
             return None
-        return self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
+        held = self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
+        return held and self.stress_completed is not False
 
 
 class ActTry(Stored):
@@ -89,10 +87,13 @@ class ActTry(Stored):
     load: int
     ordinal: int
     ran_s: float
-    completed: bool
+    completed: bool = Field(description="whether it ran to its end")
+    abandoned: bool = Field(description="whether it was ended because it was seen to come to nothing")
     passed: bool
     why: str = Field(default="", description="why it did not pass")
     worst: dict[str, float] = Field(description="worst share of any slice at each threshold")
+    drive_state: str = Field(description="what was done to the drive before")
+    written_before_bytes: int = Field(description="written to the drive before, by this run")
     mean_w: float | None = None
 
 
@@ -102,12 +103,16 @@ class ActSearchResult(ResultBase):
     kind: Literal["act-search"] = "act-search"
     act_version: str
     arrivals: str
+    service_threads: int
     rule: Rule
     slice_s: float
     seconds: float = Field(description="of each try")
     score: int | None = Field(description="highest load that passed below the lowest that did not; N of Nx")
-    resolution: int = Field(description="step of the last loads tried")
+    resolution: int | None = Field(
+        description="from the score to the lowest load that did not pass; None: none failed"
+    )
     highest_completed: int | None = Field(description="highest load that ran to its end")
     tries: tuple[ActTry, ...] = Field(description="in the order they were run")
     drive_state: str = Field(description="what the drive did between two tries")
+    score_w: float | None = Field(default=None, description="mean power at the score")
     score_per_w: float | None = None

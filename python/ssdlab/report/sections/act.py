@@ -1,4 +1,4 @@
-"""Aerospike ACT: slices of a test against the limits, and the trail of a search."""
+"""Aerospike ACT: slices of a test against the limits, by both rules."""
 
 from __future__ import annotations
 
@@ -6,49 +6,40 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act_verdict import LIMITS, THRESHOLDS_MS
 from ssdlab.report import numbers
-from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.numbers import Table, of_unit
-from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.act import RULES, ActResult, ActSearchResult
+from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
+from ssdlab.report.charts import Rule as Level
+from ssdlab.report.numbers import Table
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results.act import RULES, ActResult
 from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ssdlab.report.runs import Shown
+    from ssdlab.results.act import Rule
 
 Tested = tuple["Shown", ActResult]
-Searched = tuple["Shown", ActSearchResult]
+_CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
 
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of tests at one load."""
     kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, ActResult)]
+    name = runs[0].run.manifest.method.name
     return Section(
-        id="act",
+        id=name,
         title=runs[0].run.manifest.method.title,
         lead=tuple(finding(*one) for one in kept),
         runs=tuple(shown.index for shown, _ in kept),
-        figures=(_slices(kept),),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
-    )
-
-
-def search_section(runs: Sequence[Shown]) -> Section:
-    """Return the section of searches for the highest load."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, ActSearchResult)]
-    return Section(
-        id="act-search",
-        title=runs[0].run.manifest.method.title,
-        lead=tuple(search_finding(*one) for one in kept),
-        runs=tuple(shown.index for shown, _ in kept),
-        figures=(_trail(kept),),
+        figures=(_slices(kept, name),),
+        exhibits=(_load(kept),),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
 
 def finding(shown: Shown, result: ActResult) -> str:
-    """Return both verdicts as a sentence."""
+    """Return both verdicts as a sentence, and what became of the stress test."""
     told = [
         f"{'passed' if each.passed else 'failed'} by the rule of {each.rule}"
         + (f" ({each.why})" if each.why else "")
@@ -58,33 +49,29 @@ def finding(shown: Shown, result: ActResult) -> str:
     text = f"{shown.label} at {load}: {', '.join(told)}."
     if result.stress_completed is None:
         return text
-    return f"{text} At twice the load it {'ran' if result.stress_completed else 'did not run'} to its end."
+    why = f" ({result.stress_stopped})" if result.stress_stopped else ""
+    ran = "ran to its end" if result.stress_completed else f"did not run to its end{why}"
+    certified = f" Certified at {result.load}x by the rule of {result.rule}." if result.certified else ""
+    return f"{text} Twice the load {ran}.{certified}"
 
 
-def search_finding(shown: Shown, result: ActSearchResult) -> str:
-    """Return the score as a sentence."""
-    score = "no load passed" if result.score is None else f"{result.score}x"
-    text = f"{shown.label}: {score} by the rule of {result.rule}, in steps of {result.resolution}x"
-    if result.highest_completed is not None:
-        text += f"; the highest load that ran to its end was {result.highest_completed}x"
-    if result.score_per_w is not None:
-        text += f"; {of_unit(result.score_per_w, 'x/W')}"
-    return f"{text}."
-
-
-def _slices(kept: Sequence[Tested]) -> Figure:
+def _slices(kept: Sequence[Tested], name: str) -> Figure:
     views = tuple(_slice_view(kept, ms) for ms in LIMITS)
     return Figure(
-        id="act-slices",
+        id=f"{name}-slices",
         title="Slow reads in each slice",
-        lead="Every slice must stay below the line. Solid: counted from when a read was due (2019); faint: "
-        "from when it was issued (6.x).",
+        lead="Every slice must stay below the line. Solid: counted from when a read was due (rule of 2019); "
+        "faint: from when a thread issued it (6.x).",
         described=" ".join(finding(*one) for one in kept),
         chart=XyChart(views),
-        tables=(*(_slice_table(*one) for one in kept), _load_table(kept)),
+        tables=tuple(_slice_table(*one, rule) for one in kept for rule in RULES),
         measured=(
-            f"Load as ACT {kept[0][1].act_version} defines it; arrivals {kept[0][1].arrivals}, "
-            f"slices of {span_text(kept[0][1].slice_s)}.",
+            *dict.fromkeys(
+                f"Load as {result.program} {result.act_version} defines it; arrivals {result.arrivals}, "
+                f"{result.service_threads} service threads, slices of {span_text(result.slice_s)}."
+                for _, result in kept
+            ),
+            "A slice counts if 99.5 % of what was due of each stream was done.",
             "Shares come from histograms with 64 buckets an octave; the bucket that a limit cuts counts by "
             "its part above.",
         ),
@@ -96,14 +83,14 @@ def _slices(kept: Sequence[Tested]) -> Figure:
 def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
     lines = []
     for shown, result in kept:
-        for clock in RULES.values():
+        for rule, clock in RULES.items():
             dots = tuple(
                 Dot(float(each.number), 100 * getattr(each, clock)[str(ms)]) for each in result.slices
             )
             if dots:
                 faint = True if clock == "service" else None
-                lines.append(Line(shown.index, clock, False, dots, faint=faint))
-    limit = Rule(kept[0][0].index, 100 * LIMITS[ms], "limit")
+                lines.append(Line(shown.index, f"rule of {rule}", False, dots, faint=faint))
+    limit = Level(kept[0][0].index, 100 * LIMITS[ms], "limit")
     return XyView(
         f"{ms} ms or longer",
         Axis("slice", "count"),
@@ -113,94 +100,43 @@ def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
     )
 
 
-def _slice_table(shown: Shown, result: ActResult) -> Table:
-    rule = RULES[result.rule]
-    head = ("Slice", *(f"≥ {ms} ms" for ms in THRESHOLDS_MS), "Reads/s", "Done")
+def _slice_table(shown: Shown, result: ActResult, rule: Rule) -> Table:
+    head = ("Slice", *(f"≥ {ms} ms" for ms in THRESHOLDS_MS), "Reads/s", "Load done")
     rows = [
         (
             numbers.count(each.number),
-            *_shares(getattr(each, rule)),
+            *_shares(getattr(each, RULES[rule])),
             numbers.iops(each.rate),
             numbers.share(each.done_share),
         )
         for each in result.slices
     ]
-    worst = next(each.worst for each in result.verdicts if each.rule == result.rule)
-    rows.append((numbers.words("worst"), *_shares(worst), numbers.words(""), numbers.words("")))
-    return Table(f"{shown.label}: % of reads, by the rule of {result.rule}", head, tuple(rows))
+    verdict = next(each for each in result.verdicts if each.rule == rule)
+    word = "passed" if verdict.passed else "failed"
+    rows.append((numbers.words("worst"), *_shares(verdict.worst), numbers.words(""), numbers.words(word)))
+    return Table(f"{shown.label}: % of reads by the rule of {rule}; {_CLOCKS[rule]}", head, tuple(rows))
 
 
-def _load_table(kept: Sequence[Tested]) -> Table:
-    head = ("Run", "Load", "Reads/s", "Large reads/s", "Large writes/s", "Records a block", "Threads", "W")
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.words(f"{result.load}x" if result.load else "of its own"),
-            numbers.count(result.rates.internal_read_reqs),
-            numbers.plain(result.rates.large_block_reads),
-            numbers.plain(result.rates.large_block_writes),
-            numbers.count(result.rates.records_per_block),
-            numbers.count(result.service_threads),
-            numbers.plain(result.mean_w),
-        )
-        for shown, result in kept
-    )
-    return Table("The load that ACT derives", head, rows)
-
-
-def _trail(kept: Sequence[Searched]) -> Figure:
-    views = tuple(_trail_view(kept, ms) for ms in LIMITS)
-    return Figure(
-        id="act-search-trail",
-        title="Worst slice of every load tried",
-        lead="Below the line passes. Ring: the score.",
-        described=" ".join(search_finding(*one) for one in kept),
-        chart=XyChart(views),
-        tables=(_trail_table(kept),),
-        measured=(
-            f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
-            "ACT allows.",
-            f"Between two loads: {kept[0][1].drive_state}.",
-        ),
-        buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),
-        wide=True,
+def _load(kept: Sequence[Tested]) -> Exhibit:
+    return Exhibit(
+        "The load",
+        "What ACT derives from its options and prints, and what of it ran.",
+        tuple(_load_table(*one) for one in kept),
     )
 
 
-def _trail_view(kept: Sequence[Searched], ms: int) -> XyView:
-    lines = tuple(
-        Line(
-            shown.index,
-            "",
-            False,
-            tuple(
-                Dot(float(each.load), 100 * each.worst[str(ms)], chosen=(each.load == result.score) or None)
-                for each in sorted(result.tries, key=lambda one: one.load)
-            ),
-        )
-        for shown, result in kept
-    )
-    limit = Rule(kept[0][0].index, 100 * LIMITS[ms], "limit")
-    title = f"% of reads of {ms} ms or longer"
-    return XyView(f"{ms} ms or longer", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
-
-
-def _trail_table(kept: Sequence[Searched]) -> Table:
-    head = ("Run", "Load", "Ran", *(f"≥ {ms} ms" for ms in LIMITS), "Passed", "Why not", "W")
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.words(f"{each.load}x"),
-            numbers.seconds(each.ran_s),
-            *(numbers.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
-            numbers.words("yes" if each.passed else "no"),
-            numbers.words(each.why),
-            numbers.plain(each.mean_w),
-        )
-        for shown, result in kept
-        for each in result.tries
-    )
-    return Table("Every load tried, in the order of the search; % of reads", head, rows)
+def _load_table(shown: Shown, result: ActResult) -> Table:
+    told = [
+        ("load", f"{result.load}x" if result.load else "rates of its own"),
+        *result.derived.items(),
+        *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
+        ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
+        ("ended early", result.stopped or "no"),
+        ("due at the end and not done", str(result.undone)),
+        ("mean power", numbers.of_unit(result.mean_w, "W") if result.mean_w is not None else numbers.NOTHING),
+    ]
+    rows = tuple((numbers.words(name), numbers.words(text)) for name, text in told)
+    return Table(f"{shown.label}: {result.program} {result.act_version}", ("What", ""), rows)
 
 
 def _shares(over: Mapping[str, float]) -> tuple[numbers.Cell, ...]:

@@ -1,0 +1,167 @@
+"""The parameters of ACT's load, under ACT's own names; a configuration file of ACT can give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from ssdlab.act.config import READS_1X, WRITES_1X, ActConfig, IndexConfig, StorageConfig, options
+from ssdlab.act.config_file import config_of
+from ssdlab.errors import UsageError
+from ssdlab.methods.act.arrivals import Arrivals, threads_of
+from ssdlab.methods.act.index_load import CACHE, index_workload
+from ssdlab.methods.act.load import SERVICE, storage_workload
+from ssdlab.methods.method import Params, param
+from ssdlab.results.act import Rule
+from ssdlab.units import NS_PER_S
+from ssdlab.workload import Workload
+
+LONG_TEST_S = 7200
+
+
+class LoadParams(Params):
+    """What the loads of both programs have."""
+
+    program: ClassVar[type[StorageConfig] | type[IndexConfig]] = StorageConfig
+    judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE,)}
+    """Streams whose reads a rule counts."""
+
+    load: int = param(1, "N of Nx: the two rates below, so many times", ge=1, le=10_000)
+    arrivals: Arrivals = param(
+        "act6",
+        "of small I/Os: act6 as ACT 6 (all threads tick together), act2019 as ACT before it (one even "
+        "generator, 8 queues of 8 threads, latency from the queue), even, poisson",
+    )
+    config: str = param("", "file of ACT that the options come from; what is set goes before it")
+    test_duration_sec: int = param(86_400, "of the test", unit="s", quick=10, ge=1, le=31_536_000)
+    slice_sec: int = param(
+        3600, "of one slice: each has to pass by itself", unit="s", quick=5, ge=1, le=86_400
+    )
+    prepare: bool = param(True, "write the drive twice first, with zeroes and then with salt, as act_prep")
+    read_reqs_per_sec: int = param(READS_1X, "client reads at 1x", unit="1/s", ge=0, le=100_000_000)
+    write_reqs_per_sec: int = param(WRITES_1X, "client writes at 1x", unit="1/s", ge=0, le=100_000_000)
+    service_threads: int = param(
+        80,
+        "that do the small I/Os; the original takes 5 for each CPU, so that its bursts depend on the host: "
+        "this is what it takes with 16",
+        ge=1,
+        le=4096,
+    )
+    replication_factor: int = param(1, "copies of each write")
+    defrag_lwm_pct: int = param(50, "fill at which a block is collected", unit="%")
+    disable_odsync: bool = param(False, "writes need not be durable when they complete")
+    max_lag_sec: int = param(10, "behind the load at which the test ends; 0: never", unit="s")
+
+    @classmethod
+    def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Self:
+        """Return the parameters of a run; those of a configuration file lie below what was set.
+
+        Raises
+        ------
+        UsageError
+            The file cannot be read, or something in it does not fit.
+        """
+        given = dict(settings or {})
+        if given.get("config"):
+            found = options(_of_one_drive(config_of(Path(given["config"]), cls.program)))
+            shared = {name: str(value) for name, value in found.items() if name in cls.model_fields}
+            if quick:
+                shared.pop("test_duration_sec", None)
+            given = {**shared, **given}
+        built = super().build(given, quick=quick)
+        assert isinstance(built, cls)
+        built.act_config()  # its bounds hold now, not when the drive has been prepared
+        return built
+
+    def act_config(self, load: int | None = None) -> ActConfig:
+        """Return ACT's options at a load, by default the one asked for."""
+        times = self.load if load is None else load
+        names = {each.name for each in fields(self.program)} & set(type(self).model_fields)
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        values["read_reqs_per_sec"] *= times
+        values["write_reqs_per_sec"] *= times
+        return self.program(**values)
+
+    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+        """Return the streams of a load on a drive of that logical block."""
+        raise NotImplementedError
+
+    @property
+    def threads(self) -> int:
+        """Threads that do the small I/Os."""
+        return threads_of(self.arrivals, self.service_threads)
+
+    @property
+    def interval_s(self) -> int:
+        """Length of a row: long tests have rows of 10 s where slices and test are made of such."""
+        tens = self.slice_sec % 10 == 0 == self.test_duration_sec % 10
+        return 10 if self.test_duration_sec > LONG_TEST_S and tens else 1
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that a load's name goes by: that of the ACT whose arrivals these are."""
+        return "2019" if self.arrivals == "act2019" else "6.x"
+
+
+class StorageParams(LoadParams):
+    """Those of act_storage."""
+
+    record_bytes: int = param(1536, "record, rounded up to 16 B and to whole blocks of the drive", unit="B")
+    record_bytes_range_max: int = param(0, "greatest record, sizes even between; 0: one size", unit="B")
+    large_block_op_kbytes: int = param(128, "large I/O", unit="KiB")
+    update_pct: int = param(0, "writes that read first", unit="%")
+    no_defrag_reads: bool = param(False, "collection does not read")
+    compress_pct: int = param(100, "what data compresses to; 100: not at all", unit="%")
+    commit_to_device: bool = param(False, "each write goes to the drive at once, as a small one")
+    tomb_raider: bool = param(False, "a thread reads the whole drive again and again")
+    tomb_raider_sleep_usec: int = param(0, "pause between two of its reads", unit="us")
+
+    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+        """Return the streams of act_storage at a load."""
+        config = self.act_config(load)
+        assert isinstance(config, StorageConfig)
+        return storage_workload(
+            config,
+            arrivals=self.arrivals,
+            threads=self.service_threads,
+            logical_block_bytes=logical_block_bytes,
+            interval_ns=self.interval_s * NS_PER_S,
+        )
+
+
+class IndexParams(LoadParams):
+    """Those of act_index."""
+
+    program: ClassVar[type[StorageConfig] | type[IndexConfig]] = IndexConfig
+    judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE, CACHE)}
+
+    cache_threads: int = param(8, "that do all writes, and the reads of collection")
+
+    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+        """Return the streams of act_index at a load."""
+        config = self.act_config(load)
+        assert isinstance(config, IndexConfig)
+        return index_workload(
+            config,
+            arrivals=self.arrivals,
+            threads=self.service_threads,
+            interval_ns=self.interval_s * NS_PER_S,
+        )
+
+
+def _of_one_drive(config: ActConfig) -> ActConfig:
+    """Refuse what this run would do otherwise than the file says."""
+    if (count := len(config.device_names)) > 1:
+        raise UsageError(
+            f"the file names {count} drives, and its rates are for all of them together",
+            f"a run is of one drive: give a file for one, its rates divided by {count}",
+            device_names=count,
+        )
+    if config.file_size_mbytes:
+        raise UsageError(
+            "file-size-mbytes makes the original test the page cache",
+            "take the line out, and name the file as the drive: its I/O is direct here",
+        )
+    return config
