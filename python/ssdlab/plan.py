@@ -45,6 +45,8 @@ TRIM_MOST_S_PER_TB = 120.0
 FLUSH_MOST_S = 60.0
 PURGE_MOST_S = 24 * 3600.0
 """A sanitize that overwrites; a crypto erase takes seconds. What is known of neither is said as at most."""
+QUICK_PURGE_MOST_S = 60.0
+"""Of what is no device: a file has none at all, a simulated drive erases its blocks at once."""
 TRACE_AGAIN_MOST = 10.0
 """To read a trace once more may take so many times as long as the plan took: it may have been in memory."""
 START_MOST_S = 10.0
@@ -121,15 +123,18 @@ class Recorder:
     ----------
     known
         Finished steps of the same run: what a trace came to need not be found out again.
+    purge_most_s
+        How long a purge of the drive may take.
     """
 
-    def __init__(self, known: Iterable[Step] = ()) -> None:
+    def __init__(self, known: Iterable[Step] = (), *, purge_most_s: float = PURGE_MOST_S) -> None:
+        self._purge_most_s = purge_most_s
         self._known = {step.ordinal: step.result for step in known if step.verb == "trace"}
         self.steps: list[PlannedStep] = []
 
     def perform(self, request: Request) -> Step:
         """Count a step."""
-        planned = planned_step(request)
+        planned = planned_step(request, purge_most_s=self._purge_most_s)
         result = StepResult(seconds=planned.seconds.least)
         if request.verb == "trace":
             began = time.monotonic()
@@ -142,7 +147,7 @@ class Recorder:
         return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
 
 
-def planned_step(request: Request) -> PlannedStep:
+def planned_step(request: Request, *, purge_most_s: float = PURGE_MOST_S) -> PlannedStep:
     """Work out the bounds of one step."""
     seconds, written, target = Bounds(0.0, RECORD_MOST_S), NOTHING, None
     if request.workload is not None:
@@ -156,7 +161,7 @@ def planned_step(request: Request) -> PlannedStep:
     elif request.verb == "flush":
         seconds = Bounds(0.0, FLUSH_MOST_S)
     elif request.verb == "purge":
-        seconds = Bounds(0.0, PURGE_MOST_S)
+        seconds = Bounds(0.0, purge_most_s)
     digest = step_hash(request.verb, request.args)
     return PlannedStep(
         request.ordinal, request.verb, request.label, seconds, written, target, digest, effects_of(request)
@@ -177,9 +182,11 @@ def _workload(request: Request, workload: Workload) -> tuple[Bounds, Bounds, int
         seconds = Bounds(max(seconds.least, time.least), max(seconds.most, time.most))
         written = written + _stream_writes(stream, time, target)
         targets += [] if target is None else [target]
-    skipped = request.until is not None or bool(request.args.get("unless_written"))
-    skipped |= request.args.get("certain") is False
-    if skipped:
+    if request.until is not None:
+        # What ends it early may not do so before a time of its own.
+        not_before_s = int(str(request.until.args.get("least_ns", 0))) / NS_PER_S
+        seconds, written = Bounds(min(seconds.least, not_before_s), seconds.most), Bounds(0.0, written.most)
+    if request.args.get("unless_written") or request.args.get("certain") is False:
         seconds, written = Bounds(0.0, seconds.most), Bounds(0.0, written.most)
     return seconds + Bounds(0.0, STEP_MOST_S), written, sum(targets) if targets else None
 

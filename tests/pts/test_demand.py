@@ -296,7 +296,7 @@ def test_no_cpu_share_is_made_up_for_a_simulated_drive(short: RunFolder) -> None
     assert result.simulated
     assert all(share is None for cell in result.cells for share in cell.cpu_busy_share)
     html = page.render([source.read_run(short.path)])
-    assert "not applicable, the drive is simulated" in html
+    assert "not applicable: the drive is simulated" in html
 
 
 def test_every_page_of_the_specification_is_there(short: RunFolder) -> None:

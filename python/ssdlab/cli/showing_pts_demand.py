@@ -69,7 +69,7 @@ def _print_grid(result: DemandResult, what: str, of: Callable[[DemandCell], str]
 def _point(point: DemandPoint) -> tuple[str, ...]:
     found = point.histogram
     if point.missing is not None or found is None:
-        return (point.name, f"not measured: {point.missing}", *("" for _ in range(8)))
+        return (point.name, "none", *("" for _ in range(8)))
     tails = (found.percentiles_ns.get(name) for name in ("99.9", "99.99", "99.999"))
     return (
         point.name,

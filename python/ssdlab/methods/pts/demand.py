@@ -153,9 +153,10 @@ def _precondition(lab: Lab, p: DemandParams, load: Load) -> None:
         samples = written_rows(rows[:: p.cycle])[0]
         return (len(rows) - 1) % p.cycle == 0 and first_steady([samples[-WINDOW:]]) is not None
 
-    most_s = ((p.most_samples - 1) * p.cycle + 1) * p.seconds
+    most_s, least_s = (((samples - 1) * p.cycle + 1) * p.seconds for samples in (p.most_samples, WINDOW))
     writes = load.workload(p.shape, most_s, writes=True, record_s=p.seconds)
-    until = Until("steady samples", {"cycle": p.cycle, "sample": "first"}, holds)
+    least_ns = round(least_s * NS_PER_S)
+    until = Until("steady samples", {"cycle": p.cycle, "sample": "first", "least_ns": least_ns}, holds)
     lab.precondition(writes, label=PRECONDITION, until=until, policy="from-purge")
 
 

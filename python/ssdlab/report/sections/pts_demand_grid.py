@@ -7,9 +7,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ssdlab.report import numbers
-from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
+from ssdlab.report.charts import Axis, Dot, HeatChart, HeatView, Line, XyChart, XyView
 from ssdlab.report.numbers import Table
-from ssdlab.report.sections.pts_demand_page import absent, page
+from ssdlab.report.sections.pts_demand_page import page
 from ssdlab.report.sections.pts_window import round_ticks
 
 if TYPE_CHECKING:
@@ -68,20 +68,37 @@ def intensity(kept: Sequence[Tested]) -> Figure:
 
 
 def system_cpu(kept: Sequence[Tested]) -> Figure:
-    """Return P8: how busy the host was in each cell; where no run knows it, the reason."""
-    title = "system CPU utilisation"
-    lines = _by_threads(kept, _depth, _cpu_pct)
-    if not lines:
-        simulated = all(result.simulated for _, result in kept)
-        why = "the drive is simulated" if simulated else "unknown, as the cells are too short to tell"
-        return absent(kept, 8, title, f"not applicable, {why}" if simulated else why)
-    axis = Axis("% of all CPUs busy", "count", range=(0.0, 100.0))
-    chart = XyChart((XyView("CPU", _depths(kept), axis, lines),))
-    lead = "Means of the window; each line is a thread count. All work on the host counts."
+    """Return P8: how busy the host was in each cell, a view for each run; where none knows it, the reason."""
+    rows = sorted({cell.threads for _, result in kept for cell in result.cells})
+    columns = sorted({cell.depth for _, result in kept for cell in result.cells})
+    views = tuple(_cpu_view(*one, rows, columns) for one in kept)
     tables = tuple(
         _table(*one, "busy share of all CPUs", lambda *each: numbers.share(_cpu_share(*each))) for one in kept
     )
-    return page(kept, 8, title, lead, chart, tables=tables, wide=True)
+    unknown = dict.fromkeys(view.absent for view in views if view.absent)
+    lead = (
+        "; ".join(filter(None, unknown)) or "Means of the window, of all CPUs. All work on the host counts."
+    )
+    chart = HeatChart(
+        tuple(f"TC{count}" for count in rows), tuple(f"QD{count}" for count in columns), "depth (QD)", views
+    )
+    return page(kept, 8, "system CPU utilisation", lead, chart, tables=tables, wide=True)
+
+
+def _cpu_view(shown: Shown, result: DemandResult, rows: Sequence[int], columns: Sequence[int]) -> HeatView:
+    cells = {(cell.threads, cell.depth): cell for cell in result.cells}
+    values = tuple(
+        tuple(None if at not in cells else _cpu_pct(result, cells[at]) for at in ((tc, qd) for qd in columns))
+        for tc in rows
+    )
+    absent = None
+    if all(value is None for row in values for value in row):
+        absent = "not applicable: the drive is simulated"
+        if not result.simulated:
+            absent = "unknown: the cells are too short to tell"
+    return HeatView(
+        shown.label, shown.index, "% of all CPUs busy", "plain", values, (1.0, 100.0), "lower", absent
+    )
 
 
 def outstanding(kept: Sequence[Tested]) -> Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.report.charts import Axis, XyChart, XyView
+from ssdlab.report.charts import Axis, HeatChart, XyChart, XyView
 from ssdlab.report.view import Buttons, Figure
 from ssdlab.results.pts_demand import DemandResult
 from ssdlab.units import count_text, latency_text, significant
@@ -47,9 +47,9 @@ def page(
     measured: tuple[str, ...] = (),
     wide: bool = False,
 ) -> Figure:
-    """Return a page under its number in the specification, with a button for each view of lines."""
+    """Return a page under its number in the specification, with a button for each of its views."""
     result = kept[0][1]
-    views = [view.label for view in chart.views] if isinstance(chart, XyChart) else []
+    views = [view.label for view in chart.views] if isinstance(chart, XyChart | HeatChart) else []
     return Figure(
         id=f"pts-{result.test}-p{number}",
         title=f"P{number}: {title}",
