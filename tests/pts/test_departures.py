@@ -1,0 +1,207 @@
+"""Departures from the specification: each is listed when it is one, and only then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.fake_drive import FakeDrive, knee, resume_on, run_on
+from pts.scripted import Scripted
+from ssdlab.errors import Interrupted, Unsupported
+from ssdlab.methods import find_method
+from ssdlab.methods.remarks import RunFacts
+from ssdlab.results.pts import PtsResult
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Manifest
+from ssdlab.session import Order, start
+
+
+@dataclass
+class Switch:
+    """The write cache of a drive that may confirm a setting and not take it."""
+
+    value: str = "on"
+    lies: bool = False
+    name: str = "write_cache"
+    lasting: bool = True
+    destroys: bool = False
+
+    def read(self) -> str:
+        return self.value
+
+    def meant(self, wanted: str) -> str:
+        return wanted
+
+    def write(self, value: str) -> None:
+        if not self.lies:
+            self.value = value
+
+    def remark(self) -> str | None:
+        return None
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def drive_of(**changes: Any) -> FakeDrive:
+    controls = changes.pop("controls", {"write_cache": Switch()})
+    identity = {"kind": "block", **changes.pop("identity_changes", {})}
+    return FakeDrive(controls=controls, identity_changes=identity, **changes)
+
+
+def run(drive: FakeDrive, library: Path, name: str = "pts-throughput", **settings: str) -> RunFolder:
+    method = find_method(name)
+    return RunFolder(run_on(drive, method, method.params.build(settings), library))
+
+
+def codes(found: RunFolder) -> set[str]:
+    return {each.code for each in found.manifest.departures}
+
+
+def test_a_drive_that_does_as_the_specification_says_departs_in_nothing(tmp_path: Path) -> None:
+    for name in ("pts-throughput", "pts-latency"):
+        found = run(drive_of(), tmp_path / name, name)
+        assert found.manifest.departures == (), name
+        assert isinstance(found.result, PtsResult) and found.result.steady
+
+
+def of_iops(manifest: Manifest, sectors: int = 512, **settings: str) -> tuple[dict[str, str], PtsResult]:
+    """Departures, by code, and result of the IOPS test on a scripted drive that is steady from the start."""
+    method = find_method("pts-iops")
+    params = method.params.build(settings)
+    scripted = Scripted(lambda label: 1000.0)
+    method.procedure(scripted.lab(sectors), params)
+    data = scripted.data(sectors)
+    result = method.conclude(data, params)
+    assert isinstance(result, PtsResult)
+    remarks = method.remarks(RunFacts(manifest, data, (), result), params)
+    return {each.code: f"{each.what}: {each.why}" for each in remarks.departures}, result
+
+
+@pytest.mark.parametrize("setting", ["enterprise", "client"])
+def test_a_drive_that_ignores_the_write_cache_setting_departs(tmp_path: Path, setting: str) -> None:
+    wrong = {"enterprise": "on", "client": "off"}[setting]
+    drive = drive_of(controls={"write_cache": Switch(wrong, lies=True)})
+    found = run(drive, tmp_path, setting=setting)
+    (only,) = found.manifest.departures
+    assert only.code == "condition-write_cache"
+    assert f"write cache is {wrong}" in only.what and "was asked for" in only.what
+    right = drive_of(controls={"write_cache": Switch(wrong)})
+    assert codes(run(right, tmp_path / "right", setting=setting)) == set()
+
+
+def test_a_drive_whose_write_cache_nobody_knows_departs(tmp_path: Path) -> None:
+    found = run(drive_of(controls={}), tmp_path)
+    (only,) = found.manifest.departures
+    assert only.code == "condition-write_cache" and "not known" in only.what
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"purgeable": False}, {"not-purged"}),
+        ({"purge_method": "discard"}, {"purge-substitute"}),
+        ({"purge_method": "nvme-format-user-data"}, set()),
+        ({"purge_method": "ata-security-erase"}, set()),
+        ({"identity_changes": {"kind": "partition"}}, {"partition"}),
+        ({"identity_changes": {"kind": "file"}}, {"file"}),
+        ({"logical_block_bytes": 4096}, {"sector-size"}),
+    ],
+)
+def test_what_the_drive_is_and_how_it_is_purged(
+    tmp_path: Path, changes: dict[str, Any], expected: set[str]
+) -> None:
+    assert codes(run(drive_of(**changes), tmp_path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"active_range": "50"}, {"active-range"}),
+        ({"active_range": "100"}, set()),
+        ({"setting": "client", "active_range": "75"}, set()),
+        ({"setting": "client", "active_range": "100"}, {"active-range"}),
+        ({"threads": "2"}, {"shape"}),
+        ({"threads": "32", "depth": "1"}, {"shape", "engine"}),
+        ({"seconds": "30"}, {"parameter-seconds"}),
+        ({"overwrites": "1"}, {"parameter-overwrites"}),
+        ({"overwrites_of": "active-range"}, {"parameter-overwrites_of"}),
+        ({"fixed_rounds": "true", "most_rounds": "6"}, {"parameter-fixed_rounds", "parameter-most_rounds"}),
+        ({"reported": "four-after"}, {"parameter-reported"}),
+    ],
+)
+def test_what_the_operator_sets(tmp_path: Path, settings: dict[str, str], expected: set[str]) -> None:
+    assert codes(run(drive_of(), tmp_path, **settings)) == expected
+
+
+def test_of_the_iops_test(tmp_path: Path) -> None:
+    """The rule of one variable, the reviews' practices, and sectors that leave cells out."""
+    manifest = run(drive_of(), tmp_path).manifest
+    assert of_iops(manifest)[0] == {}
+    assert set(of_iops(manifest, rule="1.1")[0]) == {"parameter-rule"}
+    practice = {"shape", "parameter-practice", "parameter-fixed_rounds", "parameter-reported"}
+    for name, shape, more in (("review-uring", (1, 32), set()), ("review-threads", (32, 1), {"engine"})):
+        found, result = of_iops(manifest, practice=name)
+        assert set(found) == practice | more
+        (group,) = result.groups
+        assert (group.rounds, group.first, group.last, group.reported) == (25, 1, 5, (6, 9))
+        assert (result.threads, result.depth) == shape
+    found, _ = of_iops(manifest, 4096)
+    assert set(found) == {"sector-size", "skipped-cells"}
+    assert found["skipped-cells"] == "not measured: 512 B: the drive's sectors are of 4 KiB"
+
+
+def test_an_interruption_is_told(tmp_path: Path) -> None:
+    def stop_once(count: int) -> None:
+        if count == 4 and not stopped:
+            stopped.append(count)
+            raise Interrupted("stopped by a test", "go on")
+
+    stopped: list[int] = []
+    drive = drive_of(before_run=stop_once)
+    method = find_method("pts-throughput")
+    with pytest.raises(Interrupted) as caught:
+        run_on(drive, method, method.params(), tmp_path)
+    folder = resume_on(drive, Path(str(caught.value.facts["folder"])))
+    (only,) = RunFolder(folder).manifest.departures
+    assert only.code == "interrupted" and "1 time; done again: " in only.what and "WIPC, 1 MiB" in only.what
+
+
+def test_a_limit_of_the_lbas_and_a_simulated_drive(tmp_path: Path) -> None:
+    from ssdlab.conditions.variant import Variant
+
+    method = find_method("pts-throughput")
+    params = method.params.build({"seconds": "0.02", "overwrites": "1"})
+    text = "sim:tiny-test,scale=4"
+    simulated = {"condition-write_cache", "simulated-drive", "parameter-seconds", "parameter-overwrites"}
+    plain = Order(method, params, text, destroy=text)
+    assert codes(RunFolder(start(plain, tmp_path))) == simulated
+    off = f"{text},write-cache=off"
+    without = replace(plain, drive=off, destroy=off)
+    assert codes(RunFolder(start(without, tmp_path))) == simulated - {"condition-write_cache"}
+    scratch = tmp_path / "scratch.bin"
+    short = method.params.build({"seconds": "0.02", "overwrites": "1", "most_rounds": "5"})
+    on_file = Order(method, short, str(scratch), size_bytes=64 << 20, variant=Variant(usable_bytes=48 << 20))
+    found = RunFolder(start(on_file, tmp_path))
+    assert {"file", "active-range-limited", "not-purged"} <= codes(found)
+    limited = next(each for each in found.manifest.departures if each.code == "active-range-limited")
+    assert limited.what.startswith("AR(0:75.0)")
+
+
+def test_steady_before_the_drive_was_written_over_twice_is_warned_of(tmp_path: Path) -> None:
+    few = run(drive_of(curve=knee(ceiling_iops=100.0)), tmp_path / "few", overwrites="0")
+    assert [each.code for each in few.manifest.warnings].count("steady-before-full") == 2
+    twice = run(drive_of(curve=knee(ceiling_iops=100.0)), tmp_path / "twice")
+    assert "steady-before-full" not in {each.code for each in twice.manifest.warnings}
+
+
+def test_a_setting_that_is_not_there_raises_only_where_it_must(tmp_path: Path) -> None:
+    """A drive without a scheduler has nothing that holds its I/Os: no departure."""
+    with pytest.raises(Unsupported):
+        drive_of().setting("scheduler")
+    assert codes(run(drive_of(), tmp_path)) == set()
