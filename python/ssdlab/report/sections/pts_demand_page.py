@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.report.charts import Axis, HeatChart, XyChart, XyView
+from ssdlab.report.charts import HeatChart, XyChart
 from ssdlab.report.view import Buttons, Figure
 from ssdlab.results.pts_demand import DemandResult
 from ssdlab.units import count_text, latency_text, significant
@@ -65,9 +65,3 @@ def page(
         buttons=(Buttons("view", "Shown", tuple(views)),) if len(views) > 1 else (),
         wide=wide,
     )
-
-
-def absent(kept: Sequence[Tested], number: int, title: str, why: str) -> Figure:
-    """Return a page that has nothing to show, with the reason: the others keep their numbers."""
-    axis = Axis("not measured", "count", range=(0.0, 1.0))
-    return page(kept, number, title, f"Not shown: {why}.", XyChart((XyView("", axis, axis, ()),)))

@@ -9,7 +9,7 @@ from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Measure, SeriesChart
 from ssdlab.report.numbers import Table
 from ssdlab.report.sections import over_time, pts_histogram
-from ssdlab.report.sections.pts_demand_page import absent, page
+from ssdlab.report.sections.pts_demand_page import page
 from ssdlab.report.view import Exhibit
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
         found = [(shown, point) for shown, point in points if point.missing is None]
         if not found:
             why = points[0][1].missing or "it was not reached"
-            yield absent(kept, number, f"{name}, pre-writes", why)
-            yield absent(kept, number + 1, f"{name}, response time histogram", why)
+            chart = SeriesChart(_MEASURES, (Choice(name, (), why),))
+            yield page(kept, number, f"{name}, pre-writes", f"Not measured: {why}.", chart)
+            yield page(kept, number + 1, f"{name}, response time histogram", f"Not measured: {why}.", chart)
             continue
         yield _writes(kept, name, found)
         yield _histogram(kept, name, found)
