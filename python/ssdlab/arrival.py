@@ -83,6 +83,30 @@ class Bursts(Frozen):
         return {"bursts": {"bytes": self.bytes, "every_ns": self.every_ns}}
 
 
+class Pulses(Frozen):
+    """A closed loop that rests: I/Os begin in the first part of every so long, and none in the rest of it."""
+
+    kind: Literal["pulses"] = "pulses"
+    on_ns: Nanoseconds = Field(gt=0, description="time from the start of a pulse in which I/Os begin, in ns")
+    every_ns: Nanoseconds = Field(
+        gt=0, description="from the start of one pulse to the start of the next, in ns"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.every_ns <= self.on_ns:
+            raise UsageError(
+                f"pulses of {units.duration_text(self.on_ns)} every {units.duration_text(self.every_ns)} "
+                "leave no rest",
+                "give a longer distance, or Closed",
+            )
+        return self
+
+    def native(self) -> object:
+        """Return the arrival as the native runner takes it."""
+        return {"pulses": {"on_ns": self.on_ns, "every_ns": self.every_ns}}
+
+
 class AsRecorded(Frozen):
     """I/Os are due at the times of their recording."""
 
@@ -103,11 +127,12 @@ def parse_arrival(value: object) -> object:
     if value == "closed":
         return Closed()
     raise UsageError(
-        f"arrival {value!r} says no rate", "give Open(process, rate), Bursts(bytes, every_ns) or closed"
+        f"arrival {value!r} says no rate",
+        "give Open(process, rate), Bursts(bytes, every_ns), Pulses(on_ns, every_ns) or closed",
     )
 
 
 AnyArrival = Annotated[
-    Closed | Open | Bursts | AsRecorded, Field(discriminator="kind"), BeforeValidator(parse_arrival)
+    Closed | Open | Bursts | Pulses | AsRecorded, Field(discriminator="kind"), BeforeValidator(parse_arrival)
 ]
 """An arrival; the text ``"closed"`` is understood."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ssdlab.arrival import AsRecorded, Bursts
+from ssdlab.arrival import AsRecorded, Bursts, Pulses
 from ssdlab.effects import effects_of
 from ssdlab.journal import step_hash
 from ssdlab.pattern import Recording, Sequential
@@ -232,7 +232,10 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bound
         # What is dropped is not written.
         return Bounds(0.0, float(stream.pattern.written_bytes))
     largest = max(block.bytes for block in stream.block)
-    ceiling = min(FASTEST_MB_S * 1e6, stream.in_flight * largest / SHORTEST_LATENCY_S) * seconds.most
+    busy_s = seconds.most
+    if isinstance(stream.arrival, Pulses):
+        busy_s = ceil(busy_s * NS_PER_S / stream.arrival.every_ns) * stream.arrival.on_ns / NS_PER_S
+    ceiling = min(FASTEST_MB_S * 1e6, stream.in_flight * largest / SHORTEST_LATENCY_S) * busy_s
     if isinstance(stream.arrival, Bursts):
         ceiling = min(ceiling, ceil(seconds.most * NS_PER_S / stream.arrival.every_ns) * stream.arrival.bytes)
     elif stream.requested_iops is not None:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from ssdlab import units
-from ssdlab.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open
+from ssdlab.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open, Pulses
 from ssdlab.errors import UsageError, unknown
 from ssdlab.model import Bytes, Frozen, Metavar, Nanoseconds
 from ssdlab.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
@@ -34,6 +34,7 @@ __all__ = [
     "Closed",
     "Mix",
     "Open",
+    "Pulses",
     "Ratio",
     "RecordedOps",
     "Recording",
@@ -203,7 +204,7 @@ class Stream(Frozen):
     )
     polled: bool = Field(False, description="poll for completions instead of taking interrupts")
     arrival: AnyArrival = Field(
-        Closed(), description="when I/Os are due: closed loop, open loop at a rate, or bursts"
+        Closed(), description="when I/Os are due: closed loop, with rests, open loop at a rate, or bursts"
     )
     compressible_pct: int = Field(
         0, ge=0, le=100, description="share of the written data that compresses away, in percent"

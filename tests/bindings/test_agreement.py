@@ -20,6 +20,7 @@ from ssdlab.workload import (
     Closed,
     Mix,
     Open,
+    Pulses,
     Ratio,
     RecordedOps,
     Recording,
@@ -49,6 +50,7 @@ ARRIVALS = [
     *(Open(process=name, rate=7) for name in ("even", "poisson", "act6")),
     Open(process="act2019", queues=1, rate=7),
     Bursts(bytes=1 << 20, every_ns=10**9),
+    Pulses(on_ns=10**9, every_ns=5 * 10**9),
 ]
 
 RECORDED = {

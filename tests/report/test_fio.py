@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.arrival import Bursts, Closed, Open
+from ssdlab.arrival import Bursts, Closed, Open, Pulses
 from ssdlab.pattern import Sequential
 from ssdlab.report.fio import command
 from ssdlab.workload import Stop, Stream, Workload
@@ -63,6 +63,7 @@ def test_what_fio_cannot_do_is_said() -> None:
         (Open(process="act6", rate=100), "no arrivals like act6"),
         (Open(rate="400/17"), "rounds its rate"),
         (Bursts(bytes="1m", every_ns="1s"), "no bursts"),
+        (Pulses(on_ns="5s", every_ns="30s"), "pulses drift"),
     ):
         text = command(Workload.of(Stream(arrival=arrival)), "/dev/x", GIB, 512)
         notes = [line for line in text.splitlines() if line.startswith("# ")]
@@ -80,6 +81,7 @@ def test_what_fio_cannot_do_is_said() -> None:
         Stream(ops="write", pattern="sequential", workers=2),
         Stream(ops="trim", arrival=Open(process="poisson", rate=500)),
         Stream(arrival=Bursts(bytes="1m", every_ns="100ms")),
+        Stream(arrival=Pulses(on_ns="20ms", every_ns="60ms")),
     ],
     ids=lambda stream: f"{stream.ops}-{stream.engine}",
 )

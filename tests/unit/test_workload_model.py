@@ -19,6 +19,7 @@ from ssdlab.workload import (
     Closed,
     Mix,
     Open,
+    Pulses,
     Sequential,
     Span,
     Stop,
@@ -90,6 +91,7 @@ def test_a_workload_survives_json() -> None:
     workload = Workload.of(
         Stream(name="a", ops="trim", pattern="sequential", span="12.5%..50%", stop=Stop(ios=5)),
         Stream(name="b", ops=30, arrival=Bursts(bytes="1m", every_ns="10ms"), pattern="hot:90/10"),
+        Stream(name="d", arrival=Pulses(on_ns="5s", every_ns="30s")),
         Stream(name="c", arrival=Open(process="act2019", queues=2, rate="23.53"), workers=4),
         seed=2**64 - 1,
         interval_ns="100ms",
@@ -119,6 +121,7 @@ def test_models_are_frozen() -> None:
             "one block size",
             "one block size",
         ),
+        ({"arrival": {"kind": "pulses", "on_ns": "5s", "every_ns": 5}}, "leave no rest", "or Closed"),
         ({"arrival": Bursts(bytes=4097, every_ns="1s")}, "not a multiple of 4096", "multiple of the block"),
         (
             {"workers": 3, "arrival": Open(process="act2019", queues=2, rate=1)},

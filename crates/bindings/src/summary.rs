@@ -217,7 +217,7 @@ fn cpu(measurement: &Measurement) -> Cpu {
 /// I/Os per second that a stream asks for; `None` in a closed loop, which asks for as many as it gets.
 fn requested_iops(stream: &Stream) -> Option<f64> {
     match stream.arrival {
-        Arrival::Closed { .. } | Arrival::Recorded { .. } => None,
+        Arrival::Closed { .. } | Arrival::Pulses { .. } | Arrival::Recorded { .. } => None,
         Arrival::Open { rate, .. } => Some(rate.num as f64 / rate.den as f64),
         Arrival::Bursts { bytes, every_ns } => {
             let weights: f64 = stream

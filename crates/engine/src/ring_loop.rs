@@ -57,7 +57,8 @@ pub(crate) fn run(worker: &mut Worker, ring: Ring) {
         worker,
     };
     let ended = match stream.arrival {
-        Law::Closed { think_ns: 0 } => ring_loop.back_to_back(),
+        Law::Closed { think_ns: 0 } => ring_loop.back_to_back(|_| None),
+        law @ Law::Pulses { .. } => ring_loop.back_to_back(|at| law.rests_until(at)),
         Law::Closed { think_ns } => ring_loop.thinking(think_ns),
         Law::Open { .. } | Law::Bursts { .. } | Law::Recorded { .. } => ring_loop.scheduled(),
     };
@@ -69,21 +70,27 @@ pub(crate) fn run(worker: &mut Worker, ring: Ring) {
 }
 
 impl RingLoop<'_, '_> {
-    fn back_to_back(&mut self) -> io::Result<()> {
+    /// `rests_until` says when the rest ends that a time falls into, if it does.
+    fn back_to_back(&mut self, rests_until: impl Fn(u64) -> Option<u64>) -> io::Result<()> {
         let source = self.worker.source;
         let mut feed = source.lock();
         let mut first = true;
         let stream = self.worker.stream;
         let lean = !stream.log_ios && stream.flush_every.is_none();
         loop {
-            if !self.over {
+            let rest = rests_until(self.reaped_at_ns);
+            if !self.over && rest.is_none() {
                 self.over = !self.fill(&mut feed);
             }
             let fresh = self.submitting();
             if self.ring.in_flight() == 0 {
-                return Ok(());
+                match rest.filter(|_| !self.over) {
+                    None => return Ok(()),
+                    Some(due_ns) => self.rest(due_ns),
+                }
+                continue;
             }
-            let more = !self.over && self.slots.free() > 0;
+            let more = !self.over && rest.is_none() && self.slots.free() > 0;
             let look = more || (self.portions.look_first() && fresh > 0);
             self.enter(look, None)?;
             let at = if lean {
@@ -97,6 +104,12 @@ impl RingLoop<'_, '_> {
             }
             self.over |= self.worker.is_over(at);
         }
+    }
+
+    #[cold]
+    fn rest(&mut self, due_ns: u64) {
+        self.reaped_at_ns = self.worker.wait_until(due_ns);
+        self.over |= self.worker.is_over(self.reaped_at_ns);
     }
 
     fn thinking(&mut self, think_ns: u64) -> io::Result<()> {

@@ -136,7 +136,7 @@ fn collector_spec(workload: &Workload, options: Options) -> CollectorSpec {
 
 fn pacing(stream: &Stream) -> Pacing {
     match stream.arrival {
-        Arrival::Closed { think_ns: 0 } => Pacing::BackToBack,
+        Arrival::Closed { think_ns: 0 } | Arrival::Pulses { .. } => Pacing::BackToBack,
         Arrival::Closed { .. } => Pacing::ThinkTime,
         Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
             Pacing::Scheduled

@@ -104,7 +104,8 @@ impl Calls {
 /// Runs the worker's loop to its end.
 pub(crate) fn run(worker: &mut Worker, calls: &mut Calls) {
     match worker.stream.arrival {
-        Arrival::Closed { think_ns: 0 } => back_to_back(worker, calls),
+        Arrival::Closed { think_ns: 0 } => back_to_back(worker, calls, |_| None),
+        law @ Arrival::Pulses { .. } => back_to_back(worker, calls, |at| law.rests_until(at)),
         Arrival::Closed { think_ns } => thinking(worker, calls, think_ns),
         Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
             scheduled(worker, calls);
@@ -112,11 +113,16 @@ pub(crate) fn run(worker: &mut Worker, calls: &mut Calls) {
     }
 }
 
-fn back_to_back(worker: &mut Worker, calls: &mut Calls) {
+/// `rests_until` says when the rest ends that a time falls into, if it does.
+fn back_to_back(worker: &mut Worker, calls: &mut Calls, rests_until: impl Fn(u64) -> Option<u64>) {
     let mut feed = worker.source.lock();
     let mut at = worker.clock.now();
     let mut first = true;
     while !worker.is_over(at) {
+        if let Some(due) = rests_until(at) {
+            at = worker.wait_until(due);
+            continue;
+        }
         let Some(io) = feed.next() else { break };
         calls.prepare(io);
         let submit = worker.clock.now();

@@ -144,7 +144,11 @@ impl<'a> Worker<'a> {
             reported: false,
         };
         shared.rendezvous.begin();
-        if !matches!(stream.arrival, spec::Arrival::Closed { think_ns: 0 }) {
+        let at_once = matches!(
+            stream.arrival,
+            spec::Arrival::Closed { think_ns: 0 } | spec::Arrival::Pulses { .. }
+        );
+        if !at_once {
             // It will spend most of its time asleep, so nobody needs to wait for it.
             worker.report();
         }

@@ -190,6 +190,33 @@ fn think_time_passes_between_a_completion_and_the_next_start() {
 }
 
 #[test]
+fn pulses_begin_on_time_and_nothing_begins_while_they_rest() {
+    const ON_NS: u64 = 20 * MILLISECOND_NS;
+    const EVERY_NS: u64 = 70 * MILLISECOND_NS;
+    for stream in both(2) {
+        let file = Scratch::file(4 * MIB);
+        let stream = Stream {
+            arrival: Arrival::Pulses {
+                on_ns: ON_NS,
+                every_ns: EVERY_NS,
+            },
+            stop: scratch::milliseconds(280),
+            ..stream
+        };
+        let (outcome, done) = logged(&file.open(), stream);
+        let mut pulses = [0u32; 4];
+        for io in &done {
+            pulses[(io.submit_ns / EVERY_NS) as usize] += 1;
+            // What was decided within the pulse may reach the kernel a little later.
+            assert!(io.submit_ns % EVERY_NS < ON_NS + 30 * MILLISECOND_NS);
+            assert_eq!(io.intended_ns, io.submit_ns);
+        }
+        assert!(pulses.iter().all(|&ios| ios > 0), "{pulses:?}");
+        assert!(outcome.measurement.elapsed_ns >= 280 * MILLISECOND_NS);
+    }
+}
+
+#[test]
 fn streams_run_side_by_side_with_stops_of_their_own() {
     let [mut sync, mut uring] = both(2);
     sync.stop = ios(500);

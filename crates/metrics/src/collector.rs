@@ -66,7 +66,7 @@ impl CollectorSpec {
         let streams = workload.streams.iter().map(|stream| StreamSpec {
             name: stream.name.clone(),
             pacing: match stream.arrival {
-                Arrival::Closed { think_ns: 0 } => Pacing::BackToBack,
+                Arrival::Closed { think_ns: 0 } | Arrival::Pulses { .. } => Pacing::BackToBack,
                 Arrival::Closed { .. } => Pacing::ThinkTime,
                 Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
                     Pacing::Scheduled

@@ -184,14 +184,12 @@ impl<'a> Lane<'a> {
     /// Takes the slot's next I/O.
     #[inline]
     fn next(&mut self, slot: &mut Slot, at_ns: u64) -> Next {
-        let Law::Closed { think_ns } = self.stream.arrival else {
-            return self.next_arrival(slot, at_ns);
-        };
-        // Nobody thinks before the first I/O.
-        let due_ns = if slot.io.length == 0 {
-            at_ns
-        } else {
-            at_ns + think_ns
+        let due_ns = match self.stream.arrival {
+            // Nobody thinks before the first I/O.
+            Law::Closed { .. } if slot.io.length == 0 => at_ns,
+            Law::Closed { think_ns } => at_ns + think_ns,
+            law @ Law::Pulses { .. } => law.rests_until(at_ns).unwrap_or(at_ns),
+            _ => return self.next_arrival(slot, at_ns),
         };
         if due_ns >= self.stop_ns {
             return Next::Wait(self.retire(slot, true));

@@ -208,6 +208,31 @@ fn think_time_spaces_the_ios() {
     assert_eq!((measured.elapsed_ns, read.late), (1_000_000_000, 0));
 }
 
+#[test]
+fn pulses_rest_to_the_nanosecond_and_rests_are_rows() {
+    const MS: u64 = 1_000_000;
+    let mut text = workload(json!({
+        "workers": 2, "depth": 4, "engine": "uring",
+        "arrival": {"pulses": {"on_ns": 5 * MS, "every_ns": 20 * MS}}
+    }));
+    text["interval_ns"] = json!(5 * MS);
+    text["streams"][0]["stop"] =
+        json!({"time_ns": 60 * MS, "bytes": null, "ios": null, "span_once": false});
+    let measured = run_with(&text).measurement;
+    let rows = measured.rows.streams[0].ops[0].as_ref().expect("reads");
+    assert_eq!((rows.done.len(), measured.elapsed_ns), (12, 60 * MS));
+    for (at, &done) in rows.done.iter().enumerate() {
+        // What is in flight when a pulse ends completes within the rest: no more than the depth of all workers.
+        let few = if at % 4 == 1 { 0..=8 } else { 0..=0 };
+        assert!(
+            at % 4 == 0 && done > 8 || few.contains(&done),
+            "row {at}: {done}"
+        );
+    }
+    let read = measured.op(Op::Read);
+    assert_eq!((read.late, read.dropped), (0, 0));
+}
+
 fn open(process: &Value, rate: u64, backlog_ns: u64) -> Value {
     json!({"open": {"process": process, "rate": {"num": rate, "den": 1}, "backlog_ns": backlog_ns}})
 }

@@ -70,7 +70,7 @@ impl Arrivals {
     /// `recording` is what the stream replays.
     pub(crate) fn new(stream: &Stream, recording: Option<&Arc<Recording>>) -> Self {
         match stream.arrival {
-            Arrival::Closed { .. } => Self::Closed,
+            Arrival::Closed { .. } | Arrival::Pulses { .. } => Self::Closed,
             Arrival::Recorded { .. } => {
                 recording.map_or(Self::Closed, |r| Self::Recorded(Arc::clone(r)))
             }

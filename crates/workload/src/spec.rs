@@ -184,6 +184,13 @@ pub enum Arrival {
         /// Pause between a completion and the next I/O.
         think_ns: u64,
     },
+    /// A closed loop that rests: the next I/O when one has completed, but none begins after `on_ns` of every `every_ns`.
+    Pulses {
+        /// Time from the start of a pulse in which I/Os begin.
+        on_ns: u64,
+        /// Time from the start of one pulse to the start of the next.
+        every_ns: u64,
+    },
     /// At times that do not depend on completions.
     Open {
         /// Law of the arrivals.
@@ -205,6 +212,18 @@ pub enum Arrival {
         /// How long an I/O may stay due before it is dropped.
         backlog_ns: u64,
     },
+}
+
+impl Arrival {
+    /// When the rest ends in which no I/O begins at `at_ns`; `None` where one may. Only pulses rest.
+    #[inline]
+    pub fn rests_until(self, at_ns: u64) -> Option<u64> {
+        let Self::Pulses { on_ns, every_ns } = self else {
+            return None;
+        };
+        let into_ns = at_ns % every_ns;
+        (into_ns >= on_ns).then(|| at_ns - into_ns + every_ns)
+    }
 }
 
 /// Law of the arrivals of an open loop.
@@ -300,14 +319,14 @@ impl Stream {
     pub fn backlog_ns(&self) -> Option<u64> {
         match self.arrival {
             Arrival::Open { backlog_ns, .. } | Arrival::Recorded { backlog_ns } => Some(backlog_ns),
-            Arrival::Closed { .. } | Arrival::Bursts { .. } => None,
+            Arrival::Closed { .. } | Arrival::Pulses { .. } | Arrival::Bursts { .. } => None,
         }
     }
 
     /// How many counted sequences of I/Os the stream has, see [`crate::plan`].
     pub fn sources(&self) -> u32 {
         match self.arrival {
-            Arrival::Closed { .. } => self.workers,
+            Arrival::Closed { .. } | Arrival::Pulses { .. } => self.workers,
             Arrival::Bursts { .. } | Arrival::Recorded { .. } => 1,
             Arrival::Open { process, .. } => match process {
                 Process::Even | Process::Poisson => 1,

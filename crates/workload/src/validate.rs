@@ -193,6 +193,10 @@ impl Field {
             Arrival::Closed { think_ns } => {
                 self.within("arrival.closed.think_ns", think_ns, 0, MAX_TIME_NS)
             }
+            Arrival::Pulses { on_ns, every_ns } => {
+                self.within("arrival.pulses.on_ns", on_ns, 1, MAX_TIME_NS - 1)?;
+                self.within("arrival.pulses.every_ns", every_ns, on_ns + 1, MAX_TIME_NS)
+            }
             Arrival::Bursts { bytes, every_ns } => {
                 let count = stream.block.len();
                 let bound = "must be 1 with bursts, which are a whole number of blocks";

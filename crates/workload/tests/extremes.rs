@@ -48,6 +48,8 @@ fn any_arrival() -> impl Strategy<Value = Arrival> {
         any_number().prop_map(|think_ns| Arrival::Closed { think_ns }),
         (any_number(), any_number())
             .prop_map(|(bytes, every_ns)| Arrival::Bursts { bytes, every_ns }),
+        (any_number(), any_number())
+            .prop_map(|(on_ns, every_ns)| Arrival::Pulses { on_ns, every_ns }),
         (process, rate, any_number()).prop_map(|(process, rate, backlog_ns)| Arrival::Open {
             process,
             rate,
@@ -107,6 +109,10 @@ fn bend_arrival(arrival: &mut Arrival, unit: u64) {
     match arrival {
         Arrival::Closed { think_ns } => *think_ns %= MOST_NS,
         Arrival::Recorded { backlog_ns } => *backlog_ns = *backlog_ns % MOST_NS + 1,
+        Arrival::Pulses { on_ns, every_ns } => {
+            *on_ns = *on_ns % (MOST_NS - 1) + 1;
+            *every_ns = *on_ns + 1 + *every_ns % (MOST_NS - *on_ns);
+        }
         Arrival::Bursts { bytes, every_ns } => {
             *bytes = (*bytes % (1 << 60)).next_multiple_of(unit).max(unit);
             *every_ns = *every_ns % MOST_NS + 1;

@@ -83,6 +83,36 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn pulses_rest_until_the_next_begins(on_ns in 1u64..1_000, off_ns in 1u64..1_000, at_ns in 0u64..100_000) {
+        let every_ns = on_ns + off_ns;
+        let pulses = Arrival::Pulses { on_ns, every_ns };
+        let begun = (0..=at_ns).rev().find(|at| at % every_ns == 0).unwrap();
+        let resting = at_ns >= begun + on_ns;
+        prop_assert_eq!(pulses.rests_until(at_ns), resting.then_some(begun + every_ns));
+    }
+}
+
+#[test]
+fn pulses_are_a_closed_loop() {
+    let arrival = Arrival::Pulses {
+        on_ns: 1,
+        every_ns: 2,
+    };
+    let plan = plan(
+        1,
+        Stream {
+            arrival,
+            workers: 7,
+            ..stream()
+        },
+    );
+    assert_eq!(plan.stream(0).sources(), 7);
+    assert!(plan.stream(0).schedule(3).is_none());
+    assert_eq!(Arrival::Closed { think_ns: 5 }.rests_until(3), None);
+}
+
 #[test]
 fn a_day_of_an_odd_rate_does_not_drift() {
     // 23.529... per second, ACT's large blocks: 2000 per 85 seconds. A day is 2 032 941 of them.

@@ -176,12 +176,35 @@ fn ways_of_issuing_are_bounded() {
 #[test]
 fn arrivals_are_bounded() {
     let bursts = |bytes, every_ns| Arrival::Bursts { bytes, every_ns };
+    let pulses = |on_ns, every_ns| Arrival::Pulses { on_ns, every_ns };
     assert_refused(vec![
         case("arrival.closed.think_ns", "1000000000000001", "0 to", |s| {
             s.arrival = Arrival::Closed {
                 think_ns: MAX_TIME_NS + 1,
             };
         }),
+        case("arrival.pulses.on_ns", "0", "1 to", move |s| {
+            s.arrival = pulses(0, 5);
+        }),
+        case("arrival.pulses.every_ns", "5", "6 to", move |s| {
+            s.arrival = pulses(5, 5);
+        }),
+        case(
+            "arrival.pulses.every_ns",
+            "1000000000000001",
+            "6 to",
+            move |s| {
+                s.arrival = pulses(5, MAX_TIME_NS + 1);
+            },
+        ),
+        case(
+            "arrival.pulses.on_ns",
+            "18446744073709551615",
+            "1 to",
+            move |s| {
+                s.arrival = pulses(u64::MAX, u64::MAX);
+            },
+        ),
         case("arrival.open.rate.num", "0", "1 to", |s| {
             s.arrival = open(Process::Even, 0, 1);
         }),

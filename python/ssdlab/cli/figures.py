@@ -146,10 +146,12 @@ def _latency(latency_ns: float | None) -> str:
 
 def _closed(workload: Workload | None) -> bool:
     """Whether response is service everywhere, so that it is printed once."""
-    from ssdlab.workload import Closed
+    from ssdlab.workload import Closed, Pulses
 
     arrivals = [stream.arrival for stream in workload.streams] if workload else []
-    return bool(arrivals) and all(isinstance(each, Closed) and each.think_ns == 0 for each in arrivals)
+    return bool(arrivals) and all(
+        isinstance(each, Pulses) or (isinstance(each, Closed) and each.think_ns == 0) for each in arrivals
+    )
 
 
 def _ops_text(stream: Stream) -> str:
@@ -169,7 +171,7 @@ def _ops_text(stream: Stream) -> str:
 
 
 def _arrival_text(stream: Stream) -> str:
-    from ssdlab.workload import AsRecorded, Closed, Open
+    from ssdlab.workload import AsRecorded, Closed, Open, Pulses
 
     arrival = stream.arrival
     if isinstance(arrival, Closed):
@@ -178,6 +180,8 @@ def _arrival_text(stream: Stream) -> str:
         return f"{arrival.process} arrivals at {rate_text(arrival.rate)} IOPS"
     if isinstance(arrival, AsRecorded):
         return "at its own times"
+    if isinstance(arrival, Pulses):
+        return f"closed loop, {duration_text(arrival.on_ns)} of every {duration_text(arrival.every_ns)}"
     return f"bursts of {block_text(arrival.bytes)} every {duration_text(arrival.every_ns)}"
 
 

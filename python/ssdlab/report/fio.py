@@ -6,7 +6,7 @@ import shlex
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ssdlab.arrival import AsRecorded, Bursts, Closed, Open
+from ssdlab.arrival import AsRecorded, Bursts, Closed, Open, Pulses
 from ssdlab.pattern import Bands, Recording, Sequential, Stepped, Zipf
 from ssdlab.units import NS_PER_S
 from ssdlab.workload import Mix, Ratio
@@ -126,6 +126,9 @@ def _arrival(stream: Stream) -> tuple[list[str], list[str]]:
             if process in ("act6", "act2019"):
                 notes.append(f"fio has no arrivals like {process}; they are even here")
             return options, notes
+        case Pulses(on_ns=on, every_ns=every):
+            options = [f"--thinktime={max(1, (every - on) // 1000)}", f"--thinktime_iotime={on // 1000}us"]
+            return options, ["fio counts its rests from when the I/O ends, so that pulses drift"]
         case Bursts(bytes=size, every_ns=every):
             mean = Fraction(size, stream.block[0].bytes) * NS_PER_S / every
             options = [f"--rate_iops={max(1, round(mean / stream.workers))}"]
