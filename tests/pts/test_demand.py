@@ -14,7 +14,7 @@ import pytest
 from methods.on_simulated import run
 from methods.test_client_methods import assert_inside_its_plan
 from ssdlab import _core
-from ssdlab.analysis.demand import Chosen, Demand, choose
+from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
 from ssdlab.drives import open_drive
 from ssdlab.errors import UsageError
 from ssdlab.lab import Lab
@@ -89,7 +89,8 @@ def test_cells_and_rounds_are_in_the_written_order() -> None:
     # Thread count is workers and depth is of each: not the other way round.
     assert [shape(request)[:2] for request in rounds[1:50]] == written
     assert {shape(request)[3] for request in rounds[1:50]} == {60 * 10**9}
-    assert {policy.policy for policy in rounds} == {"re-precondition"}
+    assert asked[2].policy == "from-purge"
+    assert {request.policy for request in asked[3:]} == {"re-precondition"}
 
 
 def test_preconditioning_is_32_times_32_writes_sampled_each_half_hour() -> None:
@@ -190,6 +191,20 @@ def test_an_empty_grid_is_refused() -> None:
         choose([], 5 * MS)
 
 
+def test_reads_that_meet_nothing_are_counted_as_they_occur() -> None:
+    """Against blocks that are really written at random, twice as many as there are, in the bands' shares."""
+    rng = np.random.default_rng(1)
+    blocks, parts = 200_000, [(0.5, 0.05), (0.3, 0.15), (0.2, 0.8)]
+    starts = np.cumsum([0, *(round(blocks * span) for _, span in parts)])
+    written = np.zeros(blocks, dtype=bool)
+    met = 0.0
+    for at, (share, _) in enumerate(parts):
+        written[rng.integers(starts[at], starts[at + 1], round(2 * blocks * share))] = True
+        met += share * float(1 - written[starts[at] : starts[at + 1]].mean())
+    assert unwritten_reads(2.0, parts) == pytest.approx(met, rel=0.02)
+    assert unwritten_reads(0.0, parts) == pytest.approx(1.0)
+
+
 def within(count: int, total: int, share: float) -> bool:
     """Whether a count lies within five standard deviations of a binomial."""
     return abs(count - total * share) <= 5 * (total * share * (1 - share)) ** 0.5
@@ -272,6 +287,8 @@ def test_a_run_comes_to_its_points_within_its_plan(short: RunFolder) -> None:
         (tc, qd) for tc in (32, 4, 1) for qd in (32, 8, 1)
     ]
     assert {len(cell.iops) for cell in (*result.cells, result.pre_writes)} == {result.rounds.rounds}
+    ordinals = [each.ordinals[0] for each in (result.pre_writes, *result.cells)]
+    assert ordinals == list(range(ordinals[0], ordinals[0] + 10)), "nothing in between"
     window = slice(result.rounds.first - 1, result.rounds.last)
     swift = [cell for cell in result.cells if np.mean(cell.mean_ns[window]) < 5 * MS]
     best = max(swift, key=lambda cell: float(np.mean(cell.iops[window])))
