@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import units
 from ssdlab.cli.ordering import order, settings
-from ssdlab.cli.output import print_fields, print_json, print_line, print_table
+from ssdlab.cli.output import paint, print_fields, print_json, print_line, print_table
 from ssdlab.cli.progress import RunProgress, bytes_text, display, range_text, status_lines
 from ssdlab.results.store import actual_status, short_id
 
@@ -50,7 +50,7 @@ def suite_order(
     suite = find_suite(name)
     given = settings(words)
     if suite is not None:
-        params = suite_params(suite, given, quick=quick)
+        params = suite_params(suite, given, quick=quick, drive=drive)
     elif repeat > 1:
         method = find_method(name)
         suite, params = repeated(method, method.params.build(given, quick=quick), repeat)
@@ -200,9 +200,24 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     if rated:
         print_line()
         print_table(rated, ("rated", "", "", ""), right=(1,))
+    _print_departures(result, runs)
     first = next(each for each in result.outcomes if each.left_out is None)
     print_line()
     print_line(f"All of one part: ssdlab show {short_id(first.run_id)}", "dim")
+
+
+def _print_departures(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
+    """Print where the parts depart from their methods, each departure once with the parts it is of."""
+    done = [each for each in result.outcomes if each.left_out is None]
+    found: dict[str, list[str]] = {}
+    for each in done:
+        for departure in runs[each.run_id].manifest.departures:
+            found.setdefault(f"{departure.what}. {departure.why}", []).append(each.part)
+    if found:
+        print_line()
+    for text, parts in found.items():
+        whose = "" if len(parts) == len(done) else f" ({', '.join(parts)})"
+        print_line(f"{paint('departure:', 'warn')} {text}{whose}")
 
 
 def print_repeated(result: SuiteResult) -> None:

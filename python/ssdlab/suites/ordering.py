@@ -63,7 +63,9 @@ class PlannedChild:
     plan: Plan | None
 
 
-def suite_params(suite: Suite, settings: Mapping[str, str], *, quick: bool) -> dict[str, Params]:
+def suite_params(
+    suite: Suite, settings: Mapping[str, str], *, quick: bool, drive: str = ""
+) -> dict[str, Params]:
     """Return the parameters of each part: its defaults, what the suite sets, what the user sets.
 
     Parameters
@@ -74,6 +76,8 @@ def suite_params(suite: Suite, settings: Mapping[str, str], *, quick: bool) -> d
         Of `--set`: `name` for every part that has it, or `part.name` for one.
     quick
         Take the quick presets.
+    drive
+        What it is to run on, for times that go with the scale of a simulated drive.
 
     Raises
     ------
@@ -81,6 +85,8 @@ def suite_params(suite: Suite, settings: Mapping[str, str], *, quick: bool) -> d
         No part has such a name, or a value does not fit.
     """
     _check_names(suite, settings)
+    short = quick or suite.quick
+    scale = scale_of(drive) if suite.scaled_times and not short else 1
     made = {}
     for part in suite.parts:
         fields = suite.method(part).params.model_fields
@@ -90,10 +96,24 @@ def suite_params(suite: Suite, settings: Mapping[str, str], *, quick: bool) -> d
             for name, value in settings.items()
             if name.startswith(f"{part.label}.")
         }
-        made[part.label] = suite.method(part).params.build(
-            {**part.settings, **own}, quick=quick or suite.quick
-        )
+        given = {**_times(suite.method(part), scale), **part.settings, **own}
+        made[part.label] = suite.method(part).params.build(given, quick=short)
     return made
+
+
+def scale_of(drive: str) -> int:
+    """Return how many times smaller than the drive it stands for a simulated one is; 1 of any other."""
+    if not drive.startswith(SIMULATED_PREFIX):
+        return 1
+    from ssdlab.drives.simulated_text import SimulatedText
+
+    return SimulatedText.parse(drive).scale
+
+
+def _times(method: Method, scale: int) -> dict[str, str]:
+    """Return the times of a method, so many times shorter; nothing where they stay as they are."""
+    times = (info for info in method.params.table() if info.unit == "s" and scale > 1)
+    return {info.name: f"{float(str(info.default)) / scale!r}" for info in times}
 
 
 def _check_names(suite: Suite, settings: Mapping[str, str]) -> None:

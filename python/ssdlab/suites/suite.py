@@ -71,6 +71,9 @@ class Suite:
         Whether the parts take their quick presets even where that is not asked for.
     span_bytes
         No more of the drive is used than this; None: all of it.
+    scaled_times
+        Whether a simulated drive that was made S times smaller gets times S times shorter than the methods
+        have: as many of its capacities are then written as of the drive in its full size.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Suite:
     parts: tuple[Part, ...]
     quick: bool = False
     span_bytes: int | None = None
+    scaled_times: bool = False
 
     @property
     def prose(self) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
 from ssdlab.methods.pts.cells import Cell, Tracked, iops, mb_s, mean_ns, worst
 from ssdlab.methods.pts.rounds import round_label, tracked_value
@@ -29,8 +30,13 @@ def collect(
     *,
     group: str,
     reported: Literal["window", "four-after"] = "window",
+    tails: bool = False,
 ) -> PtsRounds:
-    """Put the rounds of a group together: every cell's values, and the window that is judged."""
+    """Put the rounds of a group together: every cell's values, and the window that is judged.
+
+    With `tails` the five nines of mixed cells are those of the merged histogram of reads and writes; without,
+    for which no histogram has to be read, those of the slower direction.
+    """
     rounds = 0
     while data.step(round_label(group, rounds + 1, cells[-1].label)) is not None:
         rounds += 1
@@ -62,7 +68,7 @@ def collect(
         reported=(at + 1, last) if reported == "window" else _four_after(last, rounds),
         fills=fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells)),
         tracked=tuple(judged(each, at) for each in variables),
-        cells=(*(_cell(cell, steps[cell.label]) for cell in cells), *missing),
+        cells=(*(_cell(data, cell, steps[cell.label], tails=tails) for cell in cells), *missing),
     )
 
 
@@ -105,7 +111,7 @@ def written_bytes(steps: Sequence[Step]) -> int:
     )
 
 
-def _cell(cell: Cell, steps: Sequence[Step]) -> PtsCell:
+def _cell(data: RunData, cell: Cell, steps: Sequence[Step], *, tails: bool) -> PtsCell:
     summaries = [cast("dict[str, Any]", step.result.measurement) for step in steps]
     return PtsCell(
         read_pct=cell.read_pct,
@@ -114,7 +120,15 @@ def _cell(cell: Cell, steps: Sequence[Step]) -> PtsCell:
         iops=tuple(iops(each) for each in summaries),
         mb_s=tuple(mb_s(each) for each in summaries),
         mean_ns=tuple(mean_ns(each) for each in summaries),
-        five_nines_ns=tuple(worst(each, "p99.999") for each in summaries),
+        five_nines_ns=tuple(_five_nines(data, step) for step in steps)
+        if tails and 0 < cell.read_pct < 100
+        else tuple(worst(each, "p99.999") for each in summaries),
         max_ns=tuple(worst(each, "max") for each in summaries),
         written_bytes=tuple(int((each.get("write") or {}).get("bytes", 0)) for each in summaries),
     )
+
+
+def _five_nines(data: RunData, step: Step) -> float | None:
+    """Return the 99.999 % response time of reads and writes together."""
+    buckets = data.buckets(step)
+    return merged(buckets, buckets["clock"] == "response").percentile(FIVE_NINES)

@@ -31,7 +31,7 @@ def conclude_rounds(
 ) -> PtsResult:
     """Return the result of a test of rounds; `shape` is that of its cells, where not the parameters'."""
     found = tuple(
-        collect(data, cells, tracked, missing, group=group, reported=p.reported)
+        collect(data, cells, tracked, missing, group=group, reported=p.reported, tails=test == "latency")
         for group, cells, tracked, missing in groups
     )
     threads, depth = shape or p.shape
