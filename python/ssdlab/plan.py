@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
-from ssdlab.arrival import AsRecorded, Bursts, Pulses
+from ssdlab.arrival import AsRecorded, Bursts, Open, Pulses
 from ssdlab.effects import effects_of
 from ssdlab.journal import step_hash
 from ssdlab.pattern import Recording, Sequential
@@ -47,6 +47,8 @@ PURGE_MOST_S = 24 * 3600.0
 """A sanitize that overwrites; a crypto erase takes seconds. What is known of neither is said as at most."""
 QUICK_PURGE_MOST_S = 60.0
 """Of what is no device: a file has none at all, a simulated drive erases its blocks at once."""
+LONGEST_GAP = 40
+"""Of random arrivals, in mean gaps: a longer one has a chance of exp(-40)."""
 TRACE_AGAIN_MOST = 10.0
 """To read a trace once more may take so many times as long as the plan took: it may have been in memory."""
 START_MOST_S = 10.0
@@ -217,6 +219,9 @@ def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
         least = most = stop.time_ns / NS_PER_S
         if isinstance(stream.arrival, Bursts):  # it ends with the last burst that is due before
             least = max(0.0, least - stream.arrival.every_ns / NS_PER_S)
+        if isinstance(stream.arrival, Open):  # it ends with the last I/O that arrives before
+            gaps = 1 if stream.arrival.process == "even" else LONGEST_GAP
+            least = max(0.0, least - float(gaps / stream.arrival.rate))
     if target is not None:
         slowest = SLOWEST_SEQUENTIAL_MB_S * 1e6
         if not isinstance(stream.pattern, Sequential):

@@ -10,7 +10,7 @@ from ssdlab.conditions.variant import AS_IT_IS, Variant, variant_info, varied
 from ssdlab.drives.endurance import cap_of, rating_of
 from ssdlab.errors import Refused
 from ssdlab.lab import Lab
-from ssdlab.plan import Plan, Recorder, layout_bounds
+from ssdlab.plan import PURGE_MOST_S, QUICK_PURGE_MOST_S, Plan, Recorder, layout_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -114,8 +114,9 @@ def plan_on(
 
     Of a run that goes on, `known` are the finished steps.
     """
-    recorder = Recorder(known)
     identity: Any = getattr(drive, "identity", drive)
+    quickly = identity.kind in {"file", "sim"}
+    recorder = Recorder(known, purge_most_s=QUICK_PURGE_MOST_S if quickly else PURGE_MOST_S)
     facts: dict[str, Any] = {
         "capacity_bytes": drive.capacity_bytes,
         "logical_block_bytes": drive.logical_block_bytes,

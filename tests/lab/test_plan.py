@@ -12,7 +12,7 @@ from ssdlab.errors import LabError
 from ssdlab.lab import Lab
 from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.method import Method
-from ssdlab.methods.workloads import closed_loop
+from ssdlab.methods.workloads import closed_loop, open_loop
 from ssdlab.plan import Bounds, Recorder, planned_step
 from ssdlab.request import Request
 from ssdlab.results.run_folder import RunFolder
@@ -43,6 +43,19 @@ def test_a_step_by_bytes_is_bounded_by_any_drive() -> None:
     assert step.bytes_written == Bounds(1e12, 1e12) and step.target_bytes == 10**12
     assert step.seconds.least < 1e12 / 15e9, "a PCIe 5.0 drive is faster than the least"
     assert step.seconds.most > 1e12 / 60e6, "a QLC drive is slower than the most"
+
+
+def test_random_arrivals_may_end_before_the_time_is_over() -> None:
+    step = planned(open_loop(100, block_bytes=4096, threads=4, rate=100, seconds=10))
+    assert 9.5 < step.seconds.least < 10
+
+
+def test_a_purge_is_long_only_on_a_device(tmp_path: Path) -> None:
+    method = find_method("whole-drive-fill")
+    order = Order(method, method.params(), str(tmp_path / "new.img"), size_bytes=1 << 20)
+    (purge,) = (step for step in plan_order(order).steps if step.verb == "purge")
+    assert purge.seconds.most <= 60
+    assert planned_step(Request(0, "purge", "purge", {}, "restart")).seconds.most >= 3600
 
 
 def test_writes_by_time_are_bounded_by_depth() -> None:

@@ -1,0 +1,52 @@
+"""Every method as a user runs it: planned, run with `--quick`, on a simulated drive and on a file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from methods.inside_plan import check_inside
+from ssdlab.methods import REGISTRY
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+SIZE = "64MiB"
+
+
+def ssdlab(*words: str) -> dict[str, Any]:
+    """Run a command line in a process of its own, and return the JSON that it prints."""
+    line = [sys.executable, "-m", "ssdlab", *words, "--json"]
+    done = subprocess.run(line, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, (words, done.stdout[-500:], done.stderr[-2000:])
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_quick_on_a_simulated_drive(tmp_path: Path, name: str) -> None:
+    words = (name, "sim:tiny-test", "--quick")
+    plan = ssdlab("plan", *words)
+    run = ssdlab("run", *words, "--library", str(tmp_path), "--seed", "1")
+    assert run["status"] == "finished"
+    assert run["result"]["quick"] is True
+    check_inside(plan, run)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_quick_on_a_file(tmp_path: Path, name: str) -> None:
+    words = (name, str(tmp_path / "scratch.img"), "--size", SIZE, "--quick")
+    plan = ssdlab("plan", *words)
+    assert list(tmp_path.iterdir()) == []
+    began = time.monotonic()
+    run = ssdlab("run", *words, "--library", str(tmp_path / "library"))
+    took_s = time.monotonic() - began
+    assert run["status"] == "finished"
+    least, most = plan["seconds"]
+    assert least <= took_s <= most
+    check_inside(plan, run)
