@@ -19,8 +19,8 @@ from ssdlab.analysis.steady_state import WINDOW, first_steady
 Reason = Literal["steady", "capacity", "time"]
 REASONS: dict[Reason, str] = {
     "steady": "steady state",
-    "capacity": "the capacities to be written were written",
-    "time": "the longest time was over",
+    "capacity": "what was written",
+    "time": "the time limit",
 }
 """Each in words."""
 

@@ -70,7 +70,7 @@ class PtsCrossStimulusParams(PtsParams):
 def procedure(lab: Lab, p: PtsCrossStimulusParams) -> None:
     """Purge, and write the three loads one after the other."""
     begin(lab, p)
-    with lab.on_interruption("re-precondition"):
+    with lab.on_interruption("from-purge"):
         for label, random, block_bytes, seconds in p.loads:
             workload = load(p, 0, block_bytes, seconds, record_s=p.seconds, random=random)
             lab.run(workload, label=label)
@@ -117,5 +117,6 @@ METHOD = Method(
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},
+    engine="uring",
     remarks=pts_remarks,
 )

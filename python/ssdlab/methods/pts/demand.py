@@ -20,7 +20,7 @@ from ssdlab.methods.pts.params import LoopParams
 from ssdlab.methods.pts.preparing import begin
 from ssdlab.methods.pts.rounds import run_rounds
 from ssdlab.methods.pts.series import written_rows
-from ssdlab.pattern import Bands, Uniform
+from ssdlab.pattern import Bands, Sequential, Uniform
 from ssdlab.request import Until
 from ssdlab.results.pts_demand import PointName
 from ssdlab.units import NS_PER_S
@@ -106,7 +106,7 @@ class Load:
     name: str
     read_pct: int
     blocks: tuple[Block, ...]
-    pattern: Uniform | Bands
+    pattern: Uniform | Sequential | Bands
     left_out_bytes: tuple[int, ...] = ()
     """Sizes that the drive's sectors do not allow."""
 

@@ -55,7 +55,7 @@ def load(
         arrival=arrival or Closed(),
         stop=Stop(time_ns=round(seconds * NS_PER_S)),
     )
-    return Workload.of(stream, interval_ns=round(record_s * NS_PER_S))
+    return Workload.of(stream, interval_ns=round(min(record_s, seconds) * NS_PER_S))
 
 
 def load_name(read_pct: int, block_bytes: int, *, random: bool = True) -> str:

@@ -22,50 +22,41 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
+from ssdlab.analysis.write_saturation import StopRule, ended
 from ssdlab.methods.method import Method, RunData, Seconds, param
+from ssdlab.methods.pts.cells import needed
 from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.params import KIB, PtsParams
+from ssdlab.methods.pts.params import PtsParams
 from ssdlab.methods.pts.preparing import begin
+from ssdlab.methods.pts.saturation_loads import Stimuli, load_of, stimuli_of
 from ssdlab.methods.pts.series import (
     common,
     headline,
     histogram_of,
-    load,
-    load_name,
     picked,
     records_of,
     samples_of,
     written_rows,
 )
 from ssdlab.request import Until
-from ssdlab.results.pts import Stimulus
 from ssdlab.results.pts_series import PtsSaturationResult
-from ssdlab.units import span_text
+from ssdlab.units import block_text
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
 
-Load = Literal["random-4k-write", "random-8k-oltp", "sequential-128k-video", "sequential-512-metadata"]
-STIMULI: dict[Load, tuple[int, int, bool]] = {
-    "random-4k-write": (0, 4 * KIB, True),
-    "random-8k-oltp": (65, 8 * KIB, True),
-    "sequential-128k-video": (90, 128 * KIB, False),
-    "sequential-512-metadata": (50, KIB // 2, False),
-}
-"""Share of reads in percent, block, and whether random."""
 LABEL = "saturation and histogram"
 
 
 class PtsWriteSaturationParams(PtsParams):
     """Of the write saturation test."""
 
-    choices: ClassVar[frozenset[str]] = PtsParams.choices | {"stimulus", "most_seconds"}
+    choices: ClassVar[frozenset[str]] = PtsParams.choices | {"stimulus"}
 
     seconds: Seconds = param(60.0, "of a record", unit="s", quick=0.1, ge=0.05, le=3600)
-    stimulus: Load = param("random-4k-write", "the load: the test's own, or an optional one")
+    stimulus: Stimuli = param("random-4k-write", "the load: the test's own, or an optional one")
     capacities: float = param(4.0, "written, after which it ends", unit="user capacities", gt=0, le=100)
     most_seconds: Seconds = param(
         21_600.0,
@@ -102,9 +93,9 @@ def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
     """Purge, and write until saturated; the histogram is taken of the same load as it goes on."""
     begin(lab, p)
     rule = p.rule(lab.capacity_bytes)
-    read_pct, block_bytes, random = STIMULI[p.stimulus]
+    load = load_of(p.stimulus, lab.logical_block_bytes)
     seconds = (rule.records + p.histogram_records) * p.seconds
-    workload = load(p, read_pct, block_bytes, seconds, record_s=p.seconds, random=random)
+    workload = load.workload(p.shape, seconds, record_s=p.seconds)
 
     def holds(rows: Sequence[Any]) -> bool:
         end = ended(*written_rows(rows), rule)
@@ -112,7 +103,7 @@ def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
 
     bounds = {"written_bytes": rule.written_bytes, "records": rule.records, "cycle": rule.cycle}
     until = Until("saturated", {**bounds, "steady": rule.steady, "after": p.histogram_records}, holds)
-    lab.run(workload, label=LABEL, until=until, policy="re-precondition")
+    lab.run(workload, label=LABEL, until=until, policy="from-purge")
 
 
 def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
@@ -123,39 +114,20 @@ def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
     end = ended(found.iops, found.written_bytes, rule)
     until = end.records if end is not None else len(found.iops)
     records = picked(found, range(until))
-    histogram = None if end is None else histogram_of(data, step, found, until)
+    load = load_of(p.stimulus, data.logical_block_bytes)
     return PtsSaturationResult(
         **common(data, p),
-        stimuli=_stimuli(p, end, until),
-        stimulus=_name(p),
+        stimuli=stimuli_of(p, load.name, end, until),
+        left_out=tuple(block_text(each) for each in load.left_out_bytes),
+        left_out_why=next((needed(each, data.logical_block_bytes) for each in load.left_out_bytes), ""),
+        stimulus=load.name,
         reason=None if end is None else end.reason,
         ended=until,
         samples=samples_of(records, p.cycle, data.capacity_bytes),
         records=found,
-        histogram=histogram,
+        histogram=None if end is None else histogram_of(data, step, found, until),
         scalars=(headline("pts_write_saturation_iops", "last record", records.iops[-1:], "IOPS"),),
     )
-
-
-def _name(p: PtsWriteSaturationParams) -> str:
-    read_pct, block_bytes, random = STIMULI[p.stimulus]
-    return load_name(read_pct, block_bytes, random=random)
-
-
-def _stimuli(p: PtsWriteSaturationParams, end: Ended | None, until: int) -> tuple[Stimulus, ...]:
-    """Return the load and the histogram as the header of a page prints them."""
-    threads, depth = p.shape
-    outcome = "cut short" if end is None else REASONS[end.reason]
-    saturating = Stimulus(
-        what=_name(p), threads=threads, depth=depth, lasted=span_text(until * p.seconds), outcome=outcome
-    )
-    histogram = Stimulus(
-        what=f"{_name(p)}, histogram",
-        threads=threads,
-        depth=depth,
-        lasted=span_text(p.histogram_records * p.seconds),
-    )
-    return saturating, histogram
 
 
 METHOD = Method(
@@ -168,5 +140,7 @@ METHOD = Method(
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},
+    engine="uring",
     remarks=pts_remarks,
+    reads_unwritten=True,
 )

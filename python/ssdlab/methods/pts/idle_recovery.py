@@ -1,0 +1,165 @@
+"""SNIA's host idle recovery test: what a drive gains while the host leaves it alone.
+
+Question
+    How much faster random writes are after rests of the host than without any, and for how long.
+
+Procedure
+    The write cache is set as the setting says and the drive is purged; it is not written before. 4 KiB random
+    writes go on without a pause in rounds of 30 minutes until the last minute of five rounds in a row is
+    steady, or for 25 rounds: the mean of that window is the baseline. Then for rests of 5, 10, 15, 25 and
+    50 s: 360 times a burst of 5 s of the same writes and a rest, and after them 30 minutes of writes without
+    rests, which bring the drive back to its baseline. Reported is each burst, the mean of all bursts of one
+    rest, and that against the baseline.
+
+Source
+    SNIA SSS PTS 2.0.2, host idle recovery; times as open implementations of 2.0 have them.
+
+What it cannot show
+    Rests longer than those asked for, and what the drive does in them: a gain may be collected garbage, or a
+    cache that was emptied. A burst is counted by the I/Os that are done in its 5 s; the few in flight at its
+    end are done while the drive rests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from ssdlab.analysis.steady_state import first_steady
+from ssdlab.arrival import Pulses
+from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.pts.departures import pts_remarks
+from ssdlab.methods.pts.idle_conclusion import (
+    back_label,
+    bursts_label,
+    preconditioning_of,
+    stimuli_of,
+    wait_of,
+)
+from ssdlab.methods.pts.params import KIB, PtsParams
+from ssdlab.methods.pts.preparing import begin
+from ssdlab.methods.pts.series import (
+    common,
+    headline,
+    load,
+    load_name,
+    records_of,
+    samples_of,
+    written_rows,
+)
+from ssdlab.request import Until
+from ssdlab.results.pts_series import PtsIdleRecoveryResult
+from ssdlab.units import NS_PER_S, span_text
+
+if TYPE_CHECKING:
+    from ssdlab.lab import Lab
+
+BLOCK_BYTES = 4 * KIB
+NAME = load_name(0, BLOCK_BYTES)
+PRECONDITIONING = "WDPC"
+Rest = Annotated[int, Field(ge=1, le=1000)]
+
+
+class PtsIdleRecoveryParams(PtsParams):
+    """Of the host idle recovery test."""
+
+    seconds: Seconds = param(
+        60.0, "of a record of the preconditioning, and of a sample", unit="s", quick=0.1, ge=0.05, le=3600
+    )
+    cycle: int = param(
+        30,
+        "records of a round of the preconditioning, one of which is the sample",
+        unit="records",
+        quick=5,
+        ge=1,
+        le=1440,
+    )
+    sample: Literal["last", "first"] = param(
+        "last", "record of a round that is the sample: the text leaves it open, implementations take the last"
+    )
+    most_rounds: int = param(25, "after which it goes on, steady or not", quick=5, ge=5, le=1000)
+    burst_seconds: Seconds = param(5.0, "of a burst", unit="s", quick=0.2, ge=0.05, le=3600)
+    rests: Annotated[tuple[Rest, ...], AfterValidator(rising)] = param(
+        (1, 2, 3, 5, 10), "length of the rests (wait states)", unit="bursts", min_length=1
+    )
+    bursts: int = param(360, "bursts with rests of one length", quick=4, ge=1, le=100_000)
+    return_seconds: Seconds = param(
+        1800.0, "of writes without rests after them", unit="s", quick=1.0, gt=0, le=86_400
+    )
+
+    @property
+    def sample_at(self) -> int:
+        """Record of a round that is the sample, from 0."""
+        return self.cycle - 1 if self.sample == "last" else 0
+
+    def pulses(self, rest: int) -> Pulses:
+        """Return the bursts with rests of so many bursts."""
+        on_ns = round(self.burst_seconds * NS_PER_S)
+        return Pulses(on_ns=on_ns, every_ns=(1 + rest) * on_ns)
+
+
+def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
+    """Purge, write to steady state, and for each rest do bursts and write without rests again."""
+    begin(lab, p)
+
+    def holds(rows: Sequence[Any]) -> bool:
+        samples = written_rows(rows)[0][p.sample_at :: p.cycle]
+        return len(rows) % p.cycle == 0 and first_steady([samples]) is not None
+
+    most_s = p.most_rounds * p.cycle * p.seconds
+    writes = load(p, 0, BLOCK_BYTES, most_s, record_s=p.seconds)
+    until = Until("steady samples", {"cycle": p.cycle, "sample": p.sample}, holds)
+    lab.precondition(writes, label=PRECONDITIONING, until=until, policy="from-purge")
+    with lab.on_interruption("re-precondition"):
+        for rest in p.rests:
+            # One load for all bursts: steps of their own would make each rest longer by what a step costs.
+            trains_s = p.bursts * (1 + rest) * p.burst_seconds
+            trains = load(p, 0, BLOCK_BYTES, trains_s, record_s=p.burst_seconds, arrival=p.pulses(rest))
+            lab.run(trains, label=bursts_label(p, rest))
+            back = load(p, 0, BLOCK_BYTES, p.return_seconds, record_s=p.burst_seconds)
+            lab.run(back, label=back_label(p, rest))
+
+
+def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
+    """Report the mean of the bursts of each rest against the baseline."""
+    step = data.step(PRECONDITIONING)
+    assert step is not None  # a finished run has it
+    found = records_of(data, step)
+    samples = samples_of(found, p.cycle, data.capacity_bytes, at=p.sample_at)
+    baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
+    waits = tuple(wait_of(data, p, rest, baseline) for rest in p.rests)
+    longest = waits[-1]
+    return PtsIdleRecoveryResult(
+        **common(data, p),
+        preconditioning=(preconditioning_of(p, NAME, samples),),
+        stimuli=stimuli_of(p, NAME),
+        burst_s=p.burst_seconds,
+        writes=found,
+        samples=samples,
+        baseline_iops=baseline,
+        waits=waits,
+        scalars=(
+            headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
+            headline(
+                "pts_idle_recovery_iops", f"rests of {span_text(longest.idle_s)}", longest.bursts.iops, "IOPS"
+            ),
+        ),
+    )
+
+
+METHOD = Method(
+    name="pts-host-idle-recovery",
+    version=1,
+    title="SNIA PTS: host idle recovery",
+    params=PtsIdleRecoveryParams,
+    procedure=procedure,
+    conclude=conclude,
+    writes=lambda p: True,
+    needs=("purged",),
+    conditions={"scheduler": "none"},
+    engine="uring",
+    remarks=pts_remarks,
+)

@@ -1,0 +1,375 @@
+"""Tests of one long load: when they end, in which order they write, and what they say of known series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from methods.on_simulated import run
+from ssdlab.analysis.records import by_record
+from ssdlab.analysis.recovery import recovery_s
+from ssdlab.analysis.write_saturation import Ended, StopRule, ended
+from ssdlab.drives.profiles import profiles
+from ssdlab.lab import Lab
+from ssdlab.methods import find_method
+from ssdlab.methods.method import Method, RunData
+from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
+from ssdlab.methods.pts.saturation_loads import load_of
+from ssdlab.planning import plan_on
+from ssdlab.report.sections.pts_saturation import course
+from ssdlab.request import Request
+from ssdlab.results.pts_series import (
+    PtsCrossStimulusResult,
+    PtsIdleRecoveryResult,
+    PtsSaturationResult,
+)
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import Step
+
+MINUTE_NS = 60 * 10**9
+CAPACITY_BYTES = 1 << 30
+RULE = StopRule(written_bytes=10**15, records=360, cycle=31)
+
+
+class Scripted:
+    """An executor whose loads give so many 4 KiB writes a record as it is told, and ask when to stop."""
+
+    def __init__(self, ios: Any) -> None:
+        self.ios = ios
+        self.asked: list[Request] = []
+        self.steps: list[Step] = []
+        self.rows: dict[int, list[int]] = {}
+
+    def perform(self, request: Request) -> Step:
+        self.asked.append(request)
+        measurement = None
+        if request.workload is not None:
+            rows = self._load(request)
+            self.rows[request.ordinal] = rows
+            measurement = {"write": {"ios": sum(rows), "bytes": 4096 * sum(rows)}}
+        facts: Any = {"purged": True} if request.verb == "purge" else {}
+        result = StepResult(seconds=0.0, measurement=measurement, facts=facts)
+        self.steps.append(Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result))
+        return self.steps[-1]
+
+    def _load(self, request: Request) -> list[int]:
+        assert request.workload is not None
+        (stream,) = request.workload.streams
+        assert stream.stop.time_ns is not None
+        length_ns = request.workload.interval_ns
+        rows: list[Any] = []
+        for at in range(stream.stop.time_ns // length_ns):
+            ios = self.ios(request.label, at)
+            cell = SimpleNamespace(direction="write", bytes=4096 * ios)
+            rows.append(
+                SimpleNamespace(ios=ios, start_ns=at * length_ns, end_ns=(at + 1) * length_ns, cells=[cell])
+            )
+            if request.until is not None and request.until.holds(rows):
+                break
+        return [row.ios for row in rows]
+
+    def lab(self) -> Lab:
+        return Lab(self, capacity_bytes=CAPACITY_BYTES, logical_block_bytes=512)
+
+    def data(self) -> RunData:
+        return RunData(tuple(self.steps), CAPACITY_BYTES, 512, rows=self._rows, row_buckets=self._buckets)
+
+    def _rows(self, step: Step) -> dict[str, Any]:
+        ios = np.array(self.rows[step.ordinal])
+        length_ns = int(step.args["workload"]["interval_ns"])  # type: ignore[call-overload,index]
+        at = np.arange(ios.size)
+        return {
+            "row": at,
+            "start_ns": at * length_ns,
+            "end_ns": (at + 1) * length_ns,
+            "partial": np.zeros(ios.size, dtype=bool),
+            "direction": np.full(ios.size, "write", dtype=object),
+            "ios": ios,
+            "bytes": 4096 * ios,
+            "response_max_ns": np.full(ios.size, 5000.0),
+        }
+
+    def _buckets(self, step: Step) -> dict[str, Any]:
+        ios = np.array(self.rows[step.ordinal])
+        return {
+            "row": np.arange(ios.size),
+            "clock": np.full(ios.size, "service", dtype=object),
+            "low_ns": np.full(ios.size, 1000),
+            "high_ns": np.full(ios.size, 1001),
+            "count": ios,
+        }
+
+
+def loads(scripted: Scripted) -> list[Any]:
+    return [request for request in scripted.asked if request.workload is not None]
+
+
+# --- what ends write saturation ---
+
+
+def test_steady_state_takes_five_samples_of_31_minutes() -> None:
+    even = [1000.0] * 360
+    assert ended(even[:154], [1] * 154, RULE) is None
+    assert ended(even, [1] * 360, RULE) == Ended("steady", 155)
+    assert ended(even, [1] * 360, StopRule(10**15, 360, 31, steady=False)) == Ended("time", 360)
+
+
+def test_only_the_31st_minute_is_a_sample() -> None:
+    wild = [1000.0 if at % 31 == 30 else 1000.0 + at % 7 * 500 for at in range(360)]
+    assert ended(wild, [1] * 360, RULE) == Ended("steady", 155)
+    sampled_wild = [1000.0 + at // 31 % 2 * 500 for at in range(360)]
+    assert ended(sampled_wild, [1] * 360, RULE) == Ended("time", 360)
+
+
+def test_what_comes_first_ends_it() -> None:
+    even = [1000.0] * 360
+    fourfold = StopRule(4 * CAPACITY_BYTES, 360, 31)
+    assert ended(even, [CAPACITY_BYTES // 25] * 360, fourfold) == Ended("capacity", 101)
+    assert ended(even, [CAPACITY_BYTES // 50] * 360, fourfold) == Ended("steady", 155)
+    falling = [1000.0 * 0.99**at for at in range(360)]
+    assert ended(falling[:359], [1] * 359, fourfold) is None
+    assert ended(falling, [1] * 360, fourfold) == Ended("time", 360)
+
+
+@pytest.mark.parametrize(
+    ("ios", "reason", "records"),
+    [
+        (lambda _, at: 1000, "steady", 155),
+        (lambda _, at: round(10_000 * 0.98**at), "time", 360),
+        (lambda _, at: 2 * CAPACITY_BYTES // 4096 // 5 + 1, "capacity", 10),
+    ],
+)
+def test_each_reason_is_followed_by_the_histogram_without_a_pause(
+    ios: Any, reason: str, records: int
+) -> None:
+    params = write_saturation.PtsWriteSaturationParams()
+    scripted = Scripted(ios)
+    write_saturation.procedure(scripted.lab(), params)
+    assert [request.verb for request in scripted.asked] == ["conditions", "purge", "run"]
+    (load,) = loads(scripted)
+    assert load.policy == "from-purge"
+    (stream,) = load.workload.streams
+    assert (stream.workers, stream.depth, stream.block[0].bytes, stream.ops.read_pct) == (4, 32, 4096, 0)
+    assert load.workload.interval_ns == MINUTE_NS
+    result = write_saturation.conclude(scripted.data(), params)
+    assert isinstance(result, PtsSaturationResult)
+    assert (result.reason, result.ended) == (reason, records)
+    assert len(result.records.iops) == records + 20
+    assert result.histogram is not None and result.histogram.seconds == 1200
+    assert sum(result.histogram.count) == sum(scripted.rows[load.ordinal][records:])
+    assert bool(result.windows) == (reason == "steady")
+
+
+def test_optional_stimuli_and_a_longer_limit() -> None:
+    params = write_saturation.PtsWriteSaturationParams.build(
+        {"stimulus": "sequential-128k-video", "most_seconds": "24h", "until_steady": "false"}
+    )
+    scripted = Scripted(lambda _, at: 1)
+    write_saturation.procedure(scripted.lab(), params)
+    (stream,) = loads(scripted)[0].workload.streams
+    assert (stream.ops.read_pct, stream.block[0].bytes, stream.pattern.kind) == (90, 128 * 1024, "sequential")
+    result = write_saturation.conclude(scripted.data(), params)
+    assert (result.stimulus, result.reason, result.ended) == ("SEQ 128 KiB 90/10", "time", 1440)
+
+
+def test_the_composite_leaves_out_what_the_sectors_do_not_allow() -> None:
+    load = load_of("composite", 4096)
+    assert (load.name, load.read_pct, len(load.blocks), len(load.left_out_bytes)) == ("CBW 40/60", 40, 5, 7)
+    assert load.workload((4, 32), 60.0, record_s=60.0).interval_ns == MINUTE_NS
+
+
+def test_the_course_is_told_at_every_half_fill() -> None:
+    assert course([0.2, 0.4, 0.6, 0.9, 1.6, 1.7, 2.1]) == [2, 4, 6]
+    assert course([0.2, 0.6, 0.7]) == [1, 2]
+    assert course([]) == []
+
+
+# --- order and times of the others ---
+
+
+def test_cross_stimulus_writes_three_loads_in_order_without_pauses() -> None:
+    scripted = Scripted(lambda label, at: {"group 1": 100, "group 2": 50}.get(label, 40 + at))
+    params = cross_stimulus.PtsCrossStimulusParams()
+    cross_stimulus.procedure(scripted.lab(), params)
+    assert [request.verb for request in scripted.asked] == ["conditions", "purge", "run", "run", "run"]
+    told = [
+        (
+            request.workload.streams[0].pattern.kind,
+            request.workload.streams[0].block[0].bytes,
+            request.workload.streams[0].stop.time_ns,
+            request.workload.streams[0].workers,
+            request.workload.streams[0].depth,
+            request.workload.interval_ns,
+            request.policy,
+        )
+        for request in loads(scripted)
+    ]
+    hour_ns = 60 * MINUTE_NS
+    sequential = ("sequential", 1 << 20, 8 * hour_ns, 1, 32, MINUTE_NS, "from-purge")
+    assert told == [sequential, ("uniform", 8192, 6 * hour_ns, 1, 32, MINUTE_NS, "from-purge"), sequential]
+    result = cross_stimulus.conclude(scripted.data(), params)
+    # 40 in the first minute of the third load and one more each minute: 100 in the 61st.
+    assert result.recovery_s == 61 * 60
+    assert [len(group.records.iops) for group in result.groups] == [480, 360, 480]
+    assert result.groups[1].end_mb_s == pytest.approx(50 * 4096 / 60 / 1e6)
+    assert result.steady is None
+
+
+def test_recovery_is_the_first_record_that_reaches_the_level() -> None:
+    assert recovery_s([1.0, 5.0, 9.99, 10.0, 3.0], 10.0, 60.0) == 240.0
+    assert recovery_s([1.0, 9.99], 10.0, 60.0) is None
+    assert recovery_s([], 10.0, 60.0) is None
+    assert recovery_s([10.0], 10.0, 5.0) == 5.0
+
+
+def test_idle_recovery_rests_between_bursts_and_returns_to_the_baseline() -> None:
+    scripted = Scripted(lambda label, at: 900)
+    params = idle_recovery.PtsIdleRecoveryParams()
+    idle_recovery.procedure(scripted.lab(), params)
+    assert [request.verb for request in scripted.asked] == [
+        "conditions",
+        "purge",
+        "precondition",
+        *["run"] * 10,
+    ]
+    first, *others = loads(scripted)
+    assert first.policy == "from-purge" and {other.policy for other in others} == {"re-precondition"}
+    assert first.workload.streams[0].stop.time_ns == 25 * 30 * MINUTE_NS
+    assert len(scripted.rows[first.ordinal]) == 150, "steady from the first round on: five rounds"
+    burst_ns = 5 * 10**9
+    for number, rest in enumerate((1, 2, 3, 5, 10)):
+        bursts, back = (load.workload.streams[0] for load in others[2 * number : 2 * number + 2])
+        every_ns = (1 + rest) * burst_ns
+        assert (bursts.arrival.on_ns, bursts.arrival.every_ns) == (burst_ns, every_ns)
+        assert bursts.stop.time_ns == 360 * every_ns
+        assert (back.arrival.kind, back.stop.time_ns) == ("closed", 1800 * 10**9)
+        assert (bursts.workers, bursts.depth, bursts.block[0].bytes) == (4, 32, 4096)
+
+
+def test_idle_recovery_compares_the_bursts_with_the_window() -> None:
+    def ios(label: str, at: int) -> int:
+        if label == "WDPC":
+            return 60 * 100 if at % 30 == 29 else 60 * 500
+        if label.startswith("bursts, 25.0 s"):
+            return 5 * 150 if at % 6 == 0 else 0
+        return 5 * 100
+
+    scripted = Scripted(ios)
+    params = idle_recovery.PtsIdleRecoveryParams()
+    idle_recovery.procedure(scripted.lab(), params)
+    result = idle_recovery.conclude(scripted.data(), params)
+    assert isinstance(result, PtsIdleRecoveryResult)
+    assert (result.baseline_iops, result.samples.first, result.samples.last) == (100.0, 1, 5)
+    found = {wait.idle_s: wait for wait in result.waits}
+    assert list(found) == [5.0, 10.0, 15.0, 25.0, 50.0]
+    assert len(found[25.0].bursts.iops) == 360
+    assert (found[25.0].mean_iops, found[25.0].of_baseline, found[25.0].back_iops) == (150.0, 1.5, 100.0)
+    (window,) = result.windows
+    assert window.fills == pytest.approx(5 * (29 * 30_000 + 6_000) * 4096 / CAPACITY_BYTES)
+
+
+def test_the_sample_may_be_the_first_record_of_a_round() -> None:
+    scripted = Scripted(lambda label, at: 600 if at % 30 == 0 else 1200)
+    params = idle_recovery.PtsIdleRecoveryParams.build({"sample": "first", "rests": "1", "bursts": "2"})
+    idle_recovery.procedure(scripted.lab(), params)
+    assert idle_recovery.conclude(scripted.data(), params).baseline_iops == 10.0
+
+
+# --- what records say ---
+
+
+def test_records_hold_reads_and_writes_by_their_number() -> None:
+    def column(*values: object) -> Any:
+        return np.array(values)
+
+    columns = {
+        "row": column(0, 0, 1, -1, 7),
+        "clock": np.array(["service"] * 5, dtype=object),
+        "low_ns": column(1000, 3000, 1000, 9000, 9000),
+        "high_ns": column(1001, 3001, 1001, 9001, 9001),
+        "count": column(3_000_000, 1_000_000, 5, 100, 100),
+    }
+    first, second, empty = by_record(columns, 3)
+    assert first.mean_ns == pytest.approx(1500.0)
+    assert first.percentile(99999 / np.float64(1000)) == 3000.0  # type: ignore[arg-type]
+    assert (second.mean_ns, second.samples) == (1000.0, 5)
+    assert (empty.mean_ns, empty.samples) == (None, 0)
+
+
+# --- on simulated drives ---
+
+METHODS = ("pts-write-saturation", "pts-cross-stimulus-recovery", "pts-host-idle-recovery")
+SHORT = {
+    "pts-write-saturation": {
+        "seconds": "0.1",
+        "cycle": "2",
+        "most_seconds": "1.5",
+        "histogram_seconds": "0.2",
+    },
+    "pts-cross-stimulus-recovery": {"seconds": "0.1", "sequential_seconds": "0.5", "random_seconds": "0.5"},
+    "pts-host-idle-recovery": {
+        "seconds": "0.1",
+        "cycle": "2",
+        "most_rounds": "5",
+        "burst_seconds": "0.1",
+        "bursts": "3",
+        "return_seconds": "0.3",
+    },
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_run_gives_a_verdict_within_its_plan(tmp_path: Path, name: str) -> None:
+    folder = run(name, tmp_path, **SHORT[name])
+    result = folder.result
+    method: Method = find_method(name)
+    planned = plan_on(
+        method,
+        method.params.build(SHORT[name]),
+        SimpleNamespace(  # type: ignore[arg-type]
+            capacity_bytes=folder.manifest.drive.capacity_bytes, logical_block_bytes=512, kind="sim"
+        ),
+    )
+    written = sum(
+        int(step.result.measurement["write"]["bytes"])  # type: ignore[index,call-overload,arg-type]
+        for step in folder.steps()
+        if step.result.measurement is not None
+    )
+    assert planned.bytes_written.least <= written <= planned.bytes_written.most
+    assert [step.label for step in planned.steps] == [step.label for step in folder.steps()]
+    codes = {departure.code for departure in folder.manifest.departures}
+    assert {"simulated-drive", "parameter-seconds"} <= codes
+    if isinstance(result, PtsSaturationResult):
+        assert result.reason is not None and result.histogram is not None
+    elif isinstance(result, PtsCrossStimulusResult):
+        assert [len(group.records.iops) for group in result.groups] == [5, 5, 5]
+    else:
+        assert isinstance(result, PtsIdleRecoveryResult)
+        assert all(len(wait.bursts.iops) == 3 for wait in result.waits)
+
+
+def test_rests_give_back_what_the_drive_collects_in_them(tmp_path: Path) -> None:
+    """Longer rests give back more to a drive that collects while idle, and nothing to one that does not."""
+    plain = profiles()["tiny-test"]
+    idle = """
+[idle]
+after_ms = { value = 20.0, source = "recalled" }
+free_pct = { value = 10.0, source = "recalled" }
+"""
+    gains = {}
+    for name, text in (("never", plain), ("idle", plain + idle)):
+        file = tmp_path / f"{name}.toml"
+        file.write_text(text.replace('name = "tiny-test"', f'name = "{name}"'))
+        settings = {"seconds": "1", "cycle": "6", "burst_seconds": "1", "bursts": "4", "rests": "1,4"}
+        result = run(
+            "pts-host-idle-recovery", tmp_path / name, f"sim:{file},scale=4", return_seconds="1", **settings
+        ).result
+        assert isinstance(result, PtsIdleRecoveryResult)
+        gains[name] = [wait.of_baseline for wait in result.waits]
+    assert gains["never"] == pytest.approx([1.0, 1.0], abs=0.1)
+    assert gains["idle"][0] > 1.3
+    assert gains["idle"][1] > gains["idle"][0] + 0.5
