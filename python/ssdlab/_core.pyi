@@ -504,7 +504,8 @@ def serve(
     in memory, up to `memory_bytes`; in the sparse file `data`; or made up from `contents_seed`. Replies are
     sent `cost_ns` before they are due; None: what serving was measured to cost. `on_ready` is called once
     clients can connect, with ``socket port depth_1_iops ceiling_iops measured_cost_ns cost_ns
-    cost_per_mib_ns``. `Refused` where something is in the way, `HostError` where the host cannot.
+    cost_after_pauses cost_per_mib_ns processors_kept_awake``. `Refused` where something is in the way,
+    `HostError` where the host cannot.
 
     Returned are ``ios reads writes trims flushes read_bytes written_bytes refused late dropped
     lateness_p50_ns lateness_p99_ns lateness_max_ns peak_iops elapsed_ns connections turned_away violations

@@ -9,6 +9,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
 use sim::nbd::ServeError;
+use sim::nbd::alert::Alert;
 use sim::nbd::backing::Backing;
 use sim::nbd::calibration::Calibration;
 use sim::nbd::clock::{AfterPause, Cost};
@@ -35,6 +36,7 @@ struct Ready {
     cost_ns: u64,
     cost_after_pauses: Vec<PausedCost>,
     cost_per_mib_ns: u64,
+    processors_kept_awake: bool,
 }
 
 /// What a command costs whose reply comes so long after the one before it.
@@ -138,10 +140,12 @@ pub(crate) fn serve<'py>(
     let backing = drive.map_or(Backing::Fixed(0), |drive| {
         Backing::Simulated(drive.shared())
     });
+    // From before the measurement of what serving costs to the end.
+    let alert = Alert::ask();
     let started = contents
         .and_then(|contents| py.detach(|| start(address, export, contents, backing, cost_ns)));
     let (server, calibration, cost) = started.map_err(|error| errors::serving(py, &error))?;
-    let ready = ready(server.address(), &calibration, &cost);
+    let ready = ready(server.address(), &calibration, &cost, &alert);
     let raised = until_signal(py, &ready, on_ready.as_ref());
     let summary = py.detach(|| server.stop());
     // A second Ctrl-C while replies drain says nothing new.
@@ -192,7 +196,7 @@ fn wait(py: Python<'_>, ready: &Ready, on_ready: Option<&Bound<'_, PyAny>>) -> P
     }
 }
 
-fn ready(address: &Address, calibration: &Calibration, cost: &Cost) -> Ready {
+fn ready(address: &Address, calibration: &Calibration, cost: &Cost, alert: &Alert) -> Ready {
     let (socket, port) = match address {
         Address::Unix(path) => (Some(path.clone()), None),
         Address::Loopback(port) => (None, Some(*port)),
@@ -206,6 +210,7 @@ fn ready(address: &Address, calibration: &Calibration, cost: &Cost) -> Ready {
         cost_ns: cost.of(0),
         cost_after_pauses: after_pauses(cost),
         cost_per_mib_ns: cost.mib_ns(),
+        processors_kept_awake: alert.is_granted(),
     }
 }
 

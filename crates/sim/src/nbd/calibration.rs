@@ -1,5 +1,6 @@
 //! What serving costs on this host at this moment, and what it can do at most: drives that take no time, or always the
-//! same, served to a client in the same process over the same kind of socket, by the code that serves everybody.
+//! same, served to a client in the same process over the same kind of socket, by the code that serves everybody. The client
+//! takes its replies as the library does on which the usual clients rest.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -82,7 +83,7 @@ fn served<T>(
         let served = thread::Builder::new()
             .name("nbd-null".to_owned())
             .spawn_scoped(scope, || session::serve(theirs, &shared))?;
-        let measured = Client::connect(ours).and_then(|mut client| measure(&mut client));
+        let measured = Client::connect_structured(ours).and_then(|mut client| measure(&mut client));
         // The client is gone, and its connection with it.
         drop(served.join());
         measured
@@ -115,16 +116,8 @@ fn usual_round_trip(client: &mut Client, length: u32, span: Duration) -> io::Res
 fn round_trip(client: &mut Client, length: u32) -> io::Result<u64> {
     let began = Instant::now();
     client.send(&Ask::read(0, 0, length).to_bytes())?;
-    take_read(client, length)?;
+    client.take_chunk()?;
     Ok(began.elapsed().as_nanos() as u64)
-}
-
-fn take_read(client: &mut Client, length: u32) -> io::Result<()> {
-    let (_, error) = client.reply()?;
-    if error != 0 {
-        return Err(io::Error::from_raw_os_error(error as i32));
-    }
-    client.receive(length as usize).map(|_| ())
 }
 
 /// Reads a second with 32 in flight, each followed by the next as soon as it is there.
@@ -136,13 +129,13 @@ fn rate_at_depth(client: &mut Client) -> io::Result<f64> {
     let began = Instant::now();
     let mut done = 0_u64;
     while began.elapsed() < SPAN {
-        take_read(client, SMALL_BYTES)?;
+        client.take_chunk()?;
         client.send(&ask)?;
         done += 1;
     }
     let taken = began.elapsed();
     for _ in 0..DEPTH {
-        take_read(client, SMALL_BYTES)?;
+        client.take_chunk()?;
     }
     Ok(done as f64 / taken.as_secs_f64())
 }

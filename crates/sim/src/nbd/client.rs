@@ -1,13 +1,17 @@
-//! A client that does as little as a client can: for the measurement of the server's own cost, and for tests.
+//! A client that does no more than clients must: for the measurement of what serving costs, and for tests.
+//!
+//! Clients that people use (fio, `nbdcopy`) rest on a library that waits with `poll` and takes a structured reply field by
+//! field; this one can do likewise, so that it costs what they cost.
 
 use std::io;
 use std::os::fd::OwnedFd;
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::protocol::{
-    OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAGIC, Reader, SERVER_MAGIC, SIMPLE_REPLY_MAGIC,
-    answer, command, handshake, option,
+    CHUNK_DATA, CHUNK_DONE, CHUNK_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, REQUEST_MAGIC, Reader,
+    SERVER_MAGIC, SIMPLE_REPLY_MAGIC, answer, command, handshake, option,
 };
 
 /// A request in the making.
@@ -63,6 +67,26 @@ impl Client {
     /// # Errors
     /// The server is none, or goes away.
     pub fn connect(socket: OwnedFd) -> io::Result<Self> {
+        let mut client = Self::greet(socket)?;
+        client.choose()?;
+        Ok(client)
+    }
+
+    /// As [`Self::connect`], but reads are answered in chunks: for [`Self::take_chunk`].
+    ///
+    /// # Errors
+    /// The server is none, goes away, or does not know structured replies.
+    pub fn connect_structured(socket: OwnedFd) -> io::Result<Self> {
+        let mut client = Self::greet(socket)?;
+        client.ask_for(option::STRUCTURED_REPLY, &[])?;
+        if client.take_answer()? != answer::ACK {
+            return Err(unexpected());
+        }
+        client.choose()?;
+        Ok(client)
+    }
+
+    fn greet(socket: OwnedFd) -> io::Result<Self> {
         let mut client = Self {
             socket,
             size_bytes: 0,
@@ -76,14 +100,22 @@ impl Client {
         }
         let flags = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
         client.send(&flags.to_be_bytes())?;
-        let mut go = OPTION_MAGIC.to_be_bytes().to_vec();
-        go.extend(option::GO.to_be_bytes());
-        // The empty name, and nothing wanted beyond what must be told.
-        go.extend(6_u32.to_be_bytes());
-        go.extend([0; 6]);
-        client.send(&go)?;
-        while client.take_answer()? != answer::ACK {}
         Ok(client)
+    }
+
+    fn choose(&mut self) -> io::Result<()> {
+        // The empty name, and nothing wanted beyond what must be told.
+        self.ask_for(option::GO, &[0; 6])?;
+        while self.take_answer()? != answer::ACK {}
+        Ok(())
+    }
+
+    fn ask_for(&mut self, option: u32, data: &[u8]) -> io::Result<()> {
+        let mut bytes = OPTION_MAGIC.to_be_bytes().to_vec();
+        bytes.extend(option.to_be_bytes());
+        bytes.extend((data.len() as u32).to_be_bytes());
+        bytes.extend(data);
+        self.send(&bytes)
     }
 
     /// Bytes of the drive.
@@ -117,6 +149,23 @@ impl Client {
             (Some(SIMPLE_REPLY_MAGIC), Some(error), Some(cookie)) => Ok((cookie, error)),
             _ => Err(unexpected()),
         }
+    }
+
+    /// Waits for a read's structured reply, which is one chunk, and takes it with its data.
+    ///
+    /// # Errors
+    /// The server is gone, or it is no such reply.
+    pub fn take_chunk(&mut self) -> io::Result<&[u8]> {
+        let mut waited = [PollFd::new(&self.socket, PollFlags::IN)];
+        poll(&mut waited, None)?;
+        let mut head = Reader(self.receive(16)?);
+        let fields = (head.u32(), head.u16(), head.u16());
+        if fields != (Some(CHUNK_MAGIC), Some(CHUNK_DONE), Some(CHUNK_DATA)) {
+            return Err(unexpected());
+        }
+        let length = Reader(self.receive(4)?).u32().ok_or_else(unexpected)? as usize;
+        let offset_bytes = self.receive(8)?.len();
+        self.receive(length.saturating_sub(offset_bytes))
     }
 
     /// Exactly so many bytes.

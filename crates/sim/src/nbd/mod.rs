@@ -5,6 +5,7 @@
 //! connections ([`session`]) know no listener, and neither knows how the drive comes by its times ([`backing`], [`clock`]).
 //! Each connection has a thread of its own, which reads, holds and sends: a client that stalls holds up nobody else.
 
+pub mod alert;
 pub mod awake;
 pub mod backing;
 pub mod calibration;
