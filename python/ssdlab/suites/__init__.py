@@ -12,6 +12,7 @@ REGISTRY = {
     "enterprise-review": "ssdlab.suites.enterprise_review",
     "client-review": "ssdlab.suites.client_review",
     "quick-look": "ssdlab.suites.quick_look",
+    "snia": "ssdlab.suites.snia",
 }
 """Name of each suite and the module that defines it as `SUITE`; loaded when asked for."""
 
