@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from ssdlab.tracking import Tracker
     from ssdlab.workload import Workload
 
+_OVERRUN = frozenset({"rate-not-reached", "dropped"})
+"""Warnings of a load that was more than the drive could do."""
 _IDLE_LOOK_S = 0.05
 _SPACE_LOOK_S = 1.0
 _SPACE_BYTES = 256 * 1024
@@ -232,8 +234,11 @@ def _check_log(path: Path, fault: str | None) -> None:
 def _warned(
     request: Request, workload: Workload, summary: dict[str, Any], around: Surroundings
 ) -> tuple[Warned, ...]:
-    """Judge a step's measurement by the catalogue."""
+    """Judge a step's measurement by the catalogue; what an overload was to find out is no warning."""
+    found = judge(summary, workload, around)
+    if request.args.get("overload") and not _OVERRUN.isdisjoint(each.code for each in found):
+        # Late because the drive was, and not because the host was.
+        found = [each for each in found if each.code not in (*_OVERRUN, "late")]
     return tuple(
-        Warned(code=found.code, what=found.what, advice=found.advice, ordinal=request.ordinal)
-        for found in judge(summary, workload, around)
+        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=request.ordinal) for each in found
     )

@@ -59,6 +59,7 @@ class Lab(Asking):
         until: Until | None = None,
         policy: Policy = "restart",
         certain: bool = True,
+        overload: bool = False,
     ) -> Step:
         """Run a workload and measure it.
 
@@ -74,8 +75,13 @@ class Lab(Asking):
             What an interruption means, unless a block says otherwise.
         certain
             False for a step of a search, which may end before it: a plan then counts it as at most.
+        overload
+            More may be asked for than the drive can do, and that is the finding: no warning about it.
         """
-        return self._work("run", workload, label, until, policy, None if certain else {"certain": False})
+        extra: dict[str, JsonValue] = {} if certain else {"certain": False}
+        if overload:
+            extra["overload"] = True
+        return self._work("run", workload, label, until, policy, extra)
 
     def sweep(
         self,

@@ -289,6 +289,8 @@ def figure_text(value: float | None, unit: str) -> str:
             return latency_text(value * 1e3)
         case "s":
             return span_text(value)
+        case "x":
+            return f"{value:g}x"
         case "":
             return str(int(value)) if value == int(value) else count_text(value)
         case _:

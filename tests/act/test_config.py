@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ssdlab.act.config import IndexConfig, StorageConfig
 from ssdlab.act.config_file import read_config, write_config
+from ssdlab.cli import main
 from ssdlab.errors import UsageError
 from ssdlab.methods.act.params import IndexParams, StorageParams
 
@@ -133,40 +134,80 @@ def test_a_file_that_means_another_test_than_would_be_run_is_refused(
         StorageParams.build({"config": str(tmp_path / "act.conf")})
 
 
-def ssdlab(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "ssdlab", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+Said = tuple[int, str, str]
 
 
-def test_a_file_written_by_the_command_is_read_by_it_and_by_a_run(tmp_path: Path) -> None:
+@pytest.fixture
+def ssdlab(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """The command: its exit status, and what it said on both ways out."""
+
+    def said(*words: str) -> Said:
+        capsys.readouterr()
+        status = main(words)
+        return status, *capsys.readouterr()
+
+    return said
+
+
+def test_a_file_written_by_the_command_is_read_by_it_and_by_a_run(
+    tmp_path: Path, ssdlab: Callable[..., Said]
+) -> None:
     file = tmp_path / "30x.conf"
     settings = ("--set", "record-bytes=4096", "--set", "commit-to-device=yes")
-    wrote = ssdlab("act", "config", "--load", "30", "--device", "/dev/sdx", *settings, "--output", str(file))
-    assert wrote.returncode == 0, wrote.stderr
-    again = ssdlab("act", "config", "--file", str(file))
-    assert again.stdout == file.read_text()
-    shown = ssdlab("act", "show", str(file)).stdout.splitlines()
+    status, _, errors = ssdlab(
+        *("act", "config", "--load", "30", "--device", "/dev/sdx", *settings, "--output", str(file))
+    )
+    assert status == 0, errors
+    assert ssdlab("act", "config", "--file", str(file))[1] == file.read_text()
+    shown = ssdlab("act", "show", str(file))[1].splitlines()
     assert "internal-read-reqs-per-sec: 60000" in shown
     assert "large-block-writes-per-sec: 937.50" in shown
-    kept = ssdlab("act", "config", "--output", str(file))
-    assert kept.returncode == 2 and "exists" in kept.stderr
-    plan = ssdlab("plan", "act", "sim:tiny-test", "--set", f"config={file}", "--json")
-    assert '"record_bytes": 4096' in plan.stdout and plan.returncode == 0
+    status, _, errors = ssdlab("act", "config", "--output", str(file))
+    assert status == 2 and "exists" in errors
+    status, planned, _ = ssdlab("plan", "act", "sim:tiny-test", "--set", f"config={file}", "--json")
+    assert status == 0 and json.loads(planned)["params"]["record_bytes"] == 4096
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("act", "show"),
-        ("run", "act", "sim:tiny-test", "--set"),
-        ("plan", "act-index", "sim:tiny-test", "--set"),
+        ("act", "show", "{file}"),
+        ("run", "act", "sim:tiny-test", "--set", "config={file}"),
+        ("plan", "act-search", "sim:tiny-test", "--set", "config={file}"),
     ],
 )
-def test_a_bad_file_is_bad_usage_with_the_nearest_name(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_bad_file_is_bad_usage_with_the_nearest_name(
+    tmp_path: Path, words: tuple[str, ...], ssdlab: Callable[..., Said]
+) -> None:
     file = tmp_path / "act.conf"
     file.write_text("device-names: /dev/sdb\nread-reqs-per-second: 2000\n")
-    *front, last = words
-    asked = (*words, str(file)) if last == "show" else (*front, last, f"config={file}")
-    refused = ssdlab(*asked)
-    assert refused.returncode == 2
-    assert "Did you mean read-reqs-per-sec?" in refused.stderr and "line 2" in refused.stderr
+    status, _, errors = ssdlab(*(word.format(file=file) for word in words))
+    assert status == 2
+    assert "Did you mean read-reqs-per-sec?" in errors and "line 2" in errors
+
+
+@pytest.mark.parametrize("name", ["act", "act-search", "act-index"])
+@pytest.mark.parametrize(
+    "setting", ["read_reqs_per_sec=0,write_reqs_per_sec=0", "max_lag_sec=-1", "service_threads=0"]
+)
+def test_bad_parameters_are_refused_before_anything_is_done(
+    name: str, setting: str, ssdlab: Callable[..., Said]
+) -> None:
+    words = [word for each in setting.split(",") for word in ("--set", each)]
+    status, _, errors = ssdlab("run", name, "sim:tiny-test", "--destroy", "sim:tiny-test", *words)
+    assert status == 2 and setting.partition("=")[0].replace("_", "-") in errors.replace("_", "-")
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        ("record_bytes=200000", "no record fits into a large block of 128 KiB"),
+        ("record_bytes=99999999", "between 1 and 8388608"),
+        ("record_bytes_range_max=100", "above record-bytes"),
+    ],
+)
+def test_records_that_no_large_block_holds_are_refused(
+    setting: str, told: str, ssdlab: Callable[..., Said]
+) -> None:
+    status, _, errors = ssdlab("run", "act", "sim:tiny-test", "--destroy", "sim:tiny-test", "--set", setting)
+    assert status == 2 and told in errors

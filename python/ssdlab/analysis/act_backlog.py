@@ -5,8 +5,8 @@ small I/Os were queued, and the large-block threads at 10 s as ever. Both bounds
 I/Os are as old as their number over their rate. What is still due when the test ends was never that late and
 stops nothing.
 
-A search need not wait for that. Where the load left undone has grown over a minute, so that by a line through
-it the bound will be passed before the test ends, the try is abandoned: "queues grow without bound".
+A search need not wait for that. Where the load left undone has grown over a minute, so that the
+bound would be passed before the test ends, the try is abandoned: "queues grow without bound".
 
 Source: Aerospike ACT 6.6, src/storage/act_storage.c, and 5.2 (max-reqs-queued); the early end is that of a
 published review practice.
@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import ceil
 
-import numpy as np
-
 LEAST_BEHIND_S = 1.0
-"""A trend counts from here on: below, ticks and single stalls look like one."""
+"""A trend counts from here on: below, ticks look like one."""
+QUARTERS = 4
+"""Parts of the stretch that all have to show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +40,15 @@ class Paced:
     burst_s
         Time from one burst to the next; its I/Os are all due at once, but late only by what lies beyond. 0
         for a stream without bursts.
-    bound
-        What is allowed, in words.
+    overrun
+        What it did when it is further behind, in words.
     """
 
     name: str
     rate: float
     allowed_s: float
     burst_s: float = 0.0
-    bound: str = ""
+    overrun: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class Backlog:
     def _judged(self, stream: Paced, row: Interval) -> GivenUp | None:
         late = row.slowest_s.get(stream.name, 0.0) - stream.burst_s > stream.allowed_s
         if row.dropped.get(stream.name) or (stream.burst_s and late):
-            return GivenUp(row.end_s, f"{stream.name} fell behind by {stream.bound}")
+            return GivenUp(row.end_s, f"{stream.name} {stream.overrun}")
         done = self._done[stream.name] = self._done.get(stream.name, 0) + row.done.get(stream.name, 0)
         seen = self._behind_s.setdefault(stream.name, [])
         seen.append((row.end_s, max(0.0, row.end_s - done / stream.rate)))
@@ -135,14 +136,17 @@ class Backlog:
         if expected_s <= stream.allowed_s:
             return None
         why = (
-            f"abandoned: {stream.name} were {last[-1][1]:.1f} s behind, and would have been "
-            f"{expected_s:.0f} s at the end, more than {stream.bound}"
+            f"abandoned: {stream.name} was {last[-1][1]:.1f} s behind and would have been {expected_s:.0f} s "
+            f"at the end, with {stream.allowed_s:.3g} s allowed"
         )
         return GivenUp(row.end_s, why, forecast=True)
 
 
 def forecast_s(behind: Sequence[tuple[float, float]], ends_s: float) -> float:
-    """Return how far behind a stream will be at the end, by the line through what it was.
+    """Return how far behind a stream will be at the end, if it goes on as it did.
+
+    It is taken to fall behind as fast as in that quarter of the stretch in which it did so least: a stall, be
+    it long, lies in one or two of them and is no trend.
 
     Parameters
     ----------
@@ -154,16 +158,15 @@ def forecast_s(behind: Sequence[tuple[float, float]], ends_s: float) -> float:
     Returns
     -------
     float
-        Seconds of load; 0 while there is too little to tell a trend from chance: fewer than three points,
-        less than `LEAST_BEHIND_S` behind, or no rise in the second half of the stretch.
+        Seconds of load; 0 while there is too little to tell from: fewer than five points, or less than
+        `LEAST_BEHIND_S` behind.
     """
-    if len(behind) < 3 or behind[-1][1] < LEAST_BEHIND_S:
+    at_s, now_s = behind[-1]
+    if len(behind) < QUARTERS + 1 or now_s < LEAST_BEHIND_S:
         return 0.0
-    if behind[-1][1] <= behind[len(behind) // 2][1]:
-        return 0.0
-    at, undone = np.array(behind).T
-    slope = float(np.polyfit(at - at[0], undone, 1)[0])
-    return behind[-1][1] + max(0.0, slope) * max(0.0, ends_s - behind[-1][0])
+    marks = [behind[round(part * (len(behind) - 1) / QUARTERS)] for part in range(QUARTERS + 1)]
+    slope = min((late[1] - early[1]) / (late[0] - early[0]) for early, late in pairwise(marks))
+    return now_s + slope * max(0.0, ends_s - at_s) if slope > 0 else 0.0
 
 
 def least_done(rate: float, seconds: float, workers: int, burst: int, share: float) -> int:

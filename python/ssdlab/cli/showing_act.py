@@ -28,7 +28,7 @@ def print_act(result: ActResult) -> None:
         )
     _print_stress(result)
     print_line()
-    asked = ", ".join(f"{units.significant(rate)} {name}" for name, rate in result.asked.items())
+    asked = ", ".join(f"{rate:.2f} {name}" for name, rate in result.asked.items())
     print_fields(
         [
             (
@@ -86,4 +86,4 @@ def _print_stress(result: ActResult) -> None:
 
 def _slice(each: ActSlice, rule: Rule) -> Slice:
     shares = getattr(each, RULES[rule])
-    return Slice(each.number, each.ios, each.rate, {int(ms): share for ms, share in shares.items()})
+    return Slice(each.number, each.ios[rule], each.rates[rule], {int(ms): share for ms, share in shares.items()})

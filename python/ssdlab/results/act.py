@@ -19,8 +19,8 @@ class ActSlice(Stored):
     """One slice of a test, by both rules."""
 
     number: int = Field(description="from 1")
-    ios: int = Field(description="reads that ACT's table counts")
-    rate: float = Field(description="of them, per second")
+    ios: dict[str, int] = Field(description="reads that each rule counts")
+    rates: dict[str, float] = Field(description="of them, per second")
     response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
     service: dict[str, float] = Field(description="likewise, from issue")
     given: dict[str, float] = Field(description="share of what was due of each stream that was done")
@@ -37,7 +37,9 @@ class ActVerdict(Stored):
 
     rule: Rule
     passed: bool
-    worst: dict[str, float] = Field(description="worst share of any slice at each threshold")
+    worst: dict[str, float] = Field(
+        description="worst share of any slice at each threshold; of what ran, where no slice is whole"
+    )
     why: str = Field(default="", description="the first limit that did not hold, and where")
 
 
@@ -91,10 +93,16 @@ class ActTry(Stored):
     abandoned: bool = Field(description="whether it was ended because it was seen to come to nothing")
     passed: bool
     why: str = Field(default="", description="why it did not pass")
-    worst: dict[str, float] = Field(description="worst share of any slice at each threshold")
+    worst: dict[str, float] = Field(description="as in `ActVerdict`")
+    done: dict[str, float] = Field(description="share of what was due of each stream that was done")
     drive_state: str = Field(description="what was done to the drive before")
     written_before_bytes: int = Field(description="written to the drive before, by this run")
     mean_w: float | None = None
+
+    @property
+    def least_done(self) -> float:
+        """Share that was done of the stream that fell short most."""
+        return min(self.done.values(), default=1.0)
 
 
 class ActSearchResult(ResultBase):

@@ -50,14 +50,11 @@ def burst_ios(stream: Stream) -> int:
 
 
 def _paced(stream: Stream, max_lag_sec: int) -> Paced:
-    rate = float(stream.requested_iops or 0)
+    rate, lag = float(stream.requested_iops or 0), f"fell more than {max_lag_sec} s (max-lag-sec) behind"
     if isinstance(stream.arrival, Bursts):
         allowed_s = float(max_lag_sec) if max_lag_sec else float("inf")
-        bound = f"the {max_lag_sec} s of max-lag-sec"
-        return Paced(stream.name, rate, allowed_s, stream.arrival.every_ns / NS_PER_S, bound)
+        return Paced(stream.name, rate, allowed_s, stream.arrival.every_ns / NS_PER_S, lag)
     assert isinstance(stream.arrival, Open)
-    queued = stream.arrival.process == "act2019"
-    bound = (
-        f"the {MOST_QUEUED_2019:,} I/Os of the queues" if queued else f"the {max_lag_sec} s of max-lag-sec"
-    )
-    return Paced(stream.name, rate, stream.arrival.backlog_ns / NS_PER_S, bound=bound)
+    queued = f"had more than {MOST_QUEUED_2019:,} I/Os queued"
+    told = queued if stream.arrival.process == "act2019" else lag
+    return Paced(stream.name, rate, stream.arrival.backlog_ns / NS_PER_S, overrun=told)

@@ -36,7 +36,7 @@ def act_result(data: RunData, p: LoadParams) -> ActResult:
     step = data.step(TEST)
     assert step is not None  # the procedure has no other
     stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
-    verdicts = tuple(verdict_of(rule, slices, stopped) for rule in RULES)
+    verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped) for rule in RULES)
     passed = _passed(verdicts, p)
     load = times_of(config.read_reqs_per_sec, config.write_reqs_per_sec)
     stress = data.step(STRESS)

@@ -48,7 +48,7 @@ def procedure(lab: Lab, p: ActIndexParams) -> None:
         prepare(lab)
     offer(lab, p, p.load, TEST)
     if p.certify:
-        offer(lab, p, 2 * p.load, STRESS)
+        offer(lab, p, 2 * p.load, STRESS, overload=True)
 
 
 def conclude(data: RunData, p: ActIndexParams) -> ActResult:

@@ -46,6 +46,18 @@ def elapsed_s(step: Step) -> float:
     return float(cast("dict[str, Any]", step.result.measurement)["elapsed_s"])
 
 
+def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
+    """Return how much of what was due of each stream was done, over the time that a test ran."""
+    rows, seconds = data.rows(step), min(elapsed_s(step), float(p.test_duration_sec))
+    ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
+    counted = np.where(ended, rows["ios"] + rows["failed"], 0)
+    return {
+        each.name: float(counted[rows["stream"] == each.name].sum()) / (float(each.requested_iops) * seconds)
+        for each in workload_of(step).streams
+        if each.requested_iops
+    }
+
+
 def undone(data: Tables, step: Step, p: LoadParams) -> int:
     """Return how many I/Os were due when the test ended and could not be done in the second after."""
     rows = data.rows(step)
@@ -63,8 +75,8 @@ def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:
     return tuple(
         ActSlice(
             number=number,
-            ios=found["6.x"][number - 1].ios,
-            rate=found["6.x"][number - 1].rate,
+            ios={rule: found[rule][number - 1].ios for rule in RULES},
+            rates={rule: found[rule][number - 1].rate for rule in RULES},
             response=_told(found["2019"][number - 1].over),
             service=_told(found["6.x"][number - 1].over),
             **_given(load, done, number, p),
@@ -73,14 +85,19 @@ def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:
     )
 
 
-def verdict_of(rule: Rule, slices: Sequence[ActSlice], stopped: GivenUp | None) -> ActVerdict:
+def verdict_of(
+    data: Tables, step: Step, p: LoadParams, rule: Rule, slices: Sequence[ActSlice], stopped: GivenUp | None
+) -> ActVerdict:
     """Judge all slices by one rule: each has to pass, and to have been given the load."""
-    shares = [getattr(each, RULES[rule]) for each in slices]
-    worst = {str(ms): max((one[str(ms)] for one in shares), default=0.0) for ms in act_verdict.THRESHOLDS_MS}
+    if slices:
+        shares = [getattr(each, RULES[rule]) for each in slices]
+    else:  # what ran of the first one
+        shares = [_told(each.over) for each in _judged(data.row_buckets(step), p, rule, None)]
+    worst = {str(ms): max(one[str(ms)] for one in shares) for ms in act_verdict.THRESHOLDS_MS}
     why = stopped.why if stopped is not None else next(_failures(rule, slices), "")
     if not why and not slices:
         why = "the test is shorter than one slice"
-    if not why and not sum(each.ios for each in slices):
+    if not why and not sum(each.ios[rule] for each in slices):
         why = "the load has no reads, and the limits are theirs"
     return ActVerdict(rule=rule, passed=not why, worst=worst, why=why)
 
@@ -94,7 +111,7 @@ def times_of(reads: int, writes: int) -> int:
 def _failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[str]:
     for each in slices:
         for name in each.short:
-            yield f"slice {each.number}: only {each.given[name]:.1%} of the {name} asked for were done"
+            yield f"slice {each.number}: {name} did only {each.given[name]:.1%} of what was due"
         for ms, limit in act_verdict.LIMITS.items():
             share = getattr(each, RULES[rule])[str(ms)]
             if share >= limit:
@@ -104,11 +121,15 @@ def _failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[str]:
                 )
 
 
-def _judged(buckets: Columns, p: LoadParams, rule: Rule, rows: int) -> list[act_verdict.Slice]:
+def _judged(buckets: Columns, p: LoadParams, rule: Rule, rows: int | None) -> list[act_verdict.Slice]:
+    """Cut the reads that a rule counts into the whole slices of so many rows; None: all into one slice."""
     counted = np.isin(buckets["stream"], p.judged[rule])
     mine = (buckets["direction"] == "read") & counted & (buckets["clock"] == RULES[rule])
+    row, parts = buckets["row"][mine], p.slice_sec // p.interval_s
+    if rows is None:
+        row, rows, parts = np.zeros_like(row), 1, 1
     edges = (buckets["low_ns"][mine], buckets["high_ns"][mine], buckets["count"][mine])
-    return act_verdict.slices(buckets["row"][mine], edges, rows, p.slice_sec // p.interval_s, p.slice_sec)
+    return act_verdict.slices(row, edges, rows, parts, p.slice_sec)
 
 
 def _done(rows: Columns, p: LoadParams) -> dict[tuple[str, int], int]:

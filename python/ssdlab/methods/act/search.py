@@ -70,7 +70,7 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
             lab.idle(p.rest_seconds, label=f"rest before {load}x", certain=False)
         if not certain and p.between == "prepare":
             prepare(lab, when=f" before {load}x", certain=False)
-        step = offer(lab, p, load, load_of(load), trend_s=p.trend_seconds, certain=certain)
+        step = offer(lab, p, load, load_of(load), trend_s=p.trend_seconds, certain=certain, overload=True)
         finding = Finding(
             "act-verdict", {"of": step.ordinal}, lambda data: {"passed": try_of(data, step, p).passed}
         )

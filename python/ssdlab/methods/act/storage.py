@@ -50,7 +50,7 @@ def procedure(lab: Lab, p: ActParams) -> None:
         prepare(lab)
     offer(lab, p, p.load, TEST)
     if p.certify:
-        offer(lab, p, 2 * p.load, STRESS)
+        offer(lab, p, 2 * p.load, STRESS, overload=True)
 
 
 def conclude(data: RunData, p: ActParams) -> ActResult:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ssdlab.methods.act.judging import VERSION, elapsed_s, given_up, slices_of, times_of, verdict_of
+from ssdlab.methods.act.judging import (
+    VERSION,
+    done_shares,
+    elapsed_s,
+    given_up,
+    slices_of,
+    times_of,
+    verdict_of,
+)
 from ssdlab.methods.points import mean_w_of
 from ssdlab.results.act import ActSearchResult, ActTry
 from ssdlab.results.schema import Scalar
@@ -49,7 +57,7 @@ def tries_of(data: RunData, p: ActSearchParams) -> tuple[ActTry, ...]:
 def try_of(data: Tables, step: Step, p: ActSearchParams, state: str = "", written: int = 0) -> ActTry:
     """Judge one load by the rule that its name goes by."""
     stopped = given_up(data, step, p, p.trend_seconds)
-    verdict = verdict_of(p.rule, slices_of(data, step, p), stopped)
+    verdict = verdict_of(data, step, p, p.rule, slices_of(data, step, p), stopped)
     return ActTry(
         load=int(step.label.removeprefix("load ").removesuffix("x")),
         ordinal=step.ordinal,
@@ -59,6 +67,7 @@ def try_of(data: Tables, step: Step, p: ActSearchParams, state: str = "", writte
         passed=verdict.passed,
         why=verdict.why,
         worst=verdict.worst,
+        done=done_shares(data, step, p),
         drive_state=state,
         written_before_bytes=written,
         mean_w=mean_w_of(cast("dict[str, Any]", step.result.measurement)),

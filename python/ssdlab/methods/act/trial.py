@@ -45,16 +45,24 @@ def preparation(*, salt: bool) -> Workload:
 
 
 def offer(
-    lab: Lab, p: LoadParams, load: int, label: str, *, trend_s: float = 0.0, certain: bool = True
+    lab: Lab,
+    p: LoadParams,
+    load: int,
+    label: str,
+    *,
+    trend_s: float = 0.0,
+    certain: bool = True,
+    overload: bool = False,
 ) -> Step:
     """Run the load until its end, or until the drive falls behind by more than ACT allows.
 
-    With `trend_s` it is given up as soon as the rows of so long lead there.
+    With `trend_s` it is given up as soon as the rows of so long lead there. An `overload` is one of which
+    nobody knows whether the drive can do it.
     """
     workload = p.workload(load, lab.logical_block_bytes)
     args: dict[str, JsonValue] = {"max_lag_sec": p.max_lag_sec, "trend_s": trend_s}
     until = Until("lag", args, Watch(workload, p, trend_s))
-    return lab.run(workload, label=label, until=until, certain=certain)
+    return lab.run(workload, label=label, until=until, certain=certain, overload=overload)
 
 
 class Watch:

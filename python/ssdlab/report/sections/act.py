@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.results.act import Rule
 
 Tested = tuple["Shown", ActResult]
+MOST_NAMED = 12
 _CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
 
 
@@ -83,21 +84,31 @@ def _slices(kept: Sequence[Tested], name: str) -> Figure:
 def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
     lines = []
     for shown, result in kept:
-        for rule, clock in RULES.items():
+        for clock in RULES.values():
             dots = tuple(
                 Dot(float(each.number), 100 * getattr(each, clock)[str(ms)]) for each in result.slices
             )
             if dots:
                 faint = True if clock == "service" else None
-                lines.append(Line(shown.index, f"rule of {rule}", False, dots, faint=faint))
+                lines.append(Line(shown.index, "", False, dots, faint=faint))
     limit = Level(kept[0][0].index, 100 * LIMITS[ms], "limit")
+    highest = max((dot.y for line in lines for dot in line.points), default=0.0)
+    # Where all stay below the limit, the axis reaches beyond it, so that its name has room.
+    reach = (0.0, 1.2 * limit.y) if highest < limit.y else None
     return XyView(
         f"{ms} ms or longer",
-        Axis("slice", "count"),
-        Axis(f"% of reads of {ms} ms or longer", "plain"),
+        _slice_axis(max((len(result.slices) for _, result in kept), default=0)),
+        Axis(f"% of reads of {ms} ms or longer", "plain", range=reach),
         tuple(lines),
         (limit,),
     )
+
+
+def _slice_axis(slices: int) -> Axis:
+    """Return an axis of whole slices, at most so many named that they stand apart."""
+    step = max(1, slices // MOST_NAMED)
+    ticks = tuple((float(number), str(number)) for number in range(1, slices + 1, step))
+    return Axis("slice", "count", ticks=ticks, range=(0.5, slices + 0.5))
 
 
 def _slice_table(shown: Shown, result: ActResult, rule: Rule) -> Table:
@@ -106,7 +117,7 @@ def _slice_table(shown: Shown, result: ActResult, rule: Rule) -> Table:
         (
             numbers.count(each.number),
             *_shares(getattr(each, RULES[rule])),
-            numbers.iops(each.rate),
+            numbers.iops(each.rates[rule]),
             numbers.share(each.done_share),
         )
         for each in result.slices

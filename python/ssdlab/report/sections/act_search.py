@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.act_verdict import LIMITS
+from ssdlab.analysis.act_verdict import LEAST_DONE, LIMITS
 from ssdlab.analysis.efficiency import Efficiency
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
@@ -13,11 +13,11 @@ from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.efficiency import Worked
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.act import ActSearchResult
+from ssdlab.results.act import ActSearchResult, ActTry
 from ssdlab.units import span_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.report.runs import Shown
 
@@ -108,11 +108,12 @@ def _score_table(kept: Sequence[Searched]) -> Table:
 
 
 def _trail(kept: Sequence[Searched]) -> Figure:
-    views = tuple(_trail_view(kept, ms) for ms in LIMITS)
+    views = (*(_trail_view(kept, ms) for ms in LIMITS), _done_view(kept))
     return Figure(
         id="act-search-trail",
         title="Worst slice of every load tried",
-        lead="Below the line passes. Ring: the score.",
+        lead="A load passes that was done and stays below all limits. Ring: the score. Of a load that ended "
+        "before its first slice did, what ran.",
         described=" ".join(finding(*one) for one in kept),
         chart=XyChart(views),
         tables=(_trail_table(kept),),
@@ -127,21 +128,25 @@ def _trail(kept: Sequence[Searched]) -> Figure:
 
 
 def _trail_view(kept: Sequence[Searched], ms: int) -> XyView:
-    lines = tuple(
-        Line(
-            shown.index,
-            "",
-            False,
-            tuple(
-                Dot(float(each.load), 100 * each.worst[str(ms)], chosen=(each.load == result.score) or None)
-                for each in sorted(result.tries, key=lambda one: one.load)
-            ),
-        )
-        for shown, result in kept
-    )
+    lines = tuple(_line(*one, lambda each: 100 * each.worst[str(ms)]) for one in kept)
     limit = Level(kept[0][0].index, 100 * LIMITS[ms], "limit")
     title = f"% of reads of {ms} ms or longer"
     return XyView(f"{ms} ms or longer", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
+
+
+def _done_view(kept: Sequence[Searched]) -> XyView:
+    lines = tuple(_line(*one, lambda each: 100 * each.least_done) for one in kept)
+    limit = Level(kept[0][0].index, 100 * LEAST_DONE, "limit of each slice")
+    title = "% of what was due that was done, of the stream that did least"
+    return XyView("load done", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
+
+
+def _line(shown: Shown, result: ActSearchResult, value: Callable[[ActTry], float]) -> Line:
+    dots = tuple(
+        Dot(float(each.load), value(each), chosen=(each.load == result.score) or None)
+        for each in sorted(result.tries, key=lambda one: one.load)
+    )
+    return Line(shown.index, "", False, dots)
 
 
 def _trail_table(kept: Sequence[Searched]) -> Table:
@@ -162,6 +167,7 @@ def _trail_table(kept: Sequence[Searched]) -> Table:
             numbers.Cell(f"{each.written_before_bytes / 1e9:.3g} GB", str(each.written_before_bytes)),
             numbers.seconds(each.ran_s),
             *(numbers.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
+            numbers.share(each.least_done),
             numbers.words("yes" if each.passed else f"no: {each.why}"),
             numbers.plain(each.mean_w),
         )
