@@ -15,8 +15,9 @@ from ssdlab.errors import DriveError, UsageError
 from ssdlab.methods import find_method
 from ssdlab.methods.search import search_highest
 from ssdlab.results import tables
-from ssdlab.results.client import PacedBurstResult, TrimResult
+from ssdlab.results.paced import PacedBurstResult
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.trim import TrimResult
 from ssdlab.session import Order, plan_on, plan_order
 
 BRIEF = {"torture_seconds": "20", "sustained_seconds": "2"}

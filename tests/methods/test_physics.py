@@ -9,8 +9,8 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.drives.profiles import profile_text
-from ssdlab.results.client import PacedBurstResult
 from ssdlab.results.mixed import MixedResult
+from ssdlab.results.paced import PacedBurstResult
 
 pytestmark = pytest.mark.slow
 

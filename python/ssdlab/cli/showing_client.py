@@ -9,12 +9,13 @@ from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_points import latency_cell
 from ssdlab.cli.showing_power import print_power
-from ssdlab.results.client import VERDICTS
+from ssdlab.results.trim import VERDICTS
 
 if TYPE_CHECKING:
-    from ssdlab.results.client import PacedBurstResult, TrimResult
     from ssdlab.results.consistency import ConsistencyResult
     from ssdlab.results.outcome import FillResult
+    from ssdlab.results.paced import PacedBurstResult
+    from ssdlab.results.trim import TrimResult
 
 _REACHED = {
     True: "reached the device",

@@ -22,23 +22,21 @@ What it cannot show
 
 from __future__ import annotations
 
-from statistics import mean
 from typing import TYPE_CHECKING, Annotated, cast
 
 from pydantic import AfterValidator, Field
 
-from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
-from ssdlab.methods.points import point_of, power_scalars
+from ssdlab.methods.points import point_of
 from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.model import Bytes
+from ssdlab.results.figures import mean_scalars
 from ssdlab.results.outcome import PointsResult
-from ssdlab.results.schema import Scalar
 from ssdlab.span import Span
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
-    from ssdlab.results.schema import Point
+    from ssdlab.results.schema import Point, Scalar
 
 KINDS: tuple[tuple[Order, Direction, int], ...] = (
     ("random", "read", 4096),
@@ -97,7 +95,8 @@ def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
         steps = [data.step(_label(order, direction, depth)) for depth in p.depths]
         found = [point_of(step) for step in steps if step is not None]
         points += found
-        scalars += _scores(order, direction, found)
+        if found:
+            scalars += mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
     full_s = LowDepthsParams().seconds
     caveat = f"quick: {p.seconds:g} s at each point instead of {full_s:g} s, and hardly a rest"
     return PointsResult(
@@ -110,20 +109,6 @@ def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
 
 def _label(order: Order, direction: Direction, depth: int) -> str:
     return f"{order} {direction}, depth {depth}"
-
-
-def _scores(order: Order, direction: Direction, points: list[Point]) -> tuple[Scalar, ...]:
-    """Return the mean over the depths, in MB/s as the reviews tell it, and for each watt."""
-    if not points:
-        return ()
-    name, label = f"low_depths_{order}_{direction}", f"{order} {direction}, mean of depths"
-    mb_s, iops = mean(each.mb_s or 0.0 for each in points), mean(each.iops or 0.0 for each in points)
-    watts = [each.mean_w for each in points if each.mean_w is not None]
-    mean_w = mean(watts) if len(watts) == len(points) else None
-    return (
-        Scalar.more(f"{name}_mb_s", label, mb_s, "MB/s"),
-        *power_scalars(name, f"{label},", efficiency(order, iops, mb_s, mean_w), mean_w),
-    )
 
 
 METHOD = Method(

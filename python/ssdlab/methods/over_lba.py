@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.pattern import Sequential
-from ssdlab.results.client import LbaPlot
+from ssdlab.results.trim import LbaPlot
 from ssdlab.units import NS_PER_S
 from ssdlab.workload import Block, Mix, Stop, Stream, Workload
 

@@ -35,7 +35,7 @@ from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.paced_rates import FACTOR, judge_rates, rate_label, rate_steps, rate_workload
 from ssdlab.methods.search import search_highest
 from ssdlab.model import Bytes
-from ssdlab.results.client import BurstLoad, PacedBurstResult, reads_s
+from ssdlab.results.paced import BurstLoad, PacedBurstResult
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
@@ -113,11 +113,10 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         BurstLoad.of("saturated", saturated, data.buckets(saturated)),
     )
     writing, reading = cast("dict[str, Any]", paced.args["workload"])["streams"]
-    reads = loads[0].side("read")
-    tries = judge_rates(rate_steps(data.steps), p.most)
-    failed = min((each.rate for each in tries if not each.held), default=None)
-    held = [each.rate for each in tries if each.held and (failed is None or each.rate < failed)]
-    result = PacedBurstResult(
+    return PacedBurstResult.of(
+        loads,
+        ios,
+        judge_rates(rate_steps(data.steps), p.most),
         quick=data.quick,
         span_bytes=writing["span"]["length"],
         block_bytes=p.block,
@@ -126,30 +125,8 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         read_bytes=reading["arrival"]["bytes"],
         read_every_s=p.read_every_seconds,
         depth=p.depth,
-        loads=loads,
-        load_s=reads.busy_s if reads else 0.0,
-        load_latencies_s=reads.latencies_s if reads else 0.0,
-        reads_s=reads_s(ios),
-        rates=tuple(sorted(tries, key=lambda each: each.rate)),
-        safe_mb_s=max(held, default=None),
-        lowest_failed_mb_s=failed,
         factor=FACTOR,
-        caveats=tuple(_caveats(data, failed, held)),
     )
-    return result.model_copy(update={"scalars": result.headlines})
-
-
-def _caveats(data: RunData, failed: int | None, held: list[int]) -> list[str]:
-    found = []
-    if failed is None:
-        found.append("no rate of writing failed: the sustained rate lies higher than the search went")
-    if not held:
-        found.append("not even the lowest rate of writing was done in time")
-    if data.quick:
-        found.append(
-            "quick: bursts and span are a hundredth of the review's, so a cache does not end in them"
-        )
-    return found
 
 
 METHOD = Method(

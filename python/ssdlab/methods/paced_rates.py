@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.results.client import PacedRate
+from ssdlab.results.paced import PacedRate
 from ssdlab.units import NS_PER_S, latency_text
 from ssdlab.workload import Workload
 

@@ -29,7 +29,6 @@ from ssdlab.methods.search import search_highest
 from ssdlab.methods.workloads import open_loop
 from ssdlab.model import Bytes
 from ssdlab.results.rate_limit import OfferedLoad, RateLimitResult
-from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
@@ -73,27 +72,13 @@ def procedure(lab: Lab, p: RateLimitParams) -> None:
 def conclude(data: RunData, p: RateLimitParams) -> RateLimitResult:
     """Report the highest rate that held below the lowest that did not, and every rate tried."""
     tries = [_judge(step, p) for step in data.steps if step.label.endswith(" IOPS offered")]
-    lowest_failed = min((each.rate for each in tries if not each.held), default=None)
-    held = [each.rate for each in tries if each.held and (lowest_failed is None or each.rate < lowest_failed)]
-    highest = max(held, default=None)
-    return RateLimitResult(
+    return RateLimitResult.of(
+        tries,
         quick=data.quick,
         read_pct=p.read_pct,
         block_bytes=p.block,
         percentile=p.percentile,
         bound_ns=p.bound_ms * 1e6,
-        highest_held=highest,
-        lowest_failed=lowest_failed,
-        tries=tuple(sorted(tries, key=lambda each: each.rate)),
-        caveats=tuple(_caveats(highest, tries)),
-        scalars=(
-            Scalar.more(
-                f"rate_under_{p.bound_ms:g}_ms_{p.percentile}",
-                f"rate with {p.percentile} under {p.bound_ms:g} ms",
-                highest,
-                "IOPS",
-            ),
-        ),
     )
 
 
@@ -111,15 +96,6 @@ def _offer(lab: Lab, p: RateLimitParams, rate: int, *, certain: bool) -> Step:
         ramp_seconds=p.ramp_seconds,
     )
     return lab.run(workload, label=f"{rate} IOPS offered", certain=certain)
-
-
-def _caveats(highest: int | None, tries: list[OfferedLoad]) -> list[str]:
-    found = []
-    if highest is None:
-        found.append("no rate held: the lowest tried was too high, or the bound is below what one I/O takes")
-    if tries and all(each.held for each in tries):
-        found.append("no rate failed: the limit lies higher than the search went")
-    return found
 
 
 METHOD = Method(

@@ -26,10 +26,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
-
-from pydantic import BeforeValidator
+from typing import TYPE_CHECKING, Literal, cast
 
 from ssdlab.arrival import AsRecorded, Closed
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
@@ -37,6 +34,7 @@ from ssdlab.results.replay import TraceResult
 from ssdlab.traces import example
 from ssdlab.traces.blkparse import Action
 from ssdlab.traces.columns import TimeUnit
+from ssdlab.traces.files import Description, TraceFile
 from ssdlab.traces.laying import AT_ONCE, Laying, Speed
 from ssdlab.traces.reading import Format, Source
 from ssdlab.traces.replay import replay_of
@@ -49,23 +47,10 @@ if TYPE_CHECKING:
 LABEL = "replay"
 
 
-def _absolute(value: object) -> object:
-    if not isinstance(value, str) or value in ("", example.NAME):
-        return value
-    return str(Path(value).expanduser().absolute())
-
-
-def _description(value: object) -> object:
-    """Leave columns that are described in place as they are; a file gets its whole path."""
-    return value if isinstance(value, str) and ":" in value else _absolute(value)
-
-
 class TraceParams(Params):
     """Of the trace and of its replay."""
 
-    file: Annotated[str, BeforeValidator(_absolute)] = param(
-        example.NAME, "the trace: a path, .gz as it is; example stands for a made-up one"
-    )
+    file: TraceFile = param(example.NAME, "the trace: a path, .gz as it is; example stands for a made-up one")
     speed: Speed = param("1", "times faster than recorded, or max: as fast as possible", unit="x")
     gap_most: Seconds = param(
         0.0, "longer gaps are cut to this, before the speed; 0: none; AnandTech: 25ms", unit="s", ge=0, le=1e6
@@ -76,9 +61,7 @@ class TraceParams(Params):
     depth: int = param(128, "in flight at most; with speed max always", unit="I/Os", ge=1, le=4096)
     backlog: Seconds = param(10.0, "an I/O that waits longer is dropped", unit="s", gt=0, le=1e6)
     format: Format = param("auto", "iolog (fio), blkparse, msr, alibaba or columns; auto finds out")
-    columns: Annotated[str, BeforeValidator(_description)] = param(
-        "", "of another format: a TOML file, or time:1:us,op:2,offset:3,length:4"
-    )
+    columns: Description = param("", "of another format: a TOML file, or time:1:us,op:2,offset:3,length:4")
     device: str = param("", "which of the trace's devices, or all; may be left out if there is one")
     action: Action = param("Q", "of blkparse: Q queued, D issued to the driver")
     unit: TimeUnit = param("us", "of the times of a fio iolog version 3")

@@ -30,13 +30,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from ssdlab.analysis.over_position import LEAST_PARTS
-from ssdlab.analysis.trim_verdict import PASSES_FROM, judge_trim
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.over_lba import BLOCK_BYTES, lba_plot, write_on
-from ssdlab.methods.points import power_scalars
 from ssdlab.methods.workloads import closed_loop
-from ssdlab.results.client import TrimEffect, TrimResult
-from ssdlab.results.schema import Scalar
+from ssdlab.results.trim import TrimEffect, TrimResult
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
@@ -92,29 +89,17 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
     clean, before, after = (
         lba_plot(data, name, p.sustained_seconds, p.parts) for name in (CLEAN, BEFORE, AFTER)
     )
-    found = judge_trim(clean, before, after)
     trimmed = next(step for step in data.steps if step.label == "TRIM")
-    effect = TrimEffect.of(trimmed)
-    purged = all(step.result.facts.get("purged") for step in data.steps if step.verb == "purge")
-    return TrimResult(
+    return TrimResult.of(
+        clean,
+        before,
+        after,
+        TrimEffect.of(trimmed),
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
         torture_s=p.torture_seconds,
         sustained_s=p.sustained_seconds,
-        clean=clean,
-        after=after,
-        before=before,
-        recovered=found.recovered,
-        regained=found.regained,
-        passes_from=PASSES_FROM,
-        verdict=found.verdict,
-        trim=effect,
-        purged=purged,
-        caveats=tuple(_caveats(data, effect, purged=purged, contrast=found.verdict != "no contrast")),
-        scalars=(
-            Scalar.more("trim_recovered", "speed after TRIM, of clean", 100 * found.recovered, "%"),
-            *power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w),
-        ),
+        purged=all(step.result.facts.get("purged") for step in data.steps if step.verb == "purge"),
     )
 
 
@@ -132,21 +117,6 @@ def _torture(lab: Lab, p: TrimValidationParams, again: str = "") -> None:
 def _trim_and_write(lab: Lab, p: TrimValidationParams) -> None:
     lab.trim(label="TRIM")
     write_on(lab, AFTER, p.sustained_seconds)
-
-
-def _caveats(data: RunData, effect: TrimEffect, *, purged: bool, contrast: bool) -> list[str]:
-    found = []
-    if not purged:
-        found.append("the drive was not purged before, so what is called clean may not be")
-    if effect.reached_device is False:
-        found.append("the discard did not reach the device: host or driver kept it, not the drive")
-    if effect.reached_device is None:
-        found.append("whether the discard reached the device is not known")
-    if not contrast:
-        found.append("the random writes hardly slowed the drive, so there was nothing for TRIM to give back")
-    if data.quick:
-        found.append("quick: seconds of random writes instead of an hour hardly wear a drive's free blocks")
-    return found
 
 
 METHOD = Method(

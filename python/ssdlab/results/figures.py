@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.analysis.efficiency import efficiency
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.results.schema import Point
@@ -43,4 +45,16 @@ def point_scalars(name: str, point: Point) -> tuple[Scalar, ...]:
         throughput,
         Scalar.less(f"{name}_mean_ns", f"{point.label}, mean latency", mean, "ns"),
         *power_scalars(name, f"{point.label},", point.efficiency, point.mean_w),
+    )
+
+
+def mean_scalars(name: str, of_what: str, points: Sequence[Point]) -> tuple[Scalar, ...]:
+    """Return the mean over points of one kind, in MB/s as client reviews tell it, and for each watt."""
+    pattern, label = points[0].pattern, f"{points[0].pattern} {points[0].direction}, {of_what}"
+    mb_s, iops = mean(each.mb_s or 0.0 for each in points), mean(each.iops or 0.0 for each in points)
+    watts = [each.mean_w for each in points if each.mean_w is not None]
+    mean_w = mean(watts) if len(watts) == len(points) else None
+    return (
+        Scalar.more(f"{name}_mb_s", label, mb_s, "MB/s"),
+        *power_scalars(name, f"{label},", efficiency(pattern, iops, mb_s, mean_w), mean_w),
     )

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from ssdlab.results.act import ActResult, ActSearchResult
-from ssdlab.results.client import PacedBurstResult, TrimResult
 from ssdlab.results.consistency import ConsistencyResult
 from ssdlab.results.mixed import MixedResult
+from ssdlab.results.paced import PacedBurstResult
 from ssdlab.results.pts import PtsResult
 from ssdlab.results.pts_demand import DemandResult
 from ssdlab.results.rate_limit import RateLimitResult
@@ -26,6 +26,7 @@ from ssdlab.results.schema import (
     ResultBase,
 )
 from ssdlab.results.stored import Stored
+from ssdlab.results.trim import TrimResult
 
 
 class FillResult(ResultBase):

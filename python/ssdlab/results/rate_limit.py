@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import Field
 
 from ssdlab.results.figures import mean_w_of
-from ssdlab.results.schema import Latencies, ResultBase
+from ssdlab.results.schema import Latencies, ResultBase, Scalar
 from ssdlab.results.stored import Stored
 
 if TYPE_CHECKING:
@@ -71,6 +71,30 @@ class RateLimitResult(ResultBase):
     highest_held: int | None
     lowest_failed: int | None
     tries: tuple[OfferedLoad, ...] = Field(description="by rising rate")
+
+    @classmethod
+    def of(
+        cls,
+        tries: Iterable[OfferedLoad],
+        **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
+    ) -> Self:
+        """Return the Result of the rates tried; `facts` are the fields that say what was asked."""
+        rates = tuple(sorted(tries, key=lambda each: each.rate))
+        failed = min((each.rate for each in rates if not each.held), default=None)
+        held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
+        result = cls(tries=rates, highest_held=max(held, default=None), lowest_failed=failed, **facts)
+        bound, name = f"{result.bound_ns / 1e6:g}", result.percentile
+        scalar = Scalar.more(
+            f"rate_under_{bound}_ms_{name}", f"rate with {name} under {bound} ms", result.highest_held, "IOPS"
+        )
+        return result.model_copy(update={"scalars": (scalar,), "caveats": tuple(result._to_mind())})
+
+    def _to_mind(self) -> Iterator[str]:
+        """Yield what stands between these figures and the question."""
+        if self.highest_held is None:
+            yield "no rate held: the lowest tried was too high, or the bound is below what one I/O takes"
+        if self.tries and all(each.held for each in self.tries):
+            yield "no rate failed: the limit lies higher than the search went"
 
 
 def _worst(sides: Sequence[Mapping[str, Any]], key: str) -> float | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.numbers import Table
     from ssdlab.report.runs import Shown
-    from ssdlab.results.client import PacedBurstResult
+    from ssdlab.results.paced import PacedBurstResult
 
     Paced = tuple[Shown, PacedBurstResult]
 

@@ -9,8 +9,8 @@ from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.report.numbers import of_unit
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
-from ssdlab.results.client import VERDICTS, TrimResult
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
+from ssdlab.results.trim import VERDICTS, TrimResult
 from ssdlab.units import latency_text
 
 if TYPE_CHECKING:

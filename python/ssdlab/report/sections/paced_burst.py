@@ -11,14 +11,14 @@ from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.sections.burst_latency import curves
 from ssdlab.report.sections.paced_rates import rates, safe_rate
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.client import PacedBurstResult
+from ssdlab.results.paced import PacedBurstResult
 from ssdlab.units import block_text, capacity_text, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.client import BurstLoad
+    from ssdlab.results.paced import BurstLoad
     from ssdlab.results.schema import Direction
 
 Paced = tuple["Shown", PacedBurstResult]

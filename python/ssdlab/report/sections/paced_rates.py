@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.client import PacedBurstResult
+    from ssdlab.results.paced import PacedBurstResult
 
     Paced = tuple[Shown, PacedBurstResult]
 

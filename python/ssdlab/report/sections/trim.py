@@ -9,14 +9,14 @@ from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, 
 from ssdlab.report.numbers import NOTHING, Table, words
 from ssdlab.report.sections import efficiency
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.client import VERDICTS, TrimResult
+from ssdlab.results.trim import VERDICTS, TrimResult
 from ssdlab.units import block_text, significant, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.client import LbaPlot
+    from ssdlab.results.trim import LbaPlot
 
 Trimmed = tuple["Shown", TrimResult]
 _REACHED = {True: "yes", False: "no", None: "not known"}

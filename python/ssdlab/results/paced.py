@@ -1,7 +1,8 @@
-"""Results of the client-drive methods: TRIM validation and paced bursts."""
+"""The Result of paced bursts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
@@ -9,7 +10,6 @@ from pydantic import Field
 
 from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.efficiency import Efficiency, efficiency
-from ssdlab.analysis.over_position import speed_until, speeds_over
 from ssdlab.analysis.percentiles import of_time
 from ssdlab.results.figures import mean_w_of, power_scalars
 from ssdlab.results.schema import Direction, Latencies, ResultBase, Scalar
@@ -17,92 +17,11 @@ from ssdlab.results.stored import Stored
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write")
 _PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
-VERDICTS = {"works": "works", "fails": "does not work", "no contrast": "cannot be judged"}
-"""What the verdicts on TRIM are in words."""
-
-
-class LbaPlot(Stored):
-    """Write speed over the position on the drive, in one state of it."""
-
-    name: str = Field(description="clean, after TRIM, or before TRIM")
-    ordinal: int
-    part_bytes: float
-    parts_mb_s: tuple[float, ...]
-    mean_mb_s: float = Field(description="from the first block to the last")
-    sustained_mb_s: float = Field(description="over the first `sustained_s` seconds of the writing")
-    mean_w: float | None = Field(default=None, description="mean power over the plot; None: no meter")
-
-    @classmethod
-    def of(
-        cls, name: str, passes: Sequence[tuple[Step, Columns]], sustained_s: float, most_parts: int
-    ) -> Self:
-        """Return the plot of a pass over all blocks, and of what was written on after it, with their rows."""
-        step, rows = passes[0]
-        speeds, part_bytes = speeds_over(rows, most_parts)
-        summary = cast("dict[str, Any]", step.result.measurement)
-        return cls(
-            name=name,
-            ordinal=step.ordinal,
-            part_bytes=part_bytes,
-            parts_mb_s=tuple(speeds),
-            mean_mb_s=summary["mb_s"],
-            mean_w=mean_w_of(summary),
-            sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
-        )
-
-    @property
-    def efficiency(self) -> Efficiency | None:
-        """MB/s for each watt, from the first block to the last; None without a meter."""
-        return efficiency("sequential", 0.0, self.mean_mb_s, self.mean_w)
-
-
-class TrimEffect(Stored):
-    """What is known of the discard itself."""
-
-    reached_device: bool | None = Field(description="None where nothing shows it")
-    evidence: str | None = Field(description="what shows it: tracepoint, counters, simulated")
-    reads: str | None = Field(description="what trimmed blocks return: zeroes, unchanged, ...")
-    seconds: float | None
-
-    @classmethod
-    def of(cls, step: Step) -> Self:
-        """Return what a step of the verb `trim` found out."""
-        told = cast("dict[str, Any]", step.result.facts.get("trim") or {})
-        return cls(**{name: told.get(name) for name in cls.model_fields})
-
-
-class TrimResult(ResultBase):
-    """Whether TRIM gives a drive that was tortured its clean speed back."""
-
-    kind: Literal["trim"] = "trim"
-    block_bytes: int
-    torture_s: float = Field(description="of random writes before")
-    sustained_s: float
-    clean: LbaPlot
-    after: LbaPlot
-    before: LbaPlot | None = Field(description="the contrast; from a cycle of its own")
-    recovered: float = Field(
-        description="speed after TRIM / clean: of sustained and whole pass the lesser share"
-    )
-    regained: float | None = Field(
-        description="of the speed over all blocks that was lost, the share that came back; None: hardly any"
-    )
-    passes_from: float = Field(description="`recovered` from which TRIM is said to work: 0.95")
-    verdict: Literal["works", "fails", "no contrast"]
-    trim: TrimEffect
-    purged: bool
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether TRIM works; None where it could not be judged, and of a quick run, which judges nothing."""
-        return None if self.quick or self.verdict == "no contrast" else self.verdict == "works"
 
 
 class BurstSide(Stored):
@@ -227,9 +146,45 @@ class PacedBurstResult(ResultBase):
     lowest_failed_mb_s: int | None
     factor: float = Field(description="times the unloaded p99 that the p99 may reach")
 
-    @property
-    def headlines(self) -> tuple[Scalar, ...]:
-        """The figures that it is ranked by."""
+    @classmethod
+    def of(
+        cls,
+        loads: tuple[BurstLoad, ...],
+        ios: Columns,
+        tries: Iterable[PacedRate],
+        **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
+    ) -> Self:
+        """Return the Result of the loads, the single I/Os of the first of them, and the rates tried.
+
+        `facts` are the other fields: what the loads were made of.
+        """
+        rates = tuple(sorted(tries, key=lambda each: each.rate))
+        failed = min((each.rate for each in rates if not each.held), default=None)
+        held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
+        reads = loads[0].side("read")
+        result = cls(
+            loads=loads,
+            load_s=reads.busy_s if reads else 0.0,
+            load_latencies_s=reads.latencies_s if reads else 0.0,
+            reads_s=_reads_s(ios),
+            rates=rates,
+            safe_mb_s=max(held, default=None),
+            lowest_failed_mb_s=failed,
+            **facts,
+        )
+        return result.model_copy(update={"scalars": result._headlines(), "caveats": tuple(result._to_mind())})
+
+    def _to_mind(self) -> Iterator[str]:
+        """Yield what stands between these figures and the question."""
+        if self.lowest_failed_mb_s is None:
+            yield "no rate of writing failed: the sustained rate lies higher than the search went"
+        if self.safe_mb_s is None:
+            yield "not even the lowest rate of writing was done in time"
+        if self.quick:
+            yield "quick: bursts and span are a hundredth of the review's, so a cache does not end in them"
+
+    def _headlines(self) -> tuple[Scalar, ...]:
+        """Return the figures that it is ranked by."""
         paced = self.loads[0]
         return (
             Scalar.less("paced_load_s", "load time", self.load_s, "s"),
@@ -244,7 +199,7 @@ class PacedBurstResult(ResultBase):
         )
 
 
-def reads_s(ios: Columns) -> tuple[float, ...]:
+def _reads_s(ios: Columns) -> tuple[float, ...]:
     """Return for each large read the time from when it was due to its last I/O, of single I/Os."""
     ours = ios["direction"] == "read"
     ends_ns = ios["submit_ns"][ours] + ios["latency_ns"][ours]
