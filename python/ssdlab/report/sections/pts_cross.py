@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report import numbers
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 ID = "pts-cross-stimulus-recovery"
 AROUND_S = 2 * 3600.0
-"""Shown on each side of a transition."""
+"""Shown on each side of a transition at most: a third of the shortest load."""
 
 
 def section(runs: Sequence[Shown]) -> Section:
@@ -121,7 +122,9 @@ def _transition(
     """Return what is around the end of a load: throughput, and both response times."""
     result = kept[0][1]
     at_s = sum(group.records.ends_s()[-1] for group in result.groups[:number])
-    within_s = (at_s - AROUND_S, at_s + AROUND_S)
+    around_s = min(AROUND_S, min(group.records.ends_s()[-1] for group in result.groups) / 3)
+    within_s = (at_s - around_s, at_s + around_s)
+    x = replace(clock.axis, range=(within_s[0] / clock.unit_s, within_s[1] / clock.unit_s))
     named: tuple[tuple[str, str, Quantity], ...] = (
         ("mb_s", "MB/s (decimal)", "mb_s"),
         ("mean_ns", "ART, log", "ns"),
@@ -130,7 +133,7 @@ def _transition(
     views = tuple(
         XyView(
             title.removesuffix(", log").removesuffix(" (decimal)"),
-            clock.axis,
+            x,
             Axis(title, quantity, "log" if quantity == "ns" else "linear"),
             tuple(_lines(kept, column, clock, within_s)),
         )
@@ -140,7 +143,7 @@ def _transition(
     return Figure(
         id=f"{ID}-transition-{number}",
         title=f"Cross stimulus recovery: from {before.name} to {after.name}",
-        lead=f"Up to {span_text(AROUND_S)} on each side of the change.",
+        lead=f"{span_text(around_s)} on each side of the change.",
         described=said,
         chart=XyChart(views),
         tables=(),
