@@ -48,6 +48,7 @@ from ssdlab.methods.pts.series import (
     load_name,
     records_of,
     samples_of,
+    samples_text,
     written_rows,
 )
 from ssdlab.request import Until
@@ -81,13 +82,13 @@ class PtsIdleRecoveryParams(PtsParams):
         "last", "record of a round that is the sample: the text leaves it open, implementations take the last"
     )
     most_rounds: int = param(25, "after which it goes on, steady or not", quick=5, ge=5, le=1000)
-    burst_seconds: Seconds = param(5.0, "of a burst", unit="s", quick=0.2, ge=0.05, le=3600)
+    burst_seconds: Seconds = param(5.0, "of a burst", unit="s", quick=0.1, ge=0.05, le=3600)
     rests: Annotated[tuple[Rest, ...], AfterValidator(rising)] = param(
         (1, 2, 3, 5, 10), "length of the rests (wait states)", unit="bursts", min_length=1
     )
     bursts: int = param(360, "bursts with rests of one length", quick=4, ge=1, le=100_000)
     return_seconds: Seconds = param(
-        1800.0, "of writes without rests after them", unit="s", quick=1.0, gt=0, le=86_400
+        1800.0, "of writes without rests after them", unit="s", quick=0.5, gt=0, le=86_400
     )
 
     @property
@@ -141,6 +142,9 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
         samples=samples,
         baseline_iops=baseline,
         waits=waits,
+        caveats=()
+        if samples.steady
+        else (f"steady state was {samples_text(samples)}: the baseline is the mean of the last five",),
         scalars=(
             headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
             headline(
