@@ -208,10 +208,10 @@ def _stimuli(
     for point in points:
         if point.missing is None:
             yield Stimulus(
-                what=f"{point.name}: {load.name} 0/100, then {mix} as histogram",
+                what=f"{point.name}: {mix}",
                 threads=point.threads,
                 depth=point.depth,
-                lasted=f"{span_text(p.settle_seconds)} and {span_text(p.histogram_seconds)}",
+                lasted=f"{span_text(p.histogram_seconds)} after {span_text(p.settle_seconds)} of writes",
             )
 
 

@@ -59,7 +59,17 @@ def _preconditioning(kept: Sequence[Tested]) -> Figure:
         f"each {span_text(result.samples.every * result.writes.seconds)}."
     )
     chart = XyChart((XyView("IOPS", Axis("time since the purge", "s"), Axis("IOPS", "iops"), lines),))
-    return page(kept, 1, "preconditioning, IOPS over time", lead, chart)
+    tables = tuple(_samples_table(*one) for one in kept)
+    return page(kept, 1, "preconditioning, IOPS over time", lead, chart, tables=tables)
+
+
+def _samples_table(shown: Shown, result: DemandResult) -> Table:
+    ends_s = result.writes.ends_s()[:: result.samples.every]
+    rows = tuple(
+        (numbers.count(at), numbers.seconds(ends), numbers.iops(value))
+        for at, (ends, value) in enumerate(zip(ends_s, result.samples.variable.values, strict=True), start=1)
+    )
+    return Table(f"{shown.label}: samples", ("Sample", "Ends after", "IOPS"), rows)
 
 
 def _samples(shown: Shown, result: DemandResult) -> Line:
@@ -108,7 +118,10 @@ def _pre_writes(kept: Sequence[Tested]) -> Figure:
     lines = tuple(Line(run, "", True, pts_demand_grid.by_round(iops)) for run, iops in values)
     chart = XyChart((XyView("IOPS", pts_demand_grid.rounds_axis(kept), Axis("IOPS", "iops"), lines),))
     lead = f"Mean IOPS of the writes before each round, {kept[0][1].threads} threads of {kept[0][1].depth}."
-    return page(kept, 3, "pre-writes between rounds", lead, chart)
+    tables = tuple(
+        pts_demand_grid.rounds_table(shown.label, {"IOPS": result.pre_writes.iops}) for shown, result in kept
+    )
+    return page(kept, 3, "pre-writes between rounds", lead, chart, tables=tables)
 
 
 def _load(kept: Sequence[Tested]) -> Exhibit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from ssdlab.report.sections.pts_demand_page import page
 from ssdlab.report.sections.pts_window import round_ticks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ssdlab.report.numbers import Cell
     from ssdlab.report.runs import Shown
@@ -27,15 +28,28 @@ Value = Callable[["DemandResult", "DemandCell"], "float | None"]
 def convergence(kept: Sequence[Tested]) -> Figure:
     """Return P4: the IOPS of the greatest thread count in each round, a line for each depth."""
     most = max(cell.threads for _, result in kept for cell in result.cells)
-    lines = tuple(
-        Line(shown.index, f"QD{cell.depth}", False, by_round(cell.iops))
+
+    def lines(shown: Shown, result: DemandResult) -> tuple[Line, ...]:
+        cells = (cell for cell in result.cells if cell.threads == most)
+        return tuple(Line(shown.index, f"QD{cell.depth}", False, by_round(cell.iops)) for cell in cells)
+
+    chart = _by_run(kept, rounds_axis(kept), Axis("IOPS", "iops"), lines)
+    tables = tuple(
+        rounds_table(shown.label, {f"QD{c.depth}": c.iops for c in result.cells if c.threads == most})
         for shown, result in kept
-        for cell in result.cells
-        if cell.threads == most
     )
-    chart = XyChart((XyView("IOPS", rounds_axis(kept), Axis("IOPS", "iops"), lines),))
     lead = f"{most} threads; each line is a depth, round after round."
-    return page(kept, 4, f"demand variation, TC{most} IOPS by round", lead, chart, wide=True)
+    title = f"demand variation, TC{most} IOPS by round"
+    return page(kept, 4, title, lead, chart, tables=tables, wide=True)
+
+
+def rounds_table(name: str, columns: Mapping[str, Sequence[float]]) -> Table:
+    """Return IOPS with a row for each round."""
+    rows = tuple(
+        (numbers.count(at), *(numbers.iops(value) for value in values))
+        for at, values in enumerate(zip(*columns.values(), strict=True), start=1)
+    )
+    return Table(f"{name}: IOPS by round", ("Round", *columns), rows)
 
 
 def rounds_axis(kept: Sequence[Tested]) -> Axis:
@@ -51,8 +65,7 @@ def by_round(values: Sequence[float]) -> tuple[Dot, ...]:
 
 def variation(kept: Sequence[Tested]) -> Figure:
     """Return P6: IOPS over depth, a line for each thread count."""
-    lines = _by_threads(kept, _depth, _iops)
-    chart = XyChart((XyView("IOPS", _depths(kept), Axis("IOPS", "iops"), lines),))
+    chart = _by_run(kept, _depths(kept), Axis("IOPS", "iops"), partial(_by_threads, _depth, _iops))
     lead = "Means of the window; each line is a thread count."
     tables = tuple(_table(*one, "IOPS", lambda *each: numbers.iops(_iops(*each))) for one in kept)
     return page(kept, 6, "demand variation, IOPS by depth", lead, chart, tables=tables, wide=True)
@@ -60,11 +73,18 @@ def variation(kept: Sequence[Tested]) -> Figure:
 
 def intensity(kept: Sequence[Tested]) -> Figure:
     """Return P7: response time over IOPS, a line for each thread count."""
-    lines = _by_threads(kept, _iops, _art_ns)
-    chart = XyChart((XyView("ART", Axis("IOPS", "iops"), Axis("ART, log", "ns", "log"), lines),))
+    axes = (Axis("IOPS", "iops"), Axis("ART, log", "ns", "log"))
+    chart = _by_run(kept, *axes, partial(_by_threads, _iops, _art_ns))
     lead = "Means of the window; each line is a thread count, from its smallest depth to its greatest."
     tables = tuple(_table(*one, "ART", lambda *each: numbers.latency(_art_ns(*each))) for one in kept)
     return page(kept, 7, "demand intensity, ART by IOPS", lead, chart, tables=tables, wide=True)
+
+
+def _by_run(
+    kept: Sequence[Tested], x: Axis, y: Axis, lines: Callable[[Shown, DemandResult], tuple[Line, ...]]
+) -> XyChart:
+    """Return a view for each run: its lines are told apart by their names alone."""
+    return XyChart(tuple(XyView(shown.label, x, y, lines(shown, result)) for shown, result in kept))
 
 
 def system_cpu(kept: Sequence[Tested]) -> Figure:
@@ -110,7 +130,22 @@ def outstanding(kept: Sequence[Tested]) -> Figure:
     x = Axis("I/Os in flight (TOIO), log", "count", "log", ticks)
     views = tuple(XyView(name, x, axis, _by_in_flight(kept, value)) for name, axis, value in every)
     lead = "Thread count times depth; a range where several demands have the same number of I/Os in flight."
-    return page(kept, 15, "IOPS by I/Os in flight", lead, XyChart(views), wide=True)
+    tables = tuple(_flight_table(*one) for one in kept)
+    return page(kept, 15, "IOPS by I/Os in flight", lead, XyChart(views), tables=tables, wide=True)
+
+
+def _flight_table(shown: Shown, result: DemandResult) -> Table:
+    rows = tuple(
+        (
+            numbers.count(cell.in_flight),
+            numbers.words(f"TC{cell.threads} QD{cell.depth}"),
+            numbers.iops(_iops(result, cell)),
+            numbers.throughput(_mb_s(result, cell)),
+            numbers.latency(_art_ns(result, cell)),
+        )
+        for cell in sorted(result.cells, key=lambda cell: (cell.in_flight, cell.threads))
+    )
+    return Table(f"{shown.label}: by I/Os in flight", ("TOIO", "Demand", "IOPS", "MB/s", "ART"), rows)
 
 
 def _by_in_flight(kept: Sequence[Tested], value: Value) -> tuple[Line, ...]:
@@ -127,18 +162,16 @@ def _by_in_flight(kept: Sequence[Tested], value: Value) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _by_threads(kept: Sequence[Tested], x: Value, y: Value) -> tuple[Line, ...]:
-    """Return a line for each thread count and run, its dots by rising depth."""
+def _by_threads(x: Value, y: Value, shown: Shown, result: DemandResult) -> tuple[Line, ...]:
+    """Return a line for each thread count, its dots by rising depth."""
     lines = []
-    for shown, result in kept:
-        for threads in sorted({cell.threads for cell in result.cells}):
-            cells = sorted(
-                (cell for cell in result.cells if cell.threads == threads), key=lambda cell: cell.depth
-            )
-            places = [(x(result, cell), y(result, cell)) for cell in cells]
-            dots = tuple(Dot(across, up) for across, up in places if across is not None and up is not None)
-            if dots:
-                lines.append(Line(shown.index, f"TC{threads}", False, dots))
+    for threads in sorted({cell.threads for cell in result.cells}):
+        cells = sorted(
+            (cell for cell in result.cells if cell.threads == threads), key=lambda cell: cell.depth
+        )
+        places = [(x(result, cell), y(result, cell)) for cell in cells]
+        dots = tuple(Dot(across, up) for across, up in places if across is not None and up is not None)
+        lines.append(Line(shown.index, f"TC{threads}", False, dots))
     return tuple(lines)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report import numbers
-from ssdlab.report.charts import Axis, Choice, Measure, SeriesChart
+from ssdlab.report.charts import Choice, SeriesChart
 from ssdlab.report.numbers import Table
 from ssdlab.report.sections import over_time, pts_histogram
 from ssdlab.report.sections.pts_demand_page import page
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ssdlab.results.pts_demand import DemandPoint, PointName
 
 _FIRST_PAGE: dict[PointName, int] = {"MaxIOPS": 9, "MidIOPS": 11, "MinIOPS": 13}
-_MEASURES = (Measure("iops", "IOPS", Axis("IOPS in the interval", "iops")),)
 
 
 def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
@@ -31,7 +30,7 @@ def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
         found = [(shown, point) for shown, point in points if point.missing is None]
         if not found:
             why = points[0][1].missing or "it was not reached"
-            chart = SeriesChart(_MEASURES, (Choice(name, (), why),))
+            chart = _nothing(name, why)
             yield page(kept, number, f"{name}, pre-writes", f"Not measured: {why}.", chart)
             yield page(kept, number + 1, f"{name}, response time histogram", f"Not measured: {why}.", chart)
             continue
@@ -68,16 +67,23 @@ def _demand(point: DemandPoint) -> str:
 
 
 def _writes(kept: Sequence[Tested], name: PointName, found: Sequence[tuple[Shown, DemandPoint]]) -> Figure:
-    tracks = tuple(
-        over_time.track(rows, ("end_s", "iops"))
-        for shown, point in found
-        if point.pre_write_ordinal is not None
-        for rows in over_time.rows_of(over_time.Watched(shown, point.pre_write_ordinal, name))
-    )
-    chart = SeriesChart(_MEASURES, (Choice(name, tracks),))
+    """Return the writes over time as any step is shown, under the page's name."""
     where = ", ".join(dict.fromkeys(_demand(point) for _, point in found))
     lead = f"Writes at {where}, before the histogram."
-    return replace(page(kept, _FIRST_PAGE[name], f"{name}, pre-writes", lead, chart), zoom=True)
+    frame = page(kept, _FIRST_PAGE[name], f"{name}, pre-writes", lead, _nothing(name, "no rows were kept"))
+    watched = [
+        over_time.Watched(shown, point.pre_write_ordinal, name)
+        for shown, point in found
+        if point.pre_write_ordinal is not None
+    ]
+    shown = over_time.figure(frame.id, watched, "")
+    if shown is None:
+        return frame
+    return replace(shown, id=frame.id, title=frame.title, lead=f"{lead} {shown.lead}")
+
+
+def _nothing(name: str, why: str) -> SeriesChart:
+    return SeriesChart(over_time.MEASURES[:1], (Choice(name, (), why),))
 
 
 def _histogram(kept: Sequence[Tested], name: PointName, found: Sequence[tuple[Shown, DemandPoint]]) -> Figure:

@@ -179,7 +179,7 @@ def _joined(stimuli: Sequence[Stimulus], tell: Any, otherwise: str) -> str:  # n
 
 
 def _shape(each: Stimulus) -> str:
-    return "" if each.threads is None else f"TC {each.threads} / QD {each.depth}"
+    return "as the loops say" if each.threads is None else f"TC {each.threads} / QD {each.depth}"
 
 
 def _amount(manifest: Manifest, result: PtsBase) -> str:
