@@ -43,8 +43,9 @@ def load(
     random: bool = True,
     arrival: AnyArrival | None = None,
 ) -> Workload:
-    """Return a load of so many seconds at the test's threads and depth, with a row for each record."""
+    """Return a load of about so many seconds at the test's threads and depth, in whole records."""
     threads, depth = p.shape
+    record_ns = round(min(record_s, seconds) * NS_PER_S)
     stream = Stream(
         ops=Mix(read_pct=read_pct),
         block=(Block(bytes=block_bytes),),
@@ -53,9 +54,9 @@ def load(
         depth=depth,
         engine=engine_of(depth),
         arrival=arrival or Closed(),
-        stop=Stop(time_ns=round(seconds * NS_PER_S)),
+        stop=Stop(time_ns=round(seconds * NS_PER_S / record_ns) * record_ns),
     )
-    return Workload.of(stream, interval_ns=round(min(record_s, seconds) * NS_PER_S))
+    return Workload.of(stream, interval_ns=record_ns)
 
 
 def load_name(read_pct: int, block_bytes: int, *, random: bool = True) -> str:
