@@ -14,7 +14,7 @@ from ssdlab.act.config import IndexConfig, StorageConfig
 from ssdlab.act.config_file import read_config, write_config
 from ssdlab.cli import main
 from ssdlab.errors import UsageError
-from ssdlab.methods.act.params import IndexParams, StorageParams
+from ssdlab.methods.act.programs import IndexParams, StorageParams
 
 devices = st.lists(st.sampled_from(["/dev/sdb", "/dev/nvme0n1"]), unique=True).map(tuple)
 shared = {

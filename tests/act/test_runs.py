@@ -49,6 +49,7 @@ def test_a_drive_that_is_too_slow_fails_with_the_limit_and_the_slice(tmp_path: P
     settings = {"test_duration_sec": "4", "slice_sec": "2", "load": "60", "record_bytes": "131072"}
     slow = result_of(run("act", tmp_path, SLOW, prepare="no", **settings))
     assert not slow.passed and all(each.why for each in slow.verdicts)
+    assert not any(held for each in slow.slices for held in each.passed.values())
 
 
 def test_a_test_shorter_than_acts_lag_runs_to_its_end_however_late_it_is(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """A host that stops for a second: the rule of 2019, which counts from when a read was due, fails the test;
 that of 6.x, which counts from its issue, sees nothing.
 
-1x for 6 s by 8 threads; the process is stopped (SIGSTOP) for 1.0 s in the middle. The reads that were due
-meanwhile, a sixth of all, are late from due by 0.5 s on average and take microseconds from their issue.
+1x for 4 s by 8 threads; the process is stopped (SIGSTOP) for 1.0 s in the middle. The reads that were due
+meanwhile, a quarter of all, are late from due by 0.5 s on average and take microseconds from their issue.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-ATTEMPTS = 4
+ATTEMPTS = 5
 """The stop shows each time. That nothing else does needs a host that runs the test's threads."""
 
 
@@ -23,25 +23,29 @@ def test_a_stall_of_the_host_is_seen_by_the_response_verdict_and_not_by_the_serv
     zram: Path, tmp_path: Path
 ) -> None:
     for attempt in range(1, ATTEMPTS + 1):
-        result = run_with_a_stop(zram, tmp_path / str(attempt))
+        shown = run_with_a_stop(zram, tmp_path / str(attempt))
+        result = shown["result"]
         by_rule = {each["rule"]: each for each in result["verdicts"]}
         (one,) = result["slices"]
         assert result["completed"] and not one["short"], "what was late was made up for"
+        (service,) = (each for each in streams(shown, "test") if each["name"] == "service")
+        assert service["read"]["late"] >= 1900, "2000 a second were due, and are told as late"
+        assert any(each["code"] == "late" for each in shown["manifest"]["warnings"])
         assert not by_rule["2019"]["passed"] and "ms or longer" in by_rule["2019"]["why"]
-        assert 0.15 < one["response"]["64"] < 0.35
+        assert 0.22 < one["response"]["64"] < 0.5
         assert one["service"]["64"] < 0.001, "the stop itself is in no service time"
-        if by_rule["6.x"]["passed"] and one["response"]["1"] < 0.25:
+        if by_rule["6.x"]["passed"] and one["response"]["1"] < 0.35:
             return
         assert attempt < ATTEMPTS, by_rule
 
 
 def run_with_a_stop(device: Path, library: Path) -> dict[str, Any]:
-    """Return the result of a test that was stopped for a second after about 2.5 s."""
+    """Return what is shown of a test that was stopped for a second after about 1.5 s."""
     Path(f"/sys/block/{device.name}/queue/iostats").write_text("1")
     before = reads(device)
     settings = {
-        "test_duration_sec": 6,
-        "slice_sec": 6,
+        "test_duration_sec": 4,
+        "slice_sec": 4,
         "service_threads": 8,
         "prepare": "no",
         "arrivals": "even",
@@ -57,7 +61,7 @@ def run_with_a_stop(device: Path, library: Path) -> dict[str, Any]:
         text=True,
     )
     deadline = time.monotonic() + 30
-    while reads(device) < before + 5000:
+    while reads(device) < before + 3000:
         assert time.monotonic() < deadline, "the test does not begin"
         time.sleep(0.01)
     process.send_signal(signal.SIGSTOP)
@@ -65,8 +69,15 @@ def run_with_a_stop(device: Path, library: Path) -> dict[str, Any]:
     process.send_signal(signal.SIGCONT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode in (0, 1), errors or output
-    result: dict[str, Any] = json.loads(output)["result"]
-    return result
+    shown: dict[str, Any] = json.loads(output)
+    return shown
+
+
+def streams(shown: dict[str, Any], label: str) -> list[dict[str, Any]]:
+    """Return what each stream of a step did."""
+    (step,) = (each for each in shown["steps"] if each["label"] == label)
+    found: list[dict[str, Any]] = step["result"]["measurement"]["streams"]
+    return found
 
 
 def reads(device: Path) -> int:

@@ -24,6 +24,7 @@ class ActSlice(Stored):
     response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
     service: dict[str, float] = Field(description="likewise, from issue")
     given: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    passed: dict[str, bool] = Field(description="whether each rule's limits hold, and the load was done")
     short: tuple[str, ...] = Field(default=(), description="streams of which too little was done to count")
 
     @property

@@ -7,16 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.act.config import options
 from ssdlab.act.rates import derived
-from ssdlab.methods.act.judging import (
-    VERSION,
-    elapsed_s,
-    given_up,
-    slices_of,
-    times_of,
-    undone,
-    verdict_of,
-    workload_of,
-)
+from ssdlab.methods.act.ending import elapsed_s, given_up, undone, workload_of
+from ssdlab.methods.act.judging import VERSION, times_of, verdict_of
+from ssdlab.methods.act.slicing import slices_of
 from ssdlab.methods.points import mean_w_of
 from ssdlab.results.act import RULES, ActResult, ActVerdict
 from ssdlab.results.schema import Scalar

@@ -27,8 +27,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.act.arrivals import Arrivals
-from ssdlab.methods.act.params import StorageParams
-from ssdlab.methods.act.trail import load_of, search_result, tries_of, try_of
+from ssdlab.methods.act.programs import StorageParams
+from ssdlab.methods.act.score import search_result
+from ssdlab.methods.act.trail import load_of, tries_of, try_of
 from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.method import Method, RunData, Seconds, param
 from ssdlab.methods.stepping import step_to_highest

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.act.concluding import STRESS, TEST, act_result
-from ssdlab.methods.act.params import StorageParams
+from ssdlab.methods.act.programs import StorageParams
 from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.results.act import ActResult

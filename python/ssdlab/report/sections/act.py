@@ -112,19 +112,21 @@ def _slice_axis(slices: int) -> Axis:
 
 
 def _slice_table(shown: Shown, result: ActResult, rule: Rule) -> Table:
-    head = ("Slice", *(f"≥ {ms} ms" for ms in THRESHOLDS_MS), "Reads/s", "Load done")
+    head = ("Slice", *(f"≥ {ms} ms" for ms in THRESHOLDS_MS), "Reads/s", "Load done", "Verdict")
     rows = [
         (
             numbers.count(each.number),
             *_shares(getattr(each, RULES[rule])),
             numbers.iops(each.rates[rule]),
             numbers.share(each.done_share),
+            numbers.words("passed" if each.passed[rule] else "failed"),
         )
         for each in result.slices
     ]
     verdict = next(each for each in result.verdicts if each.rule == rule)
     word = "passed" if verdict.passed else "failed"
-    rows.append((numbers.words("worst"), *_shares(verdict.worst), numbers.words(""), numbers.words(word)))
+    blank = numbers.words("")
+    rows.append((numbers.words("worst"), *_shares(verdict.worst), blank, blank, numbers.words(word)))
     return Table(f"{shown.label}: % of reads by the rule of {rule}; {_CLOCKS[rule]}", head, tuple(rows))
 
 
