@@ -109,8 +109,9 @@ def _iops(shown: Shown, result: PtsSaturationResult, xs: Sequence[float]) -> lis
     until, iops = result.ended, result.records.iops
     ringed = range(result.samples.at, until, result.samples.every)
     lines = [Line(shown.index, "", True, dots(xs[:until], iops[:until], ringed))]
+    joined = max(0, until - 1)  # no gap between the two: there was none
     if until < len(iops):
-        lines.append(Line(shown.index, "histogram", True, dots(xs[until:], iops[until:]), faint=True))
+        lines.append(Line(shown.index, "histogram", True, dots(xs[joined:], iops[joined:]), faint=True))
     return lines
 
 
