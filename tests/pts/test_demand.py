@@ -176,6 +176,8 @@ def grid(*cells: tuple[int, int, float, float]) -> list[Demand]:
         ),
         # More in flight can be less: the fewest in flight is no search for the lowest IOPS.
         ([(1, 1, 300, 0.1), (16, 16, 50, 40), (2, 2, 400, 0.2)], ((2, 2), (1, 1), (1, 1))),
+        # A cell that is overloaded lies half-way too, and is no point to work at.
+        ([(1, 1, 100, 0.1), (32, 32, 500, 80), (4, 2, 450, 1), (8, 8, 900, 4)], ((8, 8), (4, 2), (1, 1))),
         ([(2, 1, 300, 6), (4, 4, 900, 9)], (None, None, (2, 1))),
     ],
 )

@@ -3,12 +3,12 @@
 A grid of thread counts and depths gives each cell its IOPS and its average response time (ART). MaxIOPS is
 the cell of the highest IOPS whose ART still stays below a limit: beyond it a drive only lets I/Os queue, and
 IOPS without the limit would name a point that nobody can work at. MinIOPS is the cell of the fewest I/Os in
-flight, TC1 QD1. MidIOPS is the cell whose IOPS are nearest to half-way between the two. Both figures of a
-cell are its means over the measurement window, reads and writes together.
+flight, TC1 QD1. MidIOPS is the cell, again of those below the limit, whose IOPS are nearest to half-way
+between the two. Both figures of a cell are its means over the measurement window, reads and writes together.
 
 Source: SNIA SSS PTS 2.0.1, section 14 (demand intensity), as an open implementation follows it. The limit of
-5 ms is read from that implementation alone, and therefore a parameter; neither says what to do when two cells
-are equally near: here the one that answers sooner is taken.
+5 ms, and that it holds for MidIOPS too, is read from that implementation alone; it is therefore a parameter.
+Neither says what to do when two cells are equally near: here the one that answers sooner is taken.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
     grid
         All cells, in any order.
     limit_ns
-        What the ART of the highest IOPS has to stay below.
+        What the ART of MaxIOPS and MidIOPS has to stay below.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
         return Chosen(None, None, least)
     most = max(swift, key=lambda each: (each.iops, -each.art_ns))
     half_way = (most.iops + least.iops) / 2
-    middle = min(grid, key=lambda each: (abs(each.iops - half_way), each.art_ns))
+    middle = min(swift, key=lambda each: (abs(each.iops - half_way), each.art_ns))
     return Chosen(most, middle, least)
 
 

@@ -80,7 +80,7 @@ class DemandResult(PtsSeriesResult):
     rounds: PtsRounds = Field(description="the loop; its cells are those of the result")
     pre_writes: DemandCell = Field(description="before every round")
     cells: tuple[DemandCell, ...] = Field(description="in the written order of a round")
-    art_limit_ms: float = Field(description="that the ART of MaxIOPS stays below")
+    art_limit_ms: float = Field(description="that the ART of MaxIOPS and MidIOPS stays below")
     points: tuple[DemandPoint, ...]
 
     @property

@@ -81,8 +81,8 @@ class DemandParams(LoopParams):
     histogram_seconds: Seconds = param(600.0, "of each histogram", unit="s", quick=1.0, ge=0.01, le=86_400)
     art_limit: float = param(
         ART_LIMIT_MS,
-        "that the mean response time (ART) of MaxIOPS stays below; 5 is read from one implementation, "
-        "not from the text",
+        "that the mean response times (ART) of MaxIOPS and MidIOPS stay below; 5 is read from one "
+        "implementation, not from the text",
         unit="ms",
         gt=0,
         le=60_000,

@@ -11,9 +11,9 @@ Procedure
     chosen mix for a minute at each demand: 32, 16, 8, 6, 4, 2 and 1 threads (outer) of 32, 16, 8, 6, 4, 2 and
     1 I/Os in flight (inner). Steady state is judged by the IOPS of 32 threads of 32; after five steady
     rounds, or 25, three demands are chosen by the means of that window: MaxIOPS, the highest IOPS with a mean
-    response time below 5 ms; MinIOPS, one I/O in flight; MidIOPS, whose IOPS are nearest to half-way between.
-    At each of them an hour of writes, then 10 minutes of the mix, all response times of which are in a
-    histogram.
+    response time below 5 ms; MinIOPS, one I/O in flight; MidIOPS, whose IOPS are nearest to half-way between,
+    again below 5 ms. At each of them an hour of writes, then 10 minutes of the mix, all response times of
+    which are in a histogram.
 
 Source
     SNIA SSS PTS 2.0.1, section 14 (DIRTH), by an open implementation of it: the text itself was not at hand.

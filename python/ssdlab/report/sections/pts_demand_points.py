@@ -57,7 +57,7 @@ def summary(kept: Sequence[Tested]) -> Exhibit:
     limit = f"{kept[0][1].art_limit_ms:g} ms"
     lead = (
         f"By the means of the window: MaxIOPS has the highest IOPS with an ART below {limit}, MinIOPS the "
-        "fewest I/Os in flight, and MidIOPS the IOPS nearest to half-way between."
+        "fewest I/Os in flight, and MidIOPS the IOPS nearest to half-way between, below that limit too."
     )
     return Exhibit("The three points", lead, (Table("The three points", head, rows),))
 
