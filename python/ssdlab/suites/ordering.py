@@ -113,7 +113,7 @@ def scale_of(drive: str) -> int:
 def _times(method: Method, scale: int) -> dict[str, str]:
     """Return the times of a method, so many times shorter; nothing where they stay as they are."""
     times = (info for info in method.params.table() if info.unit == "s" and scale > 1)
-    return {info.name: f"{float(str(info.default)) / scale!r}" for info in times}
+    return {info.name: f"{round(float(str(info.default)) / scale, 9)!r}" for info in times}  # whole ns
 
 
 def _check_names(suite: Suite, settings: Mapping[str, str]) -> None:
