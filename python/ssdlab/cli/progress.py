@@ -176,7 +176,7 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
     """Return the live lines: place and time left, then throughput and latency of the last interval."""
     phase = f", {progress.phase}" if progress.phase else ""
     first = (
-        f"{_place(progress)} {progress.label}{phase} {units.span_text(progress.step_elapsed_s)}; "
+        f"{_place(progress)} {progress.label}{phase} {units.span_text(round(progress.step_elapsed_s, 1))}; "
         f"{range_text(progress.remaining_least_s, progress.remaining_most_s)} left in all"
     )
     if progress.outlook:

@@ -34,15 +34,17 @@ def print_pts(result: PtsResult) -> None:
                 f"  {each.name}: {mean}, range {each.range_share:.2%} (at most 20 %), rise "
                 f"{each.rise_share:.2%} (at most 10 %)"
             )
-    print_line()
-    _print_cells(result)
+    named = {"iops": ("IOPS",), "throughput": ("throughput",), "latency": ("mean latency", "maximum")}
+    for what in named[result.test]:
+        print_line()
+        _print_cells(result, what)
 
 
 def _rate(value: float, unit: str) -> str:
     return units.throughput_text(value) if unit == "MB/s" else f"{units.count_text(value)} {unit}"
 
 
-def _print_cells(result: PtsResult) -> None:
+def _print_cells(result: PtsResult, what: str) -> None:
     every = [(group, cell) for group in result.groups for cell in group.cells]
     mixes = sorted({cell.read_pct for _, cell in every}, reverse=True)
     rows = []
@@ -52,18 +54,20 @@ def _print_cells(result: PtsResult) -> None:
         if missing is not None:
             rows.append((units.block_text(size), f"not measured: {missing}", *("" for _ in mixes[1:])))
             continue
-        cells = (_cell(result, *found[mix]) if mix in found else "" for mix in mixes)
+        cells = (_cell(what, *found[mix]) if mix in found else "" for mix in mixes)
         rows.append((units.block_text(size), *cells))
-    what = {"iops": "IOPS", "throughput": "throughput", "latency": "mean latency"}[result.test]
     heads = (what, *(f"{mix}/{100 - mix}" for mix in mixes))
     print_table(rows, heads, right=tuple(range(1, len(heads))))
 
 
-def _cell(result: PtsResult, group: PtsRounds, cell: PtsCell) -> str:
-    values = {"iops": cell.iops, "throughput": cell.mb_s, "latency": cell.mean_ns}[result.test]
+def _cell(what: str, group: PtsRounds, cell: PtsCell) -> str:
+    if what == "maximum":
+        most = group.most_of_window(cell.max_ns)
+        return "-" if most is None else units.latency_text(most)
+    values = {"IOPS": cell.iops, "throughput": cell.mb_s, "mean latency": cell.mean_ns}[what]
     mean = group.of_window(values)
     if mean is None:
         return "-"
-    if result.test == "latency":
+    if what == "mean latency":
         return units.latency_text(mean)
-    return units.count_text(mean) if result.test == "iops" else units.throughput_text(mean)
+    return units.count_text(mean) if what == "IOPS" else units.throughput_text(mean)
