@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.analysis.records import by_record
 from ssdlab.analysis.recovery import recovery_s
-from ssdlab.analysis.write_saturation import Ended, StopRule, ended
+from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
+from ssdlab.cli.ordering import print_run
 from ssdlab.drives.profiles import profiles
 from ssdlab.lab import Lab
 from ssdlab.methods import find_method
@@ -20,15 +22,17 @@ from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
 from ssdlab.methods.pts.saturation_loads import load_of
 from ssdlab.planning import plan_on
+from ssdlab.report import page, source
 from ssdlab.report.sections.pts_saturation import course
 from ssdlab.request import Request
 from ssdlab.results.pts_series import (
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,
     PtsSaturationResult,
+    PtsSeriesResult,
 )
 from ssdlab.results.records import StepResult
-from ssdlab.results.run_folder import Step
+from ssdlab.results.run_folder import RunFolder, Step
 
 MINUTE_NS = 60 * 10**9
 CAPACITY_BYTES = 1 << 30
@@ -322,27 +326,36 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_a_run_gives_a_verdict_within_its_plan(tmp_path: Path, name: str) -> None:
-    folder = run(name, tmp_path, **SHORT[name])
-    result = folder.result
+PAGES = {
+    "pts-write-saturation": ("time", "written", "fills", "response", "window", "histogram"),
+    "pts-host-idle-recovery": ("preconditioning", "window", "course", "response"),
+    "pts-cross-stimulus-recovery": ("course", "transition-1", "transition-2", "mean", "max"),
+}
+"""Sections 4.4 to 4.6 of the pages that the specification asks for."""
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def short(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return run(request.param, tmp_path_factory.mktemp("series"), **SHORT[request.param])
+
+
+def test_a_run_gives_a_verdict_within_its_plan(short: RunFolder) -> None:
+    result, name = short.result, short.manifest.method.name
     method: Method = find_method(name)
-    planned = plan_on(
-        method,
-        method.params.build(SHORT[name]),
-        SimpleNamespace(  # type: ignore[arg-type]
-            capacity_bytes=folder.manifest.drive.capacity_bytes, logical_block_bytes=512, kind="sim"
-        ),
+    drive: Any = SimpleNamespace(
+        capacity_bytes=short.manifest.drive.capacity_bytes, logical_block_bytes=512, kind="sim"
     )
+    planned = plan_on(method, method.params.build(SHORT[name]), drive)
     written = sum(
         int(step.result.measurement["write"]["bytes"])  # type: ignore[index,call-overload,arg-type]
-        for step in folder.steps()
+        for step in short.steps()
         if step.result.measurement is not None
     )
     assert planned.bytes_written.least <= written <= planned.bytes_written.most
-    assert [step.label for step in planned.steps] == [step.label for step in folder.steps()]
-    codes = {departure.code for departure in folder.manifest.departures}
+    assert [step.label for step in planned.steps] == [step.label for step in short.steps()]
+    codes = {departure.code for departure in short.manifest.departures}
     assert {"simulated-drive", "parameter-seconds"} <= codes
+    assert isinstance(result, PtsSeriesResult) and result.fills * result.capacity_bytes == written
     if isinstance(result, PtsSaturationResult):
         assert result.reason is not None and result.histogram is not None
     elif isinstance(result, PtsCrossStimulusResult):
@@ -350,6 +363,31 @@ def test_a_run_gives_a_verdict_within_its_plan(tmp_path: Path, name: str) -> Non
     else:
         assert isinstance(result, PtsIdleRecoveryResult)
         assert all(len(wait.bursts.iops) == 3 for wait in result.waits)
+
+
+def test_every_page_of_the_specification_is_there_with_its_header(short: RunFolder) -> None:
+    name = short.manifest.method.name
+    html = page.render([source.read_run(short.path)])
+    data = json.loads(html.partition('id="page-data">')[2].partition("</script>")[0])
+    drawn = [key.removeprefix(f"{name}-") for key in data["charts"] if key.startswith(name)]
+    assert tuple(drawn) == PAGES[name]
+    total = len(PAGES[name])
+    for number in range(1, total + 1):
+        assert html.count(f"page {number} of {total}") == 1
+    assert all(view["lines"] for key in data["charts"] for view in data["charts"][key]["views"])
+
+
+def test_the_terminal_says_what_came_of_it(short: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert print_run(short.path, json=False) == 0
+    printed = capsys.readouterr().out
+    result = short.result
+    if isinstance(result, PtsSaturationResult):
+        assert result.reason is not None and f"ended by {REASONS[result.reason]}" in printed
+        assert "more without a pause" in printed
+    elif isinstance(result, PtsIdleRecoveryResult):
+        assert "baseline: " in printed and printed.count("%") > len(result.waits)
+    else:
+        assert "group 3 as fast as group 1" in printed and "RND 8 KiB 0/100" in printed
 
 
 def test_rests_give_back_what_the_drive_collects_in_them(tmp_path: Path) -> None:
