@@ -1,0 +1,94 @@
+"""Pages of SNIA's tests: the standard's header on each, the map of cells, the window with its numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from report.reading import Page
+from ssdlab.methods import find_method
+from ssdlab.report import page, source
+from ssdlab.report.charts import HeatChart
+from ssdlab.report.runs import shown
+from ssdlab.report.sections import pts
+from ssdlab.report.view import Section
+from ssdlab.session import Order, start
+
+DRIVE = "sim:tiny-test,scale=4"
+RIG = 'name = "Rig A"\ntested_by = "J. Doe, Example Lab"\nboard = "Example B1"\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A latency test on a small simulated drive, on a rig that is described."""
+    library = tmp_path_factory.mktemp("library")
+    (library / "rig.toml").write_text(RIG)
+    method = find_method("pts-latency")
+    short = {"seconds": "0.02", "overwrites": "1", "histogram_seconds": "0.2"}
+    return start(
+        Order(method, method.params.build(short), DRIVE, destroy=DRIVE, rig=library / "rig.toml"), library
+    )
+
+
+@pytest.fixture(scope="module")
+def section(folder: Path) -> Section:
+    return pts.section(shown([source.read_run(folder)]))
+
+
+def test_every_page_has_the_standards_header(section: Section) -> None:
+    pages = len(section.figures)
+    assert pages == 4
+    for number, figure in enumerate(section.figures, start=1):
+        (sheet,) = figure.sheets
+        line = " | ".join(sheet.line)
+        assert line.startswith(f"SNIA PTS: latency, page {number} of {pages} | PTS-E, SNIA SSS PTS 2.0.2 | ")
+        assert "started 20" in line and "finished 20" in line and "tested by: J. Doe, Example Lab" in line
+        assert [title for title, _ in sheet.columns] == [
+            "Test platform",
+            "Device under test",
+            "Set-up",
+            "Test",
+        ]
+        assert [len(rows) for _, rows in sheet.columns] == [10, 10, 10, 10]
+        assert all(name and found for _, rows in sheet.columns for name, found in rows)
+        assert {code for code, _ in sheet.departures} == {
+            "condition-write_cache",
+            "simulated-drive",
+            "parameter-seconds",
+            "parameter-overwrites",
+            "parameter-histogram_seconds",
+        }
+
+
+def test_what_is_known_is_filled_in_and_the_rest_is_said_to_be_unknown(section: Section) -> None:
+    platform, device, setup, test = (dict(rows) for _, rows in section.figures[0].sheets[0].columns)
+    assert (platform["Reference platform"], platform["Motherboard"]) == ("own: Rig A", "Example B1")
+    assert (device["Serial no."], device["Firmware"], device["Form factor"]) == ("unknown",) * 3
+    assert (device["Manufacturer"], device["Purge method"]) == ("simulated", "simulated")
+    assert device["Write cache"].startswith("write cache is on; off was asked for")
+    assert (setup["Pre-condition 1"], setup["Amount"]) == ("SEQ 128 KiB write", "1.00 x user capacity")
+    assert setup["Active range"] == "AR(0:100)"
+    assert test["Stimulus 1"].startswith("RND, R/W 100/0, 65/35, 0/100 (outer) x 8 KiB, 4 KiB, 512 B (inner)")
+    assert test["Stimulus 2, histogram"] == "RND 4 KiB 0/100, each I/O counted"
+    assert test["Steady state"].startswith(("steady state in rounds ", "NOT ACHIEVED"))
+
+
+def test_the_map_has_a_value_in_every_cell_that_was_measured(section: Section) -> None:
+    chart = next(figure.chart for figure in section.figures if isinstance(figure.chart, HeatChart))
+    assert (chart.rows, chart.columns) == (("512 B", "4 KiB", "8 KiB"), ("100/0", "65/35", "0/100"))
+    assert [view.label for view in chart.views] == ["ART", "99.999 %", "MRT", "IOPS"]
+    for view in chart.views:
+        known = [value for row in view.values for value in row if value is not None]
+        assert len(known) == (0 if view.label == "99.999 %" else 9)
+        if known:
+            assert view.range == (min(known), max(known))
+            assert view.better == ("higher" if view.label == "IOPS" else "lower")
+
+
+def test_the_window_tells_allowed_and_measured_excursions(folder: Path) -> None:
+    read = Page.of(page.render([source.read_run(folder)]))
+    for head in ("Data excursion", "Allowed, 20%", "Slope excursion", "Allowed, 10%", "Correlation"):
+        assert head in read.text
+    assert read.text.count("page 1 of 4") == 1
+    assert read.text.count("Page header") == 4
