@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,14 @@ from methods.on_simulated import run
 from report.reading import Page
 from ssdlab.act.config import StorageConfig
 from ssdlab.act.config_file import read_config
+from ssdlab.analysis.act_verdict import THRESHOLDS_MS
 from ssdlab.cli import main
 from ssdlab.report import page, source
+from ssdlab.results.act import ActResult
 from ssdlab.results.run_folder import RunFolder
 
 POWERED = "sim:c916,scale=128"
+SLOW = "sim:tiny-test,scale=4"
 
 
 def test_a_test_in_the_terminal_on_the_page_and_as_a_file_for_the_original(
@@ -38,6 +42,43 @@ def test_a_test_in_the_terminal_on_the_page_and_as_a_file_for_the_original(
     config = read_config(file.read_text(), "file", StorageConfig)
     assert config.device_names == ("/dev/sdx",) and config.test_duration_sec == 4
     assert (config.read_reqs_per_sec, config.service_threads) == (6000, 80)
+
+
+@pytest.mark.parametrize(
+    ("name", "clock", "settings"),
+    [
+        ("act", "response", {"load": "60", "arrivals": "act2019", "record_bytes": "16384"}),
+        ("act-index", "service", {"load": "60", "read_reqs_per_sec": "1", "cache_threads": "256"}),
+    ],
+)
+def test_the_log_says_what_the_table_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, clock: str, settings: dict[str, str]
+) -> None:
+    """Read as act_latency.py reads it: counts since the start, shares that are not in the lower buckets."""
+    folder = run(name, tmp_path, SLOW, test_duration_sec="4", slice_sec="2", prepare="no", **settings)
+    result = folder.result
+    assert isinstance(result, ActResult) and len(result.slices) == 2
+    capsys.readouterr()
+    assert main(["act", "log", str(folder.path), "--clock", clock]) == 0
+    log = capsys.readouterr().out
+    assert log.index("ACT version 6.6") < log.index("report-interval-sec: 1") < log.index("HISTOGRAM NAMES")
+    reports = dict(re.findall(r"^after (\d+) sec:\n(.*?)\n\n", f"{log}\n\n", re.MULTILINE | re.DOTALL))
+    assert list(reports) == ["1", "2", "3", "4"]
+    before: dict[int, int] = {}
+    for each in result.slices:
+        (dump,) = re.findall(
+            r"^reads \((\d+) total\)\n((?: .*\n)+)", reports[str(2 * each.number)], re.MULTILINE
+        )
+        since = {int(at): int(count) for at, count in re.findall(r"\((\d+): (\d{10})\)", dump[1])}
+        assert int(dump[0]) == sum(since.values())
+        counts = {at: since[at] - before.get(at, 0) for at in since}
+        rule = "2019" if clock == "response" else "6.x"
+        assert sum(counts.values()) == each.ios[rule]
+        for power, ms in enumerate(THRESHOLDS_MS):
+            over = 1 - sum(count for at, count in counts.items() if at <= power) / sum(counts.values())
+            assert over == pytest.approx(getattr(each, clock)[str(ms)], abs=2 / sum(counts.values()))
+        before = since
+    assert max(getattr(result.slices[0], clock).values()) > 0.01, "there is something to compare"
 
 
 def test_a_search_in_the_terminal_and_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ Source: Aerospike ACT, README (verdict) and analysis/act_latency.py (slices, thr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -103,18 +103,3 @@ def slices(
         over = {ms: share_over(*part, ms * NS_PER_MS) for ms in THRESHOLDS_MS}
         found.append(Slice(at + 1, ios, ios / slice_s, over))
     return found
-
-
-def worst(found: Sequence[Slice]) -> Mapping[int, float]:
-    """Return the worst share at each threshold, over all slices: ACT's row `max`."""
-    return {ms: max((each.over[ms] for each in found), default=0.0) for ms in THRESHOLDS_MS}
-
-
-def mean(found: Sequence[Slice]) -> Mapping[int, float]:
-    """Return the plain mean of the slices, each weighing the same: ACT's row `avg`."""
-    return {ms: sum(each.over[ms] for each in found) / len(found) if found else 0.0 for ms in THRESHOLDS_MS}
-
-
-def passes(found: Sequence[Slice]) -> bool:
-    """Whether every slice passes; a test without a whole slice passes nothing."""
-    return bool(found) and all(each.passes for each in found)

@@ -12,6 +12,8 @@ from ssdlab.errors import UsageError
 
 if TYPE_CHECKING:
     from ssdlab.act.config import ActConfig, IndexConfig, StorageConfig
+    from ssdlab.results.act import ActResult
+    from ssdlab.results.run_folder import RunFolder
 
 SCHEMA = "ssdlab.act-config/1"
 
@@ -72,10 +74,10 @@ def config(
 
     if file is not None and run is not None:
         raise UsageError("--file and --run are two beginnings", "give one of them")
-    begun = _of_run(run, library) if run is not None else _read(file, index)
+    begun = config_of_run(act_run(run, library)[1]) if run is not None else _read(file, index)
     made = changed(begun, _settings(set), load=load, devices=device)
     if output is not None:
-        _write(output, write_config(made))
+        write_new(output, write_config(made))
     if json:
         _print(made, json=True)
     elif output is None:
@@ -92,16 +94,23 @@ def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
     return program() if file is None else config_of(file, program)
 
 
-def _of_run(run: str, library: Path | None) -> ActConfig:
-    from ssdlab.act.config import IndexConfig, StorageConfig
+def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
+    """Return a finished run of act or act-index."""
     from ssdlab.cli.ordering import library_of
     from ssdlab.results.act import ActResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
 
-    result = RunFolder(find_run(run, library_of(library))).result
-    if not isinstance(result, ActResult):
-        raise UsageError(f"run {run} is no finished run of act or act-index", "name one, or leave out --run")
+    folder = RunFolder(find_run(run, library_of(library)))
+    if not isinstance(folder.result, ActResult):
+        raise UsageError(f"run {run} is no finished run of act or act-index", "name one that is", run=run)
+    return folder, folder.result
+
+
+def config_of_run(result: ActResult) -> StorageConfig | IndexConfig:
+    """Return the options that a run had, as the original takes them."""
+    from ssdlab.act.config import IndexConfig, StorageConfig
+
     options: dict[str, Any] = dict(result.config)
     return IndexConfig(**options) if result.program == "act_index" else StorageConfig(**options)
 
@@ -112,7 +121,8 @@ def _settings(words: tuple[str, ...]) -> dict[str, str]:
     return {name.replace("_", "-"): value for name, value in settings(words).items()}
 
 
-def _write(path: Path, text: str) -> None:
+def write_new(path: Path, text: str) -> None:
+    """Write a file that does not exist yet."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

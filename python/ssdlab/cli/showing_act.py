@@ -86,4 +86,6 @@ def _print_stress(result: ActResult) -> None:
 
 def _slice(each: ActSlice, rule: Rule) -> Slice:
     shares = getattr(each, RULES[rule])
-    return Slice(each.number, each.ios[rule], each.rates[rule], {int(ms): share for ms, share in shares.items()})
+    return Slice(
+        each.number, each.ios[rule], each.rates[rule], {int(ms): share for ms, share in shares.items()}
+    )
