@@ -63,11 +63,11 @@ def test_a_test_shorter_than_acts_lag_runs_to_its_end_however_late_it_is(tmp_pat
 
 
 def test_a_test_ends_when_a_thread_is_too_late(tmp_path: Path) -> None:
-    settings = {"slice_sec": "5", "prepare": "no", "load": "100", "read_reqs_per_sec": "100"}
+    settings = {"slice_sec": "5", "prepare": "no", "load": "300", "read_reqs_per_sec": "30"}
     late = result_of(run("act", tmp_path, SLOW, test_duration_sec="40", max_lag_sec="3", **settings))
     assert not late.completed and late.ran_s < 25 and late.slices
     assert "more than 3 s (max-lag-sec) behind" in late.stopped and "max-lag-sec" in late.verdicts[0].why
-    never = result_of(run("act", tmp_path, SLOW, test_duration_sec="10", max_lag_sec="0", **settings))
+    never = result_of(run("act", tmp_path, SLOW, test_duration_sec="6", max_lag_sec="0", **settings))
     assert never.completed and never.undone > 0
 
 
