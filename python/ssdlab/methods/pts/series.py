@@ -93,9 +93,9 @@ def records_of(data: RunData, step: Step) -> PtsRecords:
     lengths_ns = rows["end_ns"] - rows["start_ns"]
     seconds = float(lengths_ns[kept][0]) / NS_PER_S if count else 0.0
     writes = kept & (rows["direction"] == "write")
-    found = by_record(data.row_buckets(step), count)
     worst = np.zeros(count)
     np.maximum.at(worst, rows["row"][kept], np.nan_to_num(rows["response_max_ns"][kept]))
+    found = by_record(data.row_buckets(step), worst.tolist())
     return PtsRecords(
         ordinal=step.ordinal,
         seconds=seconds,
@@ -151,11 +151,10 @@ def samples_text(samples: PtsSamples) -> str:
 def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:
     """Return all response times of the records from that number on, from 0; None without any I/O."""
     columns = data.row_buckets(step)
-    total = merged(
-        columns,
-        (columns["clock"] == "service") & (columns["row"] >= first) & (columns["row"] < len(found.iops)),
-    )
     stretch = picked(found, range(first, len(found.iops)))
+    most_ns = max((each for each in stretch.max_ns if each is not None), default=0.0)
+    kept = (columns["clock"] == "service") & (columns["row"] >= first) & (columns["row"] < len(found.iops))
+    total = merged(columns, kept, most_ns)
     if not total.samples:
         return None
     return PtsHistogram(
@@ -164,7 +163,7 @@ def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> Pt
         mb_s=fmean(stretch.mb_s),
         mean_ns=total.mean_ns,
         percentiles_ns={name: total.percentile(Fraction(name)) for name in TAIL},
-        max_ns=max((each for each in stretch.max_ns if each is not None), default=None),
+        max_ns=most_ns,
         low_ns=tuple(total.low_ns.tolist()),
         high_ns=tuple(total.high_ns.tolist()),
         count=tuple(total.count.tolist()),
