@@ -16,7 +16,8 @@ Source
 
 What it cannot show
     The first load begins on a purged drive, and its mean holds that time too: what is to be reached again
-    lies above what the drive sustains, where the drive is faster while it is fresh.
+    lies above what the drive sustains, where the drive is faster while it is fresh. On a real drive a
+    fraction of a second passes from the last I/O of one load to the first of the next.
 """
 
 from __future__ import annotations
