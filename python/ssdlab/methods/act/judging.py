@@ -42,7 +42,7 @@ def times_of(reads: int, writes: int) -> int:
 
 def _failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[str]:
     for each in slices:
-        for name in each.short:
+        for name in sorted(each.short, key=lambda name: each.given[name]):
             yield f"slice {each.number}: {name} did only {each.given[name]:.1%} of what was due"
         for ms, limit in act_verdict.LIMITS.items():
             share = getattr(each, RULES[rule])[str(ms)]

@@ -116,7 +116,7 @@ def _trail(kept: Sequence[Searched]) -> Figure:
         "before its first slice did, what ran.",
         described=" ".join(finding(*one) for one in kept),
         chart=XyChart(views),
-        tables=(_trail_table(kept),),
+        tables=tuple(_trail_table(*one) for one in kept),
         measured=(
             f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
             "ACT allows, or was seen to come to that.",
@@ -149,29 +149,20 @@ def _line(shown: Shown, result: ActSearchResult, value: Callable[[ActTry], float
     return Line(shown.index, "", False, dots)
 
 
-def _trail_table(kept: Sequence[Searched]) -> Table:
-    head = (
-        "Run",
-        "Load",
-        "Drive before",
-        "Written before",
-        "Ran",
-        *(f"≥ {ms} ms" for ms in LIMITS),
-        "Passed",
-    )
+def _trail_table(shown: Shown, result: ActSearchResult) -> Table:
+    head = ("Load", "Drive before", "Written before", "Ran", *(f"≥ {ms} ms" for ms in LIMITS), "Done", "W")
     rows = tuple(
         (
-            numbers.of_run(shown.label, shown.index),
             numbers.words(f"{each.load}x"),
             numbers.words(each.drive_state),
             numbers.Cell(f"{each.written_before_bytes / 1e9:.3g} GB", str(each.written_before_bytes)),
             numbers.seconds(each.ran_s),
             *(numbers.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
             numbers.share(each.least_done),
-            numbers.words("yes" if each.passed else f"no: {each.why}"),
             numbers.plain(each.mean_w),
+            numbers.words("passed" if each.passed else each.why),
         )
-        for shown, result in kept
         for each in result.tries
     )
-    return Table("Every load tried, in the order of the search; % of reads", (*head, "W"), rows)
+    caption = f"{shown.label}: every load tried, in the order of the search; % of reads"
+    return Table(caption, (*head, "Verdict"), rows)
