@@ -46,6 +46,9 @@ class Params(Frozen):
     """Base of every method's parameters."""
 
     noun: ClassVar[str] = "parameter"
+    absolute: ClassVar[frozenset[str]] = frozenset()
+    """Times that mean the drive's own, such as a rest: where others go with the scale of a simulated drive,
+    they stay."""
 
     @classmethod
     def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:

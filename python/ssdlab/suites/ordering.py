@@ -112,7 +112,10 @@ def scale_of(drive: str) -> int:
 
 def _times(method: Method, scale: int) -> dict[str, str]:
     """Return the times of a method, so many times shorter; nothing where they stay as they are."""
-    times = (info for info in method.params.table() if info.unit == "s" and scale > 1)
+    params = method.params
+    times = (
+        info for info in params.table() if info.unit == "s" and scale > 1 and info.name not in params.absolute
+    )
     return {info.name: f"{round(float(str(info.default)) / scale, 9)!r}" for info in times}  # whole ns
 
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -67,6 +67,9 @@ Rest = Annotated[int, Field(ge=1, le=1000)]
 class PtsIdleRecoveryParams(PtsParams):
     """Of the host idle recovery test."""
 
+    # A buffer and the delay before idle work are as large in a simulated drive of any scale.
+    absolute: ClassVar[frozenset[str]] = frozenset({"burst_seconds"})
+
     seconds: Seconds = param(
         60.0, "of a record of the preconditioning, and of a sample", unit="s", quick=0.1, ge=0.05, le=3600
     )
@@ -90,6 +93,10 @@ class PtsIdleRecoveryParams(PtsParams):
     return_seconds: Seconds = param(
         1800.0, "of writes without rests after them", unit="s", quick=0.5, gt=0, le=86_400
     )
+
+    @property
+    def recommended(self) -> None:
+        """None: thread count and depth are the operator's choice."""
 
     @property
     def sample_at(self) -> int:

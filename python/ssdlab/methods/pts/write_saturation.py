@@ -79,6 +79,10 @@ class PtsWriteSaturationParams(PtsParams):
     )
 
     @property
+    def recommended(self) -> None:
+        """None: thread count and depth are the operator's choice."""
+
+    @property
     def histogram_records(self) -> int:
         """Records of the histogram."""
         return max(1, round(self.histogram_seconds / self.seconds))
