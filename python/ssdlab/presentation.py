@@ -51,6 +51,15 @@ PRESENTATIONS: dict[str, Presentation] = {
     "rate-limit": Presentation(f"{_CLI}showing_points:print_rates", f"{_PAGE}rate_limit:section"),
     "pts": Presentation(f"{_CLI}showing_pts:print_pts", f"{_PAGE}pts:section"),
     "pts-demand": Presentation(f"{_CLI}showing_pts_demand:print_demand", f"{_PAGE}pts_demand:section"),
+    "pts-saturation": Presentation(
+        f"{_CLI}showing_pts_series:print_saturation", f"{_PAGE}pts_saturation:section"
+    ),
+    "pts-idle-recovery": Presentation(
+        f"{_CLI}showing_pts_series:print_idle_recovery", f"{_PAGE}pts_idle:section"
+    ),
+    "pts-cross-stimulus": Presentation(
+        f"{_CLI}showing_pts_series:print_cross_stimulus", f"{_PAGE}pts_cross:section"
+    ),
     "act": Presentation(f"{_CLI}showing_act:print_act", f"{_PAGE}act:section"),
     "act-search": Presentation(f"{_CLI}showing_act:print_search", f"{_PAGE}act_search:section"),
     "trace": Presentation(f"{_CLI}showing_trace:print_trace", f"{_PAGE}trace:section"),

@@ -15,6 +15,7 @@ from ssdlab.results.mixed import MixedResult
 from ssdlab.results.paced import PacedBurstResult
 from ssdlab.results.pts import PtsResult
 from ssdlab.results.pts_demand import DemandResult
+from ssdlab.results.pts_series import PtsCrossStimulusResult, PtsIdleRecoveryResult, PtsSaturationResult
 from ssdlab.results.rate_limit import RateLimitResult
 from ssdlab.results.replay import TraceResult
 from ssdlab.results.schema import (
@@ -118,6 +119,9 @@ AnyResult = (
     | PacedBurstResult
     | PtsResult
     | DemandResult
+    | PtsSaturationResult
+    | PtsIdleRecoveryResult
+    | PtsCrossStimulusResult
     | ActResult
     | ActSearchResult
     | TraceResult
