@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ssdlab.act.config import options
 from ssdlab.act.rates import derived
-from ssdlab.methods.act.ending import elapsed_s, given_up, undone, workload_of
+from ssdlab.methods.act.ending import given_up, ran_s, undone, workload_of
 from ssdlab.methods.act.judging import VERSION, times_of, verdict_of
 from ssdlab.methods.act.slicing import slices_of
 from ssdlab.methods.points import mean_w_of
@@ -48,7 +48,7 @@ def act_result(data: RunData, p: LoadParams) -> ActResult:
         asked={each.name: float(each.requested_iops) for each in streams if each.requested_iops},
         ordinal=step.ordinal,
         asked_s=float(p.test_duration_sec),
-        ran_s=elapsed_s(step),
+        ran_s=ran_s(step, p),
         completed=stopped is None,
         stopped="" if stopped is None else f"{stopped.why}, after {stopped.after_s:.0f} s",
         undone=undone(data, step, p),

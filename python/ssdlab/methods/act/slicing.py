@@ -10,7 +10,7 @@ import numpy as np
 from ssdlab.analysis import act_verdict
 from ssdlab.analysis.act_backlog import least_done
 from ssdlab.methods.act.arrivals import burst_ios
-from ssdlab.methods.act.ending import elapsed_s, workload_of
+from ssdlab.methods.act.ending import ran_s, workload_of
 from ssdlab.results.act import RULES, ActSlice, Rule
 from ssdlab.units import NS_PER_S
 
@@ -56,7 +56,7 @@ def part_of(data: Tables, step: Step, p: LoadParams, rule: Rule) -> dict[str, fl
 
 def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
     """Return how much of what was due of each stream was done, over the time that a test ran."""
-    rows, seconds = data.rows(step), min(elapsed_s(step), float(p.test_duration_sec))
+    rows, seconds = data.rows(step), ran_s(step, p)
     ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
     counted = np.where(ended, rows["ios"] + rows["failed"], 0)
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.methods.act.ending import elapsed_s, given_up
+from ssdlab.methods.act.ending import given_up, ran_s
 from ssdlab.methods.act.judging import verdict_of
 from ssdlab.methods.act.slicing import done_shares, slices_of
 from ssdlab.methods.points import mean_w_of
@@ -46,7 +46,7 @@ def try_of(data: Tables, step: Step, p: ActSearchParams, state: str = "", writte
     return ActTry(
         load=int(step.label.removeprefix("load ").removesuffix("x")),
         ordinal=step.ordinal,
-        ran_s=elapsed_s(step),
+        ran_s=ran_s(step, p),
         completed=stopped is None,
         abandoned=stopped is not None and stopped.forecast,
         passed=verdict.passed,
