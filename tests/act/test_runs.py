@@ -10,6 +10,7 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.results.act import ActResult
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.unfinished import finished_steps
 
 FLAT = "sim:xpoint,scale=64"
 """A medium that is written in place: its limit does not depend on what was written before."""
@@ -120,6 +121,8 @@ def test_small_writes_of_commit_to_device_share_the_service_threads(tmp_path: Pa
     assert done(folder)["service"] == 120_000
     reads = sum(each.ios["2019"] for each in result.slices)
     assert reads == pytest.approx(80_000, rel=0.01), "the table counts the reads"
+    points = finished_steps(folder).points  # what is shown of a run that was stopped
+    assert {each.direction for each in points} >= {"read", "write"}
 
 
 def test_the_index_test_counts_all_reads_by_6_and_the_lookups_by_2019(tmp_path: Path) -> None:

@@ -92,7 +92,10 @@ def missing_point(
 def _direction(shape: dict[str, Any]) -> Direction:
     if shape["ops"] == "trim":
         return "trim"
-    return "read" if shape["ops"]["read_pct"] >= 50 else "write"
+    ops = shape["ops"]
+    if "read_weight" in ops:
+        return "read" if ops["read_weight"] >= ops["write_weight"] else "write"
+    return "read" if ops["read_pct"] >= 50 else "write"
 
 
 def _order(shape: dict[str, Any]) -> Literal["random", "sequential"]:
