@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from lab.fake_drive import FakeDrive, knee, resume_on, run_on
 from pts.scripted import Scripted
 from ssdlab.errors import Interrupted, Unsupported
 from ssdlab.methods import find_method
+from ssdlab.methods.pts import departures
 from ssdlab.methods.remarks import RunFacts
 from ssdlab.results.pts import PtsResult
 from ssdlab.results.run_folder import RunFolder
@@ -205,3 +208,15 @@ def test_a_setting_that_is_not_there_raises_only_where_it_must(tmp_path: Path) -
     with pytest.raises(Unsupported):
         drive_of().setting("scheduler")
     assert codes(run(drive_of(), tmp_path)) == set()
+
+
+def test_every_departure_is_in_the_documentation() -> None:
+    source = Path(inspect.getsourcefile(departures) or "").read_text(encoding="utf-8")
+    used = set(re.findall(r'code=f?"([a-z-]+)', source))
+    table = (Path(__file__).parents[2] / "docs" / "pts.md").read_text(encoding="utf-8")
+    listed = {
+        code.removesuffix("NAME")
+        for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+        for code in re.findall(r"`([\w-]+)`", row)
+    }
+    assert len(used) >= 10 and used <= listed

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from pts.scripted import Scripted
 from report.reading import Page
 from ssdlab.methods import find_method
 from ssdlab.report import page, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
-from ssdlab.report.sections import pts
+from ssdlab.report.sections import pts, pts_cells
 from ssdlab.report.view import Section
+from ssdlab.results.pts import PtsResult
 from ssdlab.session import Order, start
 
 DRIVE = "sim:tiny-test,scale=4"
@@ -92,3 +96,21 @@ def test_the_window_tells_allowed_and_measured_excursions(folder: Path) -> None:
         assert head in read.text
     assert read.text.count("page 1 of 4") == 1
     assert read.text.count("Page header") == 4
+
+
+def test_sectors_of_4_kib_leave_a_row_empty_with_the_reason() -> None:
+    method = find_method("pts-iops")
+    params = method.params()
+    scripted = Scripted(lambda label: 1000.0)
+    method.procedure(scripted.lab(4096), params)
+    result = method.conclude(scripted.data(4096), params)
+    assert isinstance(result, PtsResult)
+    one: Any = (SimpleNamespace(index=0, label="Some drive"), result)
+    figure = pts_cells.heat_map("iops", "IOPS", [one], [pts_cells.IOPS], "how")
+    assert isinstance(figure.chart, HeatChart)
+    (view,) = figure.chart.views
+    assert view.values[0] == (None,) * 7 and view.values[1] == (1000.0,) * 7
+    assert view.absent == "not measured: the drive's sectors are of 4 KiB"
+    (table,) = figure.tables
+    assert [cell.text for cell in table.rows[0]] == ["512 B", view.absent]
+    assert table.rows[0][1].span == 7
