@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
 from ssdlab.methods.pts.cells import Cell, Tracked, iops, mb_s, mean_ns, worst
+from ssdlab.methods.pts.fills import fills_until
 from ssdlab.methods.pts.rounds import round_label, tracked_value
 from ssdlab.results.pts import PtsCell, PtsRounds, TrackedVariable
 
@@ -40,22 +41,8 @@ def collect(
     rounds = 0
     while data.step(round_label(group, rounds + 1, cells[-1].label)) is not None:
         rounds += 1
-    steps = {
-        cell.label: [
-            step
-            for number in range(1, rounds + 1)
-            if (step := data.step(round_label(group, number, cell.label))) is not None
-        ]
-        for cell in cells
-    }
-    variables = [
-        TrackedVariable(
-            name=each.name,
-            unit=each.unit,
-            values=tuple(value for step in steps[each.cell] for value in tracked_value(step, each)),
-        )
-        for each in tracked
-    ]
+    steps = {cell.label: _steps(data, group, cell, rounds) for cell in cells}
+    variables = [_followed(each, steps[each.cell]) for each in tracked]
     first = first_steady([each.values for each in variables])
     at = max(0, rounds - WINDOW) if first is None else first
     last = min(rounds, at + WINDOW)
@@ -70,6 +57,18 @@ def collect(
         tracked=tuple(judged(each, at) for each in variables),
         cells=(*(_cell(data, cell, steps[cell.label], tails=tails) for cell in cells), *missing),
     )
+
+
+def _steps(data: RunData, group: str, cell: Cell, rounds: int) -> list[Step]:
+    """Return a cell's steps, round by round."""
+    found = (data.step(round_label(group, number, cell.label)) for number in range(1, rounds + 1))
+    return [step for step in found if step is not None]
+
+
+def _followed(variable: Tracked, steps: Sequence[Step]) -> TrackedVariable:
+    """Return a tracked variable with its value of each round."""
+    values = tuple(value for step in steps for value in tracked_value(step, variable))
+    return TrackedVariable(name=variable.name, unit=variable.unit, values=values)
 
 
 def _four_after(last: int, rounds: int) -> tuple[int, int]:
@@ -92,22 +91,6 @@ def judged(variable: TrackedVariable, first: int) -> TrackedVariable:
             "intercept": found.intercept,
             "correlation": found.correlation,
         }
-    )
-
-
-def fills_until(data: RunData, ordinal: int) -> float:
-    """Return the user capacities written from the last purge to the end of a step."""
-    before = [step for step in data.steps if step.ordinal <= ordinal]
-    purged = max((step.ordinal for step in before if step.verb == "purge"), default=-1)
-    return written_bytes([step for step in before if step.ordinal > purged]) / data.capacity_bytes
-
-
-def written_bytes(steps: Sequence[Step]) -> int:
-    """Return what measured steps have written."""
-    return sum(
-        int((cast("dict[str, Any]", step.result.measurement).get("write") or {}).get("bytes", 0))
-        for step in steps
-        if step.result.measurement is not None
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.pts.cells import Cell, Tracked
-from ssdlab.methods.pts.collecting import collect, written_bytes
+from ssdlab.methods.pts.collecting import collect
+from ssdlab.methods.pts.fills import written_bytes
 from ssdlab.methods.pts.params import SETTINGS, SPECIFICATION, RoundsParams
 from ssdlab.results.pts import PtsCell, PtsResult, PtsRounds, Stimulus
 from ssdlab.results.schema import Scalar

@@ -12,8 +12,9 @@ import numpy as np
 from ssdlab.analysis.records import FIVE_NINES, by_record, merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.pts.cells import engine_of
-from ssdlab.methods.pts.collecting import judged, written_bytes
+from ssdlab.methods.pts.collecting import judged
 from ssdlab.methods.pts.conclusion import was_purged
+from ssdlab.methods.pts.fills import written_bytes
 from ssdlab.methods.pts.params import SETTINGS, SPECIFICATION, PtsParams
 from ssdlab.pattern import Sequential, Uniform
 from ssdlab.results.pts import TrackedVariable
