@@ -37,6 +37,18 @@ def test_a_drive_that_becomes_faster_has_none() -> None:
     assert find_drop([100.0] * 10 + [500.0] * 10) is None
 
 
+def test_a_drive_that_throttles_again_and_again_has_none() -> None:
+    hot, cool = [947.0], [1530.0]
+    speeds = hot * 17 + (cool * 36 + hot * 50) * 5 + cool * 36 + hot * 33
+    assert find_drop(speeds) is None
+
+
+def test_a_cache_before_a_drive_that_collects_in_waves_is_found() -> None:
+    drop = find_drop([2000.0] * 30 + ([400.0] * 9 + [900.0]) * 20)
+    assert drop is not None
+    assert drop.at == 30
+
+
 def test_a_speed_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0"):
         find_drop([1.0, 0.0, 1.0, 1.0, 1.0, 1.0])

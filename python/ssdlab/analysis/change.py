@@ -3,10 +3,12 @@
 A drive that writes into a fast part of its flash first shows two plateaus over the bytes written. The split
 between them is the one that leaves the least squared deviation from the two means, in logarithms, so that a
 drop to a half weighs the same at every speed. It counts as a drop if the later plateau is slower by a
-quarter at least: less than that is the unevenness of an ordinary drive.
+quarter at least: less than that is the unevenness of an ordinary drive. And both must be plateaus, nine
+tenths of each on its own side of the middle: a drive that throttles again and again is slow in between, and
+no cache of it has ended.
 
 Source: the two-segment case of least-squares change-point estimation (Bai, "Estimating multiple breaks one
-at a time", Econometric Theory 13, 1997); the quarter is ours.
+at a time", Econometric Theory 13, 1997); the quarter and the nine tenths are ours.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from statistics import fmean
 
 LEAST_DROP = 1.25
 """First plateau divided by the second from which on it is one."""
+OWN_SIDE = 0.9
+"""Share of the values of a plateau that must lie on its side of the geometric middle of both."""
 LEAST_POINTS = 3
 """Points of each plateau."""
 
@@ -59,4 +63,9 @@ def find_drop(values: Sequence[float], least: float = LEAST_DROP) -> Drop | None
         key=lambda split: sums[split] ** 2 / split + (sums[n] - sums[split]) ** 2 / (n - split),
     )
     before, after = fmean(values[:at]), fmean(values[at:])
-    return Drop(at, before, after) if before >= least * after else None
+    if before < least * after:
+        return None
+    middle = math.sqrt(before * after)
+    fast, slow = sum(value > middle for value in values[:at]), sum(value < middle for value in values[at:])
+    plateaus = fast >= OWN_SIDE * at and slow >= OWN_SIDE * (n - at)
+    return Drop(at, before, after) if plateaus else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.rated_shares import rated_shares
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Latencies, Point, Scalar
 
 _TRIO = ("mean", "p99", "p99.99")
-_OF_POWER = ("W", "kIOPS/W", "MB/s/W")
+OF_POWER = ("W", "kIOPS/W", "MB/s/W")
+"""Units of power and efficiency."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,11 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
 
 
 def of_trim(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield the speeds that a verdict on TRIM rests on, each with the verdict."""
+    """Yield what a verdict on TRIM rests on, with the verdict."""
     result = shown.run.result
     assert isinstance(result, TrimResult)
-    beside = (f"TRIM {VERDICTS[result.verdict]}",)
-    for scalar in result.scalars:
-        label = f"{shown.run.manifest.method.title}, {scalar.label}"
-        yield label, Headline(shown.index, of_unit(scalar.value, scalar.unit), beside)
+    for label, headline in of_scalars(shown):
+        yield label, replace(headline, beside=(f"TRIM {VERDICTS[result.verdict]}", *headline.beside))
 
 
 def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
@@ -86,16 +85,21 @@ def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
 
 def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield a card for each figure; power and efficiency stand beside the figure that they belong to."""
-    found: list[tuple[str, Scalar, list[str]]] = []
+    found: list[tuple[Scalar, dict[str, list[str]]]] = []
     for scalar in shown.run.result.scalars:
-        if found and scalar.unit in _OF_POWER:
-            found[-1][2].append(of_unit(scalar.value, scalar.unit))
+        if found and scalar.unit in OF_POWER:
+            of_what = scalar.label.rpartition(" ")[0].rstrip(",")
+            found[-1][1].setdefault(of_what, []).append(of_unit(scalar.value, scalar.unit))
         else:
-            found.append((f"{shown.run.manifest.method.title}, {scalar.label}", scalar, []))
-    for label, scalar, beside in found:
-        lines = (", ".join(beside),) if beside else ()
-        told = tuple(ratings.told(each) for each in rated_shares([scalar], shown.run.manifest.ratings))
-        yield label, Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *told))
+            found.append((scalar, {}))
+    for scalar, beside in found:
+        lines = (
+            (f"{of_what}: " if of_what and of_what != scalar.label else "") + ", ".join(figures)
+            for of_what, figures in beside.items()
+        )
+        told = (ratings.told(each) for each in rated_shares([scalar], shown.run.manifest.ratings))
+        headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *told))
+        yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
 
 
 def _power(point: Point) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.numbers import Table, of_run, of_unit, words
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
+from ssdlab.report.sections.headlines import OF_POWER
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results.outcome import PointsResult
 
@@ -57,7 +58,11 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _finding(shown: Shown, result: PointsResult) -> str:
-    told = [f"{each.label} {of_unit(each.value, each.unit)}" for each in result.scalars]
+    told = [
+        f"{each.label} {of_unit(each.value, each.unit)}"
+        for each in result.scalars
+        if each.unit not in OF_POWER
+    ]
     return f"{shown.label}: {', '.join(told)}." if told else f"{shown.label}: {len(result.points)} points."
 
 
