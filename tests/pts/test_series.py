@@ -165,7 +165,8 @@ def test_each_reason_is_followed_by_the_histogram_without_a_pause(
     assert len(result.records.iops) == records + 20
     assert result.histogram is not None and result.histogram.seconds == 1200
     assert sum(result.histogram.count) == sum(scripted.rows[load.ordinal][records:])
-    assert bool(result.windows) == (reason == "steady")
+    judged = {"steady": [True], "time": [False], "capacity": []}
+    assert [window.steady for window in result.windows] == judged[reason], "ten records are no five samples"
 
 
 def test_optional_stimuli_and_a_longer_limit() -> None:

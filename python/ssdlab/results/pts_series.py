@@ -86,9 +86,10 @@ class PtsSaturationResult(PtsSeriesResult):
 
     @property
     def windows(self) -> tuple[SteadyWindow, ...]:
-        """The samples' window, where steady state ended the test."""
-        ended = self.reason == "steady"
-        return (SteadyWindow(what="the test", steady=True, fills=self.samples.fills),) if ended else ()
+        """That of the samples; none where there were too few to judge."""
+        found = self.samples
+        judged = found.variable.mean is not None
+        return (SteadyWindow(what="the test", steady=found.steady, fills=found.fills),) if judged else ()
 
 
 class PtsStimulus(Stored):
