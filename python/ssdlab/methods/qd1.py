@@ -27,33 +27,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
-from ssdlab import units
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
-from ssdlab.methods.points import missing_point, point_of
+from ssdlab.methods.one_at_a_time import CORNERS, SIZES, Size, one_at_a_time, size_label, size_point
+from ssdlab.methods.points import point_of
 from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
-from ssdlab.methods.workloads import Direction, Order, closed_loop
-from ssdlab.model import Bytes
+from ssdlab.methods.workloads import Direction, Order
 from ssdlab.results.figures import point_scalars
-from ssdlab.results.schema import Point, Qd1Result
+from ssdlab.results.schema import Qd1Result
 from ssdlab.results.steady import caveats_of
-from ssdlab.workload import MAX_BLOCK_BYTES
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
-    from ssdlab.workload import Workload
 
-CORNERS: tuple[tuple[Order, Direction, int], ...] = (
-    ("random", "read", 4096),
-    ("random", "write", 4096),
-    ("sequential", "read", 128 * 1024),
-    ("sequential", "write", 128 * 1024),
-)
-Size = Annotated[Bytes, Field(ge=512, le=MAX_BLOCK_BYTES, multiple_of=512)]
 _WRITTEN: tuple[Order, ...] = ("sequential", "random")
 """Sequential first: the drive was filled sequentially, and what random writes leave takes hours to undo."""
-SIZES = tuple(512 * 2**power for power in range(12))
 
 
 class Qd1Params(SteadyParams):
@@ -93,12 +82,13 @@ def _measure(lab: Lab, p: Qd1Params, orders: tuple[Order, ...], direction: Direc
     """Take the workloads of a direction, then their lines over block size."""
     chosen = [corner for corner in CORNERS if corner[0] in orders and corner[1] == direction]
     for order, _, block_bytes in chosen:
-        lab.run(_one(order, direction, block_bytes, p.seconds, p), label=f"{order} {direction}")
+        workload = one_at_a_time(order, direction, block_bytes, p.seconds, p.ramp_seconds)
+        lab.run(workload, label=f"{order} {direction}")
     for order, _, _ in chosen:
         for size in p.sizes:
             if size % lab.logical_block_bytes == 0:
-                workload = _one(order, direction, size, p.size_seconds, p)
-                lab.run(workload, label=_label(order, direction, size))
+                workload = one_at_a_time(order, direction, size, p.size_seconds, p.ramp_seconds)
+                lab.run(workload, label=size_label(order, direction, size))
 
 
 def _to_steady_state(lab: Lab, p: Qd1Params, order: Order) -> None:
@@ -115,7 +105,7 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
         for order, direction, _ in CORNERS
         if (step := data.step(f"{order} {direction}")) is not None
     )
-    sizes = [_size(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
+    sizes = [size_point(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
     proofs = [proof(data, p, _steady(order)) for order in _WRITTEN] if p.steady else []
     caveats = [text for found in proofs for text in caveats_of(found, quick=data.quick)]
     if not p.steady:
@@ -141,26 +131,8 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
     )
 
 
-def _one(order: Order, direction: Direction, block_bytes: int, seconds: float, p: Qd1Params) -> Workload:
-    return closed_loop(
-        order, direction, block_bytes=block_bytes, in_flight=1, seconds=seconds, ramp_seconds=p.ramp_seconds
-    )
-
-
 def _steady(order: Order) -> str:
     return f"{order} to steady state"
-
-
-def _label(order: Order, direction: Direction, size: int) -> str:
-    return f"{order} {direction} {units.block_text(size)}"
-
-
-def _size(data: RunData, order: Order, direction: Direction, size: int) -> Point:
-    label = _label(order, direction, size)
-    if (step := data.step(label)) is not None:
-        return point_of(step)
-    why = f"the drive's logical block is {units.block_text(data.logical_block_bytes)}"
-    return missing_point(label, why, direction=direction, pattern=order, block_bytes=size)
 
 
 METHOD = Method(
