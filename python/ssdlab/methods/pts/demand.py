@@ -53,10 +53,18 @@ class DemandParams(LoopParams):
     )
     depth: int = param(32, "I/Os in flight of each of those threads (QD)", ge=1, le=4096)
     thread_counts: Counts = param(
-        COUNTS, "TC of the grid, rising; done from the greatest down", quick=(1, 8, 32), min_length=1
+        COUNTS,
+        "TC of the grid, rising; done from the greatest down",
+        unit="threads",
+        quick=(1, 8, 32),
+        min_length=1,
     )
     depths: Counts = param(
-        COUNTS, "QD of the grid, rising; done from the greatest down", quick=(1, 8, 32), min_length=1
+        COUNTS,
+        "QD of the grid, rising; done from the greatest down",
+        unit="I/Os",
+        quick=(1, 8, 32),
+        min_length=1,
     )
     seconds: Seconds = param(
         60.0, "of a cell, or of a record of the preconditioning", unit="s", quick=0.2, ge=0.01, le=3600
