@@ -152,7 +152,7 @@ class _Started:
             most = count_text(TRUSTED_SHARE * ready["ceiling_iops"])
             say(f"nothing is claimed of this drive beyond half of that, {most} I/Os a second")
             if not ready["processors_kept_awake"]:
-                say("processors that rest wake late; only root may keep them awake: latencies are some 10 µs longer")
+                say("processors rest here and wake some 10 µs late; only root may keep them awake")
             say(f"replies are sent {_early(ready)} before they are due; end it with Ctrl-C")
 
     def record(self, served: dict[str, Any]) -> dict[str, Any]:
