@@ -81,7 +81,7 @@ function widened([least, most]: [number, number], room: number, length: number):
 function placed(rank: number, count: number, index: number, width: number): Option {
   if (width < NARROW) return { position: "bottom", distance: 4 + 14 * index };
   if (rank === count - 1) return { position: "right", distance: 6 };
-  return rank === 0 ? { position: "left", distance: 6 } : { position: "top" };
+  return rank === 0 ? { position: "left", distance: 6 } : { position: "top", distance: 8 };
 }
 
 function dots(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
