@@ -36,7 +36,7 @@ test: setup ## Rust and Python tests; what this machine cannot run is skipped, v
 	$(BIN)/pytest -m "not slow and not guest" $(ARGS)
 
 test-guest: setup ## NVMe, SATA and virtio drives of a virtual machine: needs qemu and busybox, no KVM
-	$(BIN)/pytest tests/guest $(ARGS)
+	$(BIN)/pytest tests/guest -m "not slow" $(ARGS)
 
 test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
 	$(BIN)/pytest -m slow $(ARGS)
