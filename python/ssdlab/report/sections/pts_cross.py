@@ -62,11 +62,11 @@ def _pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
     longest = max(sum(group.records.ends_s()[-1] for group in result.groups) for _, result in kept)
     clock = Clock.up_to(longest)
     measured = (how(kept[0][1], kept[0][1].groups[0].records.seconds),)
-    rules = tuple(Rule(shown.index, result.groups[0].mean_mb_s, "mean of group 1") for shown, result in kept)
+    rules = tuple(Rule(shown.index, result.groups[0].mean_mb_s, "") for shown, result in kept)
     yield scaled(
         f"{ID}-course",
         "Cross stimulus recovery: MB/s over time, all groups",
-        "Three loads without pauses: sequential, random, sequential.",
+        "Three loads without pauses: sequential, random, sequential. Dotted: the mean of group 1.",
         said,
         clock.axis,
         ("MB/s (decimal)", "mb_s"),
