@@ -29,8 +29,9 @@ def steady_lead(steady: SteadyProof | None) -> str:
     if steady.range_share is None or steady.rise_share is None:
         return f"{verdict} {after}: fewer than {WINDOW} rounds."
     return (
-        f"{verdict} {after}: range {significant(steady.range_share * 100)} % (at most {MAX_RANGE * 100:.0f} %), "
-        f"rise {significant(steady.rise_share * 100)} % (at most {MAX_RISE * 100:.0f} %) of the mean."
+        f"{verdict} {after}: range {significant(steady.range_share * 100)} % "
+        f"(at most {MAX_RANGE * 100:.0f} %), rise {significant(steady.rise_share * 100)} % "
+        f"(at most {MAX_RISE * 100:.0f} %) of the mean."
     )
 
 
