@@ -257,8 +257,10 @@ impl Machine {
         self.work(die, 0, DieWork::Program, self.timing.program_ns);
     }
 
-    /// When all dies have nothing more to do.
+    /// When all dies and channels have nothing more to do.
     pub fn idle_at(&self) -> u64 {
-        self.dies.iter().map(Die::idle_at).max().unwrap_or(0)
+        let dies = self.dies.iter().map(Die::idle_at).max();
+        let channels = self.channels.iter().map(Timeline::ends).max();
+        dies.max(channels).unwrap_or(0)
     }
 }

@@ -111,6 +111,11 @@ impl Timeline {
         }
     }
 
+    /// When the last reserved stretch ends.
+    pub fn ends(&self) -> u64 {
+        self.reserved.last().map_or(0, |last| last.end)
+    }
+
     /// Time reserved since the beginning, in ns.
     pub fn busy_ns(&self) -> u64 {
         self.busy_ns

@@ -82,6 +82,26 @@ fn collection_when_idle_gives_fresh_superblocks() {
 }
 
 #[test]
+fn collection_when_idle_keeps_to_the_idle_time_where_channels_bound_it() {
+    let mut spec = REVIEWED.spec();
+    spec.options.idle_after_ns = Some(SECOND);
+    spec.options.idle_free_superblocks = spec.geometry.superblocks;
+    // A word line takes its channel three times as long as its die.
+    spec.timing.unit_transfer_ns = 200_000;
+    let mut drive = tortured(&spec);
+    drive.wait_until(drive.idle_at() + 10 * SECOND);
+    assert!(
+        drive.ftl_counts().erases > 10,
+        "there was something to collect"
+    );
+    let waited = drive.submit(drive.now(), Op::Read, 0, 4096) - drive.now();
+    println!("read after collection: {waited} ns");
+    // What was begun last: 32 word lines, each unit out and in, all on one channel at worst.
+    let begun_last = 32 * spec.geometry.units_per_program() * 2;
+    assert!(waited < u64::from(begun_last) * spec.timing.unit_transfer_ns);
+}
+
+#[test]
 fn spread_and_retries_give_reads_a_tail_and_leave_their_mean() {
     let run = |spread| {
         let mut drive: Drive<Ftl<Greedy>> = reviewed(|spec| spec.options.spread = spread);
