@@ -84,7 +84,7 @@ def test_in_flight_of_a_closed_loop_is_its_depth(target: _core.Target) -> None:
     deep = stream(engine="uring", depth=8, stop=stop(time_ns=400_000_000))
     columns = _core.run(target, workload(deep)).rows("main", "read")
     whole = ~columns["partial"]
-    # A worker that the host stops between taking a completion and asking anew has fewer in flight in that row.
+    # A worker that the host stops between a completion and the next request has fewer in flight in that row.
     assert np.median(columns["in_flight_mean"][whole]) > 7
     assert (columns["in_flight_max"][whole] == 8).all()
 
