@@ -6,7 +6,8 @@ within the system call, so all that is left is the cost of asking):
 - user-space instructions per 4 KiB random read with full latency recording, counted by callgrind: the
   difference of two run lengths, so that start and end do not count. Exact, unmoved by load.
 - user CPU time per I/O, `io_uring` at depth 32 in batches of 32.
-- IOPS of one thread: the median of paired ratios, runs interleaved so that the machine's moods hit all alike.
+- IOPS of one thread: the median of paired ratios, runs interleaved so that the machine's moods hit all alike;
+  ours runs between two runs of the bare loop, whose mean it is compared with.
 
     python benches/lean.py [--folder DIR] [--pairs 11]
 """
@@ -123,10 +124,10 @@ class Bench:
         for engine in ("sync", "uring"):
             of_bare, of_fio, iops = [], [], []
             for _ in range(pairs):
-                bare = self.bare_iops(engine)
+                before = self.bare_iops(engine)
                 ours = engine_only.run(self.engine, self.file, self.workloads[engine], TIMED_IOS)["iops"]
                 iops.append(ours)
-                of_bare.append(ours / bare)
+                of_bare.append(ours / statistics.fmean((before, self.bare_iops(engine))))
                 if fio.is_here():
                     options = [*self.tuned[engine], f"--number_ios={TIMED_IOS}"]
                     of_fio.append(ours / fio.run(self.file, SIZE_BYTES, *options).iops)
