@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -82,9 +83,9 @@ class LoadParams(Params):
         values["write_reqs_per_sec"] *= times
         return self.program(**values)
 
+    @abstractmethod
     def workload(self, load: int, logical_block_bytes: int) -> Workload:
         """Return the streams of a load on a drive of that logical block."""
-        raise NotImplementedError
 
     @property
     def threads(self) -> int:
