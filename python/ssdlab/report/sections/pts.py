@@ -10,7 +10,7 @@ from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import pts_cells, pts_histogram, pts_window
 from ssdlab.report.sections.pts_cells import ART, IOPS, MB_S, MRT, NINES, Measure
-from ssdlab.report.sections.pts_header import pages
+from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.sections.pts_window import Judged
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.pts import PtsResult
@@ -32,16 +32,9 @@ _MEASURES: dict[str, Measure] = {"iops": IOPS, "throughput": MB_S, "latency": AR
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the pages of one test of the specification."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PtsResult)]
+    kept = of_kind(runs, PtsResult)
     found = list(_pages(runs[0].run.manifest.method.name, kept))
-    return Section(
-        id=runs[0].run.manifest.method.name,
-        title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
-        runs=tuple(shown.index for shown, _ in kept),
-        figures=pages(kept, [figure for _, figure in found], [group for group, _ in found]),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
-    )
+    return section_of(kept, finding, [figure for _, figure in found], groups=[group for group, _ in found])
 
 
 def finding(shown: Shown, result: PtsResult) -> str:

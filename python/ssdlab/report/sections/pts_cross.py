@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
-from ssdlab.report.sections.pts_header import pages
 from ssdlab.report.sections.pts_records import Clock, dots, how, scaled
+from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.pts_series import PtsCrossStimulusResult
 from ssdlab.units import span_text
@@ -30,17 +30,8 @@ AROUND_S = 2 * 3600.0
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the pages of the test."""
-    kept = [
-        (shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PtsCrossStimulusResult)
-    ]
-    return Section(
-        id=ID,
-        title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
-        runs=tuple(shown.index for shown, _ in kept),
-        figures=pages(kept, list(_pages(kept))),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
-    )
+    kept = of_kind(runs, PtsCrossStimulusResult)
+    return section_of(kept, finding, list(_pages(kept)))
 
 
 def finding(shown: Shown, result: PtsCrossStimulusResult) -> str:

@@ -10,7 +10,7 @@ from ssdlab.report.numbers import Table
 from ssdlab.report.sections import pts_demand_grid, pts_window
 from ssdlab.report.sections.pts_demand_page import finding, page
 from ssdlab.report.sections.pts_demand_points import pages_of_points, summary
-from ssdlab.report.sections.pts_header import pages
+from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.sections.pts_window import Judged
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.pts_demand import DemandResult
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the pages of one of the two tests, all runs in the same charts."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, DemandResult)]
+    kept = of_kind(runs, DemandResult)
     test = kept[0][1].test
     figures = (
         _preconditioning(kept),
@@ -40,15 +40,7 @@ def section(runs: Sequence[Shown]) -> Section:
         *pages_of_points(kept),
         *((pts_demand_grid.outstanding(kept),) if test == "composite" else ()),
     )
-    return Section(
-        id=f"pts-{test}",
-        title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
-        runs=tuple(shown.index for shown, _ in kept),
-        figures=pages(kept, figures),
-        exhibits=(summary(kept), _load(kept)),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
-    )
+    return section_of(kept, finding, figures, exhibits=(summary(kept), _load(kept)))
 
 
 def _preconditioning(kept: Sequence[Tested]) -> Figure:

@@ -11,8 +11,8 @@ from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import pts_histogram, pts_window
-from ssdlab.report.sections.pts_header import pages
 from ssdlab.report.sections.pts_records import Clock, dots, fills_text, how, responses, scaled
+from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.sections.pts_window import Judged
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.pts_series import PtsSaturationResult
@@ -33,15 +33,8 @@ _FILLS = Axis("drive fills: written / user capacity", "plain")
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the pages of the test."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PtsSaturationResult)]
-    return Section(
-        id=ID,
-        title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
-        runs=tuple(shown.index for shown, _ in kept),
-        figures=pages(kept, list(_pages(kept))),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
-    )
+    kept = of_kind(runs, PtsSaturationResult)
+    return section_of(kept, finding, list(_pages(kept)))
 
 
 def finding(shown: Shown, result: PtsSaturationResult) -> str:
