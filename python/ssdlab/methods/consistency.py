@@ -28,10 +28,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
-from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
 from ssdlab.methods.workloads import closed_loop
-from ssdlab.results.consistency import ConsistencyEntry, ConsistencyResult
+from ssdlab.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
 from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -82,15 +81,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         for name in map(_name, p.spares)
         if (step := data.step(name)) is not None
     )
-    purges = [step for step in data.steps if step.verb == "purge"]
-    purged = all(step.result.facts.get("purged") for step in purges)
-    caveats = (
-        [] if purged else ["the drive was not purged before, so its beginning is not that of a fresh one"]
-    )
-    if p.seconds < LATE_FROM_S + LAST_S:
-        caveats.append(
-            f"{p.seconds:g} s are too short to see what the reviews show from {LATE_FROM_S:g} s on"
-        )
+    purged = all(step.result.facts.get("purged") for step in data.steps if step.verb == "purge")
     return ConsistencyResult(
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
@@ -98,7 +89,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         engine="sync",
         purged=purged,
         entries=entries,
-        caveats=tuple(caveats),
+        caveats=caveats_of(purged=purged, seconds=p.seconds),
         scalars=tuple(scalar for entry in entries for scalar in entry.headlines),
     )
 

@@ -29,20 +29,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator
 
-from ssdlab.methods.method import Method, RunData, Seconds, param, rising
-from ssdlab.methods.one_at_a_time import CORNERS, SIZES, Size, one_at_a_time, size_label, size_point
-from ssdlab.methods.points import point_of
-from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
+from ssdlab.methods.method import Method, Seconds, param, rising
+from ssdlab.methods.one_at_a_time import CORNERS, SIZES, Size, one_at_a_time, size_label
+from ssdlab.methods.qd1_conclusion import WRITTEN, conclude, steady_label
+from ssdlab.methods.steady import SteadyParams, write_to_steady_state
 from ssdlab.methods.workloads import Direction, Order
-from ssdlab.results.figures import point_scalars
-from ssdlab.results.schema import Qd1Result
-from ssdlab.results.steady import caveats_of
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
-
-_WRITTEN: tuple[Order, ...] = ("sequential", "random")
-"""Sequential first: the drive was filled sequentially, and what random writes leave takes hours to undo."""
 
 
 class Qd1Params(SteadyParams):
@@ -73,7 +67,7 @@ def procedure(lab: Lab, p: Qd1Params) -> None:
         _measure(lab, p, ("sequential", "random"), "write")
         return
     with lab.on_interruption("re-precondition"):
-        for order in _WRITTEN:
+        for order in WRITTEN:
             _to_steady_state(lab, p, order)
             _measure(lab, p, (order,), "write")
 
@@ -95,44 +89,7 @@ def _to_steady_state(lab: Lab, p: Qd1Params, order: Order) -> None:
     block_bytes = next(size for same, direction, size in CORNERS if (same, direction) == (order, "write"))
     depth = 1 if order == "sequential" else p.precondition_depth
     written = p.model_copy(update={"precondition_depth": depth})
-    write_to_steady_state(lab, written, order, block_bytes, label=_steady(order))
-
-
-def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
-    """Put the four workloads and the lines over block size together."""
-    corners = tuple(
-        point_of(step)
-        for order, direction, _ in CORNERS
-        if (step := data.step(f"{order} {direction}")) is not None
-    )
-    sizes = [size_point(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
-    proofs = [proof(data, p, _steady(order)) for order in _WRITTEN] if p.steady else []
-    caveats = [text for found in proofs for text in caveats_of(found, quick=data.quick)]
-    if not p.steady:
-        caveats.append("writes went to a span filled once and are not steady state")
-    if data.quick:
-        full = Qd1Params()
-        caveats.append(
-            f"quick: {p.seconds:g} s at each workload instead of {full.seconds:g} s and "
-            f"{p.size_seconds:g} s at each block size instead of {full.size_seconds:g} s, so tails are rough"
-        )
-    return Qd1Result(
-        quick=data.quick,
-        engine="sync",
-        corners=corners,
-        block_sizes=tuple(sizes),
-        steady=tuple(found for found in proofs if found is not None),
-        caveats=tuple(dict.fromkeys(caveats)),
-        scalars=tuple(
-            scalar
-            for point in corners
-            for scalar in point_scalars(f"qd1_{point.pattern}_{point.direction}", point)
-        ),
-    )
-
-
-def _steady(order: Order) -> str:
-    return f"{order} to steady state"
+    write_to_steady_state(lab, written, order, block_bytes, label=steady_label(order))
 
 
 METHOD = Method(

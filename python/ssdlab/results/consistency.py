@@ -103,3 +103,13 @@ class ConsistencyResult(ResultBase):
     engine: str
     purged: bool
     entries: tuple[ConsistencyEntry, ...]
+
+
+def caveats_of(*, purged: bool, seconds: float) -> tuple[str, ...]:
+    """Return what takes from the meaning of runs of that length, on a drive purged before or not."""
+    caveats = []
+    if not purged:
+        caveats.append("the drive was not purged before, so its beginning is not that of a fresh one")
+    if seconds < LATE_FROM_S + LAST_S:
+        caveats.append(f"{seconds:g} s are too short to see what the reviews show from {LATE_FROM_S:g} s on")
+    return tuple(caveats)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from statistics import fmean
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -101,6 +102,18 @@ class PtsStimulus(Stored):
     end_mb_s: float = Field(description="of its last record")
     peak_mean_ns: float | None = Field(description="largest mean response time of a record")
     peak_max_ns: float | None = Field(description="largest response time")
+
+    @classmethod
+    def of(cls, name: str, records: PtsRecords) -> Self:
+        """Sum a load's records up."""
+        return cls(
+            name=name,
+            records=records,
+            mean_mb_s=fmean(records.mb_s) if records.mb_s else 0.0,
+            end_mb_s=records.mb_s[-1] if records.mb_s else 0.0,
+            peak_mean_ns=max((each for each in records.mean_ns if each is not None), default=None),
+            peak_max_ns=max((each for each in records.max_ns if each is not None), default=None),
+        )
 
 
 class PtsCrossStimulusResult(PtsSeriesResult):

@@ -42,9 +42,11 @@ def access(
     *,
     random: bool = True,
     shape: tuple[int, int] | None = None,
+    seconds: float | None = None,
 ) -> Workload:
-    """Return one access pattern at thread count and depth of the setting, for the time of a cell."""
+    """Return one access pattern, by default at threads and depth of the setting for the time of a cell."""
     threads, depth = shape or p.shape
+    length_ns = round((p.seconds if seconds is None else seconds) * NS_PER_S)
     stream = Stream(
         ops=Mix(read_pct=read_pct),
         block=(Block(bytes=block_bytes),),
@@ -52,10 +54,9 @@ def access(
         workers=threads,
         depth=depth,
         engine=engine_of(depth),
-        stop=Stop(time_ns=round(p.seconds * NS_PER_S)),
+        stop=Stop(time_ns=length_ns),
     )
-    row_ns = max(1_000_000, min(NS_PER_S, round(p.seconds * NS_PER_S) // 10))
-    return Workload.of(stream, interval_ns=row_ns)
+    return Workload.of(stream, interval_ns=max(1_000_000, min(NS_PER_S, length_ns // 10)))
 
 
 def engine_of(depth: int) -> Any:  # noqa: ANN401 - the name of an engine

@@ -23,7 +23,6 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.recovery import recovery_s
@@ -97,15 +96,7 @@ def _group(data: RunData, p: PtsCrossStimulusParams) -> Iterator[PtsStimulus]:
     for label, random, block_bytes, _ in p.loads:
         step = data.step(label)
         assert step is not None  # a finished run has all of them
-        found = records_of(data, step)
-        yield PtsStimulus(
-            name=load_name(0, block_bytes, random=random),
-            records=found,
-            mean_mb_s=fmean(found.mb_s) if found.mb_s else 0.0,
-            end_mb_s=found.mb_s[-1] if found.mb_s else 0.0,
-            peak_mean_ns=max((each for each in found.mean_ns if each is not None), default=None),
-            peak_max_ns=max((each for each in found.max_ns if each is not None), default=None),
-        )
+        yield PtsStimulus.of(load_name(0, block_bytes, random=random), records_of(data, step))
 
 
 METHOD = Method(

@@ -5,14 +5,58 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.pts.series import picked, records_of, samples_text, weighted_mean_ns
+from ssdlab.methods.pts.params import KIB
+from ssdlab.methods.pts.series import (
+    common,
+    headline,
+    load_name,
+    picked,
+    records_of,
+    samples_of,
+    samples_text,
+    weighted_mean_ns,
+)
 from ssdlab.results.pts import Stimulus
-from ssdlab.results.pts_series import PtsSamples, PtsWait
+from ssdlab.results.pts_series import PtsIdleRecoveryResult, PtsSamples, PtsWait
 from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData
     from ssdlab.methods.pts.idle_recovery import PtsIdleRecoveryParams
+
+BLOCK_BYTES = 4 * KIB
+NAME = load_name(0, BLOCK_BYTES)
+PRECONDITIONING = "WDPC"
+
+
+def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
+    """Report the mean of the bursts of each rest against the baseline."""
+    step = data.step(PRECONDITIONING)
+    assert step is not None  # a finished run has it
+    found = records_of(data, step)
+    samples = samples_of(found, p.cycle, data.capacity_bytes, at=p.sample_at)
+    baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
+    waits = tuple(wait_of(data, p, rest, baseline) for rest in p.rests)
+    longest = waits[-1]
+    return PtsIdleRecoveryResult(
+        **common(data, p),
+        preconditioning=(preconditioning_of(p, NAME, samples),),
+        stimuli=stimuli_of(p, NAME),
+        burst_s=p.burst_seconds,
+        writes=found,
+        samples=samples,
+        baseline_iops=baseline,
+        waits=waits,
+        caveats=()
+        if samples.steady
+        else (f"steady state was {samples_text(samples)}: the baseline is the mean of the last five",),
+        scalars=(
+            headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
+            headline(
+                "pts_idle_recovery_iops", f"rests of {span_text(longest.idle_s)}", longest.bursts.iops, "IOPS"
+            ),
+        ),
+    )
 
 
 def bursts_label(p: PtsIdleRecoveryParams, rest: int) -> str:

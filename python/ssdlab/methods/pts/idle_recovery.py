@@ -23,44 +23,30 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.steady_state import first_steady
 from ssdlab.arrival import Pulses
-from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.method import Method, Seconds, param, rising
 from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.idle_conclusion import (
+    BLOCK_BYTES,
+    PRECONDITIONING,
     back_label,
     bursts_label,
-    preconditioning_of,
-    stimuli_of,
-    wait_of,
+    conclude,
 )
-from ssdlab.methods.pts.params import KIB, PtsParams
+from ssdlab.methods.pts.params import PtsParams
 from ssdlab.methods.pts.preparing import begin
-from ssdlab.methods.pts.series import (
-    common,
-    headline,
-    load,
-    load_name,
-    records_of,
-    samples_of,
-    samples_text,
-    written_rows,
-)
+from ssdlab.methods.pts.series import load, written_rows
 from ssdlab.request import Until
-from ssdlab.results.pts_series import PtsIdleRecoveryResult
-from ssdlab.units import NS_PER_S, span_text
+from ssdlab.units import NS_PER_S
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
 
-BLOCK_BYTES = 4 * KIB
-NAME = load_name(0, BLOCK_BYTES)
-PRECONDITIONING = "WDPC"
 Rest = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -129,36 +115,6 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
             lab.run(trains, label=bursts_label(p, rest))
             back = load(p, 0, BLOCK_BYTES, p.return_seconds, record_s=p.burst_seconds)
             lab.run(back, label=back_label(p, rest))
-
-
-def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
-    """Report the mean of the bursts of each rest against the baseline."""
-    step = data.step(PRECONDITIONING)
-    assert step is not None  # a finished run has it
-    found = records_of(data, step)
-    samples = samples_of(found, p.cycle, data.capacity_bytes, at=p.sample_at)
-    baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
-    waits = tuple(wait_of(data, p, rest, baseline) for rest in p.rests)
-    longest = waits[-1]
-    return PtsIdleRecoveryResult(
-        **common(data, p),
-        preconditioning=(preconditioning_of(p, NAME, samples),),
-        stimuli=stimuli_of(p, NAME),
-        burst_s=p.burst_seconds,
-        writes=found,
-        samples=samples,
-        baseline_iops=baseline,
-        waits=waits,
-        caveats=()
-        if samples.steady
-        else (f"steady state was {samples_text(samples)}: the baseline is the mean of the last five",),
-        scalars=(
-            headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
-            headline(
-                "pts_idle_recovery_iops", f"rests of {span_text(longest.idle_s)}", longest.bursts.iops, "IOPS"
-            ),
-        ),
-    )
 
 
 METHOD = Method(

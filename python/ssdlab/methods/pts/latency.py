@@ -29,8 +29,7 @@ from ssdlab.methods.pts.params import KIB, RoundsParams
 from ssdlab.methods.pts.preparing import begin, precondition
 from ssdlab.methods.pts.rounds import run_rounds
 from ssdlab.results.pts import PtsCell, PtsResult, Stimulus
-from ssdlab.units import NS_PER_S, significant
-from ssdlab.workload import Stop, Workload
+from ssdlab.units import significant
 
 if TYPE_CHECKING:
     from ssdlab.lab import Lab
@@ -61,7 +60,8 @@ def procedure(lab: Lab, p: PtsLatencyParams) -> None:
     cells, _ = cells_of(p, lab.logical_block_bytes, ONE_BY_ONE)
     run_rounds(lab, p, cells, tracked_of())
     with lab.on_interruption("re-precondition"):
-        lab.run(_single_writes(p), label=HISTOGRAM)
+        single = access(0, 4 * KIB, p, shape=ONE_BY_ONE, seconds=p.histogram_seconds)
+        lab.run(single, label=HISTOGRAM)
 
 
 def conclude(data: RunData, p: PtsLatencyParams) -> PtsResult:
@@ -96,13 +96,6 @@ def tracked_of() -> list[Tracked]:
     """Return the variable that has to be steady: the mean latency of 4 KiB writes."""
     label = cell_label(0, 4 * KIB)
     return [Tracked(label, "ns", label, mean_ns)]
-
-
-def _single_writes(p: PtsLatencyParams) -> Workload:
-    workload = access(0, 4 * KIB, p, shape=ONE_BY_ONE)
-    (stream,) = workload.streams
-    longer = stream.model_copy(update={"stop": Stop(time_ns=round(p.histogram_seconds * NS_PER_S))})
-    return workload.model_copy(update={"streams": (longer,)})
 
 
 METHOD = Method(
