@@ -16,10 +16,17 @@ INTERPRETER := $(BIN)/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 NODE_MODULES := web/node_modules/.dependencies
-PAGE := web/node_modules/.page
+# The bundle itself, not a stamp: a package without it cannot be used.
+PAGE := python/ssdlab/report/static/report.js
+WHEELS := dist
+# The hooks that pip would call, in this environment.
+BUILD = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(INTERPRETER) -c 'import build_backend, sys; eval("build_backend." + sys.argv[1])'
+
+# Its build backend is maturin's all the same, behind ours.
+export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-guest test-slow check bench format clean prerequisites
+.PHONY: help setup build demo test test-guest test-slow check bench wheel sdist format clean prerequisites
 
 help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -50,6 +57,16 @@ check: setup ## format, lint, types, stubs: what a commit must pass
 	$(BIN)/stubtest ssdlab._core --mypy-config-file pyproject.toml
 	cd web && npm run --silent check
 
+wheel: $(DEPENDENCIES) $(PAGE) ## dist/ssdlab-*.whl, which pip installs without Rust or Node
+	@mkdir -p $(WHEELS) && rm -f $(WHEELS)/*.whl
+	@$(BUILD) 'build_wheel("$(WHEELS)", {"maturin.build-args": "--compatibility pypi"})'
+	@ls -l $(WHEELS)/*.whl
+
+sdist: $(DEPENDENCIES) $(PAGE) ## dist/ssdlab-*.tar.gz: the sources with the report's front end; needs Rust, not Node
+	@mkdir -p $(WHEELS) && rm -f $(WHEELS)/*.tar.gz
+	@$(BUILD) 'build_sdist("$(WHEELS)")'
+	@ls -l $(WHEELS)/*.tar.gz
+
 bench: setup ## figures of the engine beside a bare loop and fio at its best; a served drive beside virtual time
 	$(BIN)/python benches/run.py $(ARGS)
 
@@ -59,7 +76,7 @@ format: $(DEPENDENCIES) ## let rustfmt and ruff rewrite what they would complain
 	$(BIN)/ruff format
 
 clean: ## remove everything that was built
-	rm -rf $(VENV) target web/node_modules python/ssdlab/report/static python/ssdlab/_core*.so
+	rm -rf $(VENV) target $(WHEELS) web/node_modules python/ssdlab/report/static python/ssdlab/_core*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -85,4 +102,3 @@ $(NODE_MODULES): web/package.json web/package-lock.json | prerequisites
 
 $(PAGE): $(WEB_SOURCES) $(NODE_MODULES)
 	cd web && npm run --silent build
-	@touch $@

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ssdlab.measuring import measure
     from ssdlab.workload import Stream, Workload
 
+    __version__: str
+
 __all__ = [
     "DriveError",
     "HostError",
@@ -37,6 +39,7 @@ __all__ = [
     "UsageError",
     "VerdictFailed",
     "Workload",
+    "__version__",
     "measure",
     "open_drive",
 ]
@@ -56,7 +59,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'ssdlab' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(_HOME.get(name, "ssdlab.errors")), name)
+    if name == "__version__":
+        value = import_module("ssdlab._core").build_info()["version"]
+    else:
+        value = getattr(import_module(_HOME.get(name, "ssdlab.errors")), name)
     globals()[name] = value
     return value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def version() -> str:
-    """Return version and build profile of the native part: `0.1.0 (release)`."""
+    """Return version and build profile of the native part: `0.2.0 (release)`."""
     from ssdlab import _core
 
     build = _core.build_info()

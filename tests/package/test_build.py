@@ -1,0 +1,120 @@
+"""The package's build: one version everywhere, and no package without the front end of the report."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ssdlab
+
+ROOT = Path(__file__).parents[2]
+BUNDLE = "python/ssdlab/report/static"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What a build looks at first, as in a clean clone; nothing is there to be compiled."""
+    for name in ("pyproject.toml", "Cargo.toml", "scripts/build_backend.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> dict[str, str]:
+    """An environment in which a build that begins leaves a trace."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("maturin", "cargo"):
+        (tools / name).write_text(f"#!/bin/sh\necho {name} >>{tmp_path}/begun\nexit 1\n")
+        (tools / name).chmod(0o755)
+    return {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+
+
+def bundle(clone: Path, *left_out: str, empty: str = "") -> None:
+    for name in ("report.js", "report.css", "echarts-LICENSE", "echarts-NOTICE"):
+        if name not in left_out:
+            file = clone / BUNDLE / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("" if name == empty else "text")
+
+
+def hook(clone: Path, call: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    code = f"import build_backend; build_backend.{call}"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=clone,
+        env={**environment, "PYTHONPATH": "scripts"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "get_requires_for_build_wheel()",
+        "get_requires_for_build_sdist()",
+        'prepare_metadata_for_build_wheel("out")',
+        'build_wheel("out")',
+        'build_sdist("out")',
+    ],
+)
+def test_without_the_bundle_each_step_of_a_build_refuses_at_once(
+    clone: Path, watched: dict[str, str], call: str
+) -> None:
+    refused = hook(clone, call, watched)
+    assert refused.returncode == 1
+    assert f"{BUNDLE}/report.js is missing" in refused.stderr
+    assert "make wheel" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert not (clone / "begun").exists(), "a build began"
+
+
+@pytest.mark.parametrize("missing", ["report.js", "report.css", "echarts-NOTICE"])
+def test_half_a_bundle_is_none(clone: Path, watched: dict[str, str], missing: str) -> None:
+    bundle(clone, missing)
+    assert f"{missing} is missing" in hook(clone, 'build_wheel("out")', watched).stderr
+    bundle(clone, empty=missing)
+    assert f"{missing} is missing" in hook(clone, 'build_wheel("out")', watched).stderr
+    assert not (clone / "begun").exists()
+    bundle(clone)
+    hook(clone, 'build_wheel("out")', watched)
+    assert (clone / "begun").read_text() == "maturin\n"
+
+
+def test_pip_shows_the_reason(clone: Path, watched: dict[str, str]) -> None:
+    words = ["wheel", ".", "--no-build-isolation", "--no-deps", "--no-index"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", *words],
+        cwd=clone,
+        env=watched,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "the front end of the report is not built" in done.stdout + done.stderr
+
+
+def test_the_version_stands_in_one_place(command: str) -> None:
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert ssdlab.__version__ == version
+    assert importlib.metadata.version("ssdlab") == version
+    told = subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout
+    assert told.split()[0] == version
+    assert "version" not in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    own = [
+        file
+        for file in ROOT.glob("crates/*/Cargo.toml")
+        if "version.workspace = true" not in file.read_text()
+    ]
+    assert own == []
