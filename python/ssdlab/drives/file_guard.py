@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ssdlab.drives import usage
 from ssdlab.drives.guard import Intent, Refusal
-from ssdlab.drives.mark import Mark, Ownership, ownership, read_mark
+from ssdlab.drives.lease import Lease, probe
+from ssdlab.drives.mark import Ownership, ownership, read_mark
 from ssdlab.drives.mounts import swaps
 from ssdlab.drives.sysfs import HostFiles
 from ssdlab.drives.usage import Opener
@@ -51,6 +52,8 @@ class FileFacts:
         Free space for this user, what the file holds already included.
     swap, loops, openers
         Who uses it: the kernel as swap space, loop devices on it, processes that have it open for writing.
+    lease
+        Whether anybody else has it open at all, as the kernel says.
     """
 
     path: str
@@ -67,9 +70,10 @@ class FileFacts:
     swap: bool = False
     loops: tuple[str, ...] = ()
     openers: tuple[Opener, ...] = ()
+    lease: Lease = "unknown"
 
 
-def file_facts(files: HostFiles, path: Path) -> FileFacts:
+def file_facts(files: HostFiles, path: Path, descriptor: int | None = None) -> FileFacts:
     """Gather what speaks against using a file.
 
     Parameters
@@ -78,7 +82,13 @@ def file_facts(files: HostFiles, path: Path) -> FileFacts:
         The host.
     path
         Absolute, its folder resolved and its last part not: a symbolic link is judged as one.
+    descriptor
+        Of the file itself, if it is open: then every fact is of that file, wherever the path leads by now,
+        and the path only says what it is called. What this process itself has open of it counts for the
+        lease alone.
     """
+    if descriptor is not None:
+        return _facts_of(files, path, descriptor, ours=True)
     folder = path.parent.is_dir()
     try:
         status = path.lstat()
@@ -93,25 +103,51 @@ def file_facts(files: HostFiles, path: Path) -> FileFacts:
             writable=folder and os.access(path.parent, os.W_OK | os.X_OK),
             free_bytes=free_bytes(path.parent) if folder else 0,
         )
-    kind = next((word for test, word in _KINDS if test(status.st_mode)), "special file")
+    kind = _kind(status)
     if kind != "file":
         leads_to = str(path.readlink()) if kind == "symbolic link" else None
         return FileFacts(path=str(path), name=path.name, kind=kind, leads_to=leads_to)
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return FileFacts(path=str(path), name=path.name, readable=False, writable=os.access(path, os.W_OK))
+    try:
+        return _facts_of(files, path, opened, ours=False)
+    finally:
+        os.close(opened)
+
+
+def _facts_of(files: HostFiles, path: Path, descriptor: int, *, ours: bool) -> FileFacts:
+    """Gather the facts of an open file; `ours` is whether it is the target that this process holds."""
+    status = os.fstat(descriptor)
+    kind = _kind(status)
+    if kind != "file":
+        return FileFacts(path=str(path), name=path.name, kind=kind)
+    mark = read_mark(descriptor, path)
+    room = os.fstatvfs(descriptor)
+    itself = f"/proc/self/fd/{descriptor}"
     return FileFacts(
         path=str(path),
         name=path.name,
         size_bytes=status.st_size,
         links=status.st_nlink,
-        ownership=_ownership(path),
-        readable=os.access(path, os.R_OK),
-        writable=os.access(path, os.W_OK),
-        free_bytes=free_bytes(path.parent) + status.st_blocks * 512,
+        ownership=ownership(descriptor, mark),
+        readable=os.access(itself, os.R_OK),
+        writable=os.access(itself, os.W_OK),
+        free_bytes=room.f_bavail * room.f_frsize + status.st_blocks * 512,
         swap=str(path) in swaps(files),
         loops=usage.loops_on(files, path),
         openers=tuple(
-            opener for opener in usage.file_openers(files, status.st_dev, status.st_ino) if opener.writing
+            opener
+            for opener in usage.file_openers(files, status.st_dev, status.st_ino)
+            if opener.writing and not (ours and opener.pid == os.getpid())
         ),
+        lease=probe(descriptor),
     )
+
+
+def _kind(status: os.stat_result) -> str:
+    return next((word for test, word in _KINDS if test(status.st_mode)), "special file")
 
 
 def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refusal | None:
@@ -242,16 +278,3 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
         f"{facts.path} would be overwritten, and it {why}",
         f"if all data in it may be lost, say so with its name: --destroy '{facts.name}'",
     )
-
-
-def _ownership(path: Path) -> Ownership:
-    mark: Mark | None = None
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return "foreign"
-    try:
-        mark = read_mark(descriptor, path)
-        return ownership(descriptor, mark)
-    finally:
-        os.close(descriptor)
