@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.errors import Refused
 from ssdlab.units import capacity_text, latency_text
 
 if TYPE_CHECKING:
@@ -303,18 +302,9 @@ def _schedulers_here() -> dict[str, str]:
 
 
 def _left() -> tuple[tuple[str, str], ...]:
-    from ssdlab.conditions.leftovers import left_behind
-    from ssdlab.results.store import run_words, short_id
+    from ssdlab.conditions.leftovers import leftovers, told
 
-    found: list[tuple[str, str]] = []
-    try:
-        for ledger in left_behind():
-            now = f"ssdlab conditions restore {short_id(ledger.run)}"
-            advice = f"put it back with {now}, or go on: ssdlab resume {run_words(ledger.folder)}"
-            found += [(f"a run that died left the {change.words}", advice) for change in ledger.outstanding]
-    except Refused as error:
-        found.append((error.what, error.advice))
-    return tuple(found)
+    return told(*leftovers())
 
 
 def _takes_attributes() -> bool:

@@ -40,6 +40,8 @@ class Surroundings:
         Mean I/Os in flight at the block device, by the kernel's own accounting.
     build_profile
         How the native part was built: ``release`` or ``debug``.
+    left
+        What runs that died have left set on the drive or its host: ``(what, advice)`` each.
     """
 
     conditions: Conditions | None = None
@@ -50,6 +52,7 @@ class Surroundings:
     governors: tuple[str, ...] = ()
     device_in_flight: float | None = None
     build_profile: str | None = None
+    left: tuple[tuple[str, str], ...] = ()
 
     def as_facts(self) -> dict[str, Any]:
         """Return what is not part of the environment record, as a result holds it."""
@@ -78,6 +81,7 @@ class Observation:
         self._allow_unwritten = allow_unwritten
         self._conditions = drive.conditions()
         self._device = drive.counters()
+        self._left = _left_on(drive, self._conditions)
         self._cpu = read_cpu_times()
 
     def around(self, summary: Mapping[str, Any]) -> Surroundings:
@@ -98,6 +102,7 @@ class Observation:
             governors=governors(),
             device_in_flight=self._in_flight(device, float(summary.get("total_s") or 0)),
             build_profile=(summary.get("build") or {}).get("profile"),
+            left=self._left,
         )
 
     def _in_flight(self, later: Any, total_s: float) -> float | None:  # noqa: ANN401 - IoCounters or None
@@ -105,6 +110,17 @@ class Observation:
         if self._device is None or later is None or total_s < _DEVICE_READING_S:
             return None
         return float(later.in_flight_ns - self._device.in_flight_ns) / (total_s * 1e9)
+
+
+def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, str], ...]:
+    """Return what runs that died have left set on the disk of a real drive, or beneath a file."""
+    from ssdlab.conditions.place import ledger_paths
+
+    if conditions is None or not ledger_paths():
+        return ()
+    from ssdlab.conditions.leftovers import leftovers, told
+
+    return told(*leftovers(conditions.device))
 
 
 def governors(cpus: Path = _CPUS) -> tuple[str, ...]:

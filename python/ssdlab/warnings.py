@@ -154,6 +154,11 @@ CATALOGUE: dict[str, Entry] = {
         "a link below what drive and slot can do caps throughput",
         "check the slot, its lanes and the BIOS settings",
     ),
+    "settings-left": Entry(
+        "{what}",
+        "a run that is killed cannot put back what it has set: this was measured with it",
+        "{advice}",
+    ),
     "debug-build": Entry(
         "the native part of ssdlab is a {profile} build",
         "without optimisation the tool itself costs several times as much per I/O",
@@ -329,6 +334,13 @@ def _judge_target(summary: Mapping[str, Any], workload: Workload, around: Surrou
         yield Warning.of("buffered")
 
 
+def _judge_leftovers(
+    summary: Mapping[str, Any], workload: Workload, around: Surroundings
+) -> Iterator[Warning]:
+    for what, advice in around.left:
+        yield Warning.of("settings-left", what=what, advice=advice)
+
+
 def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     settings = around.conditions
     if settings is None:
@@ -352,7 +364,14 @@ def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surrou
         yield Warning.of("queue-limit", asked=asked, limit=settings.nr_requests, device=device)
 
 
-_RULES: tuple[Rule, ...] = (_judge_counts, _judge_pace, _judge_host, _judge_device, _judge_target)
+_RULES: tuple[Rule, ...] = (
+    _judge_counts,
+    _judge_pace,
+    _judge_host,
+    _judge_device,
+    _judge_leftovers,
+    _judge_target,
+)
 
 
 def _done(summary: Mapping[str, Any]) -> int:

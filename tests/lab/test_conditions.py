@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
-from ssdlab.conditions.ledger import LEDGER, Ledger, host_folder, ledgers
+from ssdlab.conditions.ledger import LEDGER, Ledger, ledgers
+from ssdlab.conditions.place import host_folder
 from ssdlab.conditions.variant import Variant, on_text, usable_of
 from ssdlab.errors import DriveError, Interrupted, LabError, Refused, Unsupported, UsageError
 from ssdlab.lab import Lab
@@ -167,6 +168,55 @@ def test_a_run_that_died_is_known_and_resume_puts_back_what_was_before_it(
     words = [change.words for change in left.outstanding]
     assert "scheduler of fake0: none, was mq-deadline" in words
     resume_on(drive_of(state), left.folder)
+    assert state == settings() and not list(ledgers())
+
+
+class Rounding(Knob):
+    """A number that the kernel makes a multiple of 4."""
+
+    def write(self, value: str) -> None:
+        super().write(str(-(-int(value) // 4) * 4))
+
+
+def rounding(lab: Lab, p: NoParams) -> None:
+    lab.conditions(nr_requests="2")
+    lab.run(closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=1), label="one")
+    lab.conditions(scheduler="none")
+    lab.run(closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=1), label="two")
+
+
+def test_what_is_rounded_is_set_again_by_resume_and_put_back(
+    tmp_path: Path, host: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the second session measures, it measures under the settings of the first."""
+    state = settings()
+    made = method_of(rounding)
+    monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+    seen: list[str] = []
+
+    def drive(**options: Any) -> FakeDrive:
+        drive = drive_of(state, **options)
+        drive.controls["nr_requests"] = Rounding("nr_requests", state)
+
+        class Resetting(Knob):
+            def write(self, value: str) -> None:
+                self.state["nr_requests"] = "256"
+                super().write(value)
+
+        drive.controls["scheduler"] = Resetting("scheduler", state)
+        return drive
+
+    def stop(count: int) -> None:
+        seen.append(state["nr_requests"])
+        if count == 1:
+            raise Interrupted("stopped by a signal", "resume")
+
+    with pytest.raises(Interrupted):
+        run_on(drive(before_run=stop), made, NoParams(), tmp_path / "library")
+    assert state == settings()
+    (folder,) = (tmp_path / "library").glob("2*")
+    resume_on(drive(before_run=lambda count: seen.append(state["nr_requests"])), folder)
+    assert seen == ["4", "4", "256"], "set, set again, and reset by the kernel along with the scheduler"
     assert state == settings() and not list(ledgers())
 
 

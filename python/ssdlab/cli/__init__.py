@@ -135,6 +135,9 @@ def _shown_default(value: object) -> str | None:
 
 
 def _dispatch(words: list[str]) -> int:
+    from ssdlab.cli.leftovers import name_leftovers
+
+    name_leftovers(words)
     app = build_app(next((name for name in COMMANDS if words[: name.count(" ") + 1] == name.split()), ""))
     result = app(words, exit_on_error=False, print_error=False)
     return result if isinstance(result, int) else 0

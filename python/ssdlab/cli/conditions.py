@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import print_json, print_line, print_table
-from ssdlab.errors import HostError, LabError, UsageError
+from ssdlab.errors import HostError, LabError, Refused, UsageError
 
 if TYPE_CHECKING:
     from ssdlab.conditions.ledger import Ledger
@@ -54,8 +54,14 @@ def restore(run: str | None = None, /, *, destroy: str | None = None, json: bool
     """
     from ssdlab.conditions.leftovers import left_behind, settle
 
-    chosen = [ledger for ledger in left_behind() if run is None or _is(ledger, run)]
-    if run is not None and not chosen:
+    chosen: list[Ledger] = []
+    damaged: Refused | None = None
+    try:
+        for ledger in left_behind():
+            chosen += [ledger] if run is None or ledger.is_called(run) else []
+    except Refused as error:
+        damaged = error
+    if run is not None and not chosen and damaged is None:
         raise UsageError(f"no run {run} has left anything set on this host", "see ssdlab doctor", given=run)
     settled = [(ledger.run, each) for ledger in chosen for each in settle(ledger, destroy=destroy)]
     if json:
@@ -72,6 +78,8 @@ def restore(run: str | None = None, /, *, destroy: str | None = None, json: bool
         raise HostError(
             f"{count} not put back: {stays[0].why}", "remove the reason, then do it again", left=len(stays)
         )
+    if damaged is not None:
+        raise damaged
 
 
 def _told(settings: DriveSettings, name: str) -> dict[str, str | None]:
@@ -95,11 +103,6 @@ def _settings(drive: str) -> DriveSettings:
             f"{drive} is no block device: ssdlab sets nothing on it", "name one of those in `ssdlab drives`"
         )
     return DriveSettings(identity, node, KernelPort(Path(identity.path)), files)
-
-
-def _is(ledger: Ledger, run: str) -> bool:
-    short = ledger.run.rpartition("-")[2]
-    return ledger.run.startswith(run) or short.startswith(run) or str(ledger.folder) == run
 
 
 def _record(settled: Settled) -> dict[str, Any]:

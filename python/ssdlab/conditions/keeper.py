@@ -123,8 +123,8 @@ class ConditionKeeper:
         for outcome in (Outcome(**fields) for fields in facts.get("set") or []):
             if firm:
                 self._firm[outcome.name] = outcome.value
-            if not outcome.met:
-                continue
+            if not outcome.met and outcome.after == outcome.before:
+                continue  # the drive did not do it
             setting = self._drive.setting(outcome.name)
             if setting.destroys and setting.read() != outcome.value:
                 raise Refused(
@@ -134,22 +134,22 @@ class ConditionKeeper:
                     setting=outcome.name,
                 )
             reached = self._change(setting, outcome.wanted, outcome.value)
-            if not reached.met:
+            if reached.after != outcome.after:
                 raise _lie(self._drive, reached)
 
     def lost(self) -> list[Departure]:
         """Tell which settings are not any more, at the end, as they were set."""
         found = []
         for change in self._ledger.outstanding:
-            if change.follows is not None:
-                continue
+            if change.found is None:
+                continue  # it was set along with another, or not at all
             now = self._read(change.name)
-            if now != change.after:
+            if now != change.found:
                 said = "cannot be read" if now is None else f"is {now}"
                 found.append(
                     Departure(
                         code=f"{CONDITION}lost-{change.name}",
-                        what=f"{_words(change.name)} was set to {change.after} and {said} at the end",
+                        what=f"{_words(change.name)} was set to {change.found} and {said} at the end",
                         why="something else has set it in mid-run, or a reset of the drive",
                     )
                 )
@@ -191,20 +191,31 @@ class ConditionKeeper:
     def _change(self, setting: Setting, wanted: str, value: str) -> Outcome:
         before = setting.read()
         if before == value:
+            self._read_back(setting.name)  # a session that was killed may have set it and not come so far
             return Outcome(setting.name, wanted, value, before, before, setting.remark())
         for name in FOLLOWERS.get(setting.name, ()):
-            found = self._read(name)
-            if found is not None and self._ledger.find(name) is None:
+            found, change = self._read(name), self._ledger.find(name)
+            if change is not None:
+                self._ledger.follow(change, setting.name)
+            elif found is not None:
                 self._note(self._drive.setting(name), found, found, follows=setting.name)
         self._note(setting, before, value)
         try:
             setting.write(value)
         finally:
-            # A drive that refuses, or only says that it did, has nothing to be put back.
-            change = self._ledger.find(setting.name)
-            if change is not None and self._read(setting.name) == change.before:
-                self._ledger.end(change, "already back")
+            self._read_back(setting.name)
         return Outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
+
+    def _read_back(self, name: str) -> None:
+        """Record what became of a setting: the kernel may have rounded it, and a refusal have left a part."""
+        change, found = self._ledger.find(name), self._read(name)
+        if change is None or found is None:
+            return
+        # A drive that refuses, or only says that it did, has nothing to be put back.
+        if found == change.before and change.follows is None:
+            self._ledger.end(change, "already back")
+        else:
+            self._ledger.read_back(change, found)
 
     def _gone(self, change: Change) -> bool:
         """Whether a setting went with its drive: one that was unplugged has lost its power too."""
@@ -269,7 +280,7 @@ def put_back(setting: Setting, change: Change) -> Ended:
     now = setting.read()
     if now == change.before:
         return "already back"
-    if now != change.after and change.follows is None:
+    if not change.stands(now):
         return "changed since"
     setting.write(change.before)
     if (now := setting.read()) != change.before:

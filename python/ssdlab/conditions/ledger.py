@@ -7,14 +7,13 @@ drive is set as it is. The second is gone once nothing is left to put back.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from ssdlab.conditions.place import host_folder, ledger_paths
 from ssdlab.errors import Refused
 from ssdlab.journal import boot_id, now
 from ssdlab.results.durable import library_errors, replace
@@ -34,7 +33,11 @@ class Change(Stored):
     drive: str | None = Field(description="identifier of the drive; None for a setting of the host")
     device: str | None = Field(description="kernel name of the drive then")
     before: str
-    after: str
+    after: str = Field(description="what it was to be")
+    found: str | None = Field(
+        default=None,
+        description="what was read once it was set: the kernel rounds; None: the run died before it had read",
+    )
     lasting: bool = Field(description="whether it outlives a reboot")
     destroys: bool = Field(description="whether changing it loses the drive's data")
     follows: str | None = Field(default=None, description="setting whose change changes this one")
@@ -44,10 +47,25 @@ class Change(Stored):
     ended_at: str | None = None
 
     @property
+    def made(self) -> str:
+        """What the run made of it, as far as it came to know."""
+        return self.after if self.found is None else self.found
+
+    @property
     def words(self) -> str:
         """Say it in words."""
         whose, name = self.device or "the host", self.name.replace("_", " ")
-        return f"{name} of {whose}: {self.after}, was {self.before}"
+        return f"{name} of {whose}: {self.made}, was {self.before}"
+
+    def stands(self, now: str) -> bool:
+        """Say whether what is read now is the run's doing.
+
+        Of a change that a kill came into, and of a setting that follows another, nobody knows what the kernel
+        made of it: all counts that is not as it was before.
+        """
+        if self.found is None or self.follows is not None:
+            return now != self.before
+        return now == self.found
 
 
 class LedgerContent(Stored):
@@ -100,6 +118,13 @@ class Ledger:
         """Its folder."""
         return Path(self._content.folder)
 
+    def is_called(self, name: str) -> bool:
+        """Say whether a name means this run: its folder, or how its id or the last letters of it begin."""
+        short = self.run.rpartition("-")[2]
+        return bool(name) and (
+            self.run.startswith(name) or short.startswith(name) or str(self.folder) == name
+        )
+
     @property
     def changes(self) -> tuple[Change, ...]:
         """All changes, in order."""
@@ -125,6 +150,16 @@ class Ledger:
             return
         change = change.model_copy(update={"before": first.before, "follows": first.follows})
         self._put(tuple(change if each is first else each for each in self.changes))
+
+    def read_back(self, change: Change, found: str) -> None:
+        """Record, durably, what a setting reads now that it is set."""
+        known = change.model_copy(update={"found": found})
+        self._put(tuple(known if each is change else each for each in self.changes))
+
+    def follow(self, change: Change, leader: str) -> None:
+        """Record, durably, that a setting is about to change along with another."""
+        follower = change.model_copy(update={"follows": leader})
+        self._put(tuple(follower if each is change else each for each in self.changes))
 
     def end(self, change: Change, how: Ended) -> None:
         """Record, durably, what became of a change."""
@@ -199,19 +234,21 @@ def read_ledger(path: Path) -> LedgerContent:
     return content
 
 
-def host_folder() -> Path:
-    """Return where this user's ssdlab keeps what its runs have changed on this host."""
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "ssdlab" / "conditions"
-
-
 def ledgers(host: Path | None = None) -> Iterator[Ledger]:
-    """Yield the ledgers of runs that have something to put back, whether they still go on or not."""
-    folder = host or host_folder()
-    try:
-        paths = sorted(folder.glob("*.json"))
-    except OSError:
-        return
-    for path in paths:
-        with suppress(FileNotFoundError):
+    """Yield the ledgers of runs that have something to put back, whether they still go on or not.
+
+    Raises
+    ------
+    Refused
+        One is damaged; at the end, so that it hides no other.
+    """
+    damaged: Refused | None = None
+    for path in ledger_paths(host):
+        try:
             yield Ledger.of_host(path)
+        except FileNotFoundError:
+            continue
+        except Refused as error:
+            damaged = damaged or error
+    if damaged is not None:
+        raise damaged

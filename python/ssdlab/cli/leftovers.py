@@ -1,0 +1,32 @@
+"""What runs that died have left set on this host, named by every command until it is put back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.conditions.place import ledger_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SAY_IT_THEMSELVES = (["doctor"], ["conditions", "restore"])
+
+
+def name_leftovers(words: Sequence[str]) -> None:
+    """Tell on stderr what is left, but for that of a run which this command is going to carry on.
+
+    Parameters
+    ----------
+    words
+        The command line.
+    """
+    if not ledger_paths() or any(list(words[: len(each)]) == each for each in _SAY_IT_THEMSELVES):
+        return
+    from ssdlab.cli.output import warn
+    from ssdlab.conditions.leftovers import leftovers, told
+
+    left, damaged = leftovers()
+    carried_on = words[1:] if words[:1] == ["resume"] else ()
+    others = [each for each in left if not any(each.ledger.is_called(word) for word in carried_on)]
+    for what, advice in told(others, damaged):
+        warn(what, advice)

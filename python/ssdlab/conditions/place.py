@@ -1,0 +1,20 @@
+"""Where this user's ssdlab keeps what its runs have set on this host and not yet put back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def host_folder() -> Path:
+    """Return the folder; it need not be there."""
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "ssdlab" / "conditions"
+
+
+def ledger_paths(folder: Path | None = None) -> list[Path]:
+    """Return the ledgers that lie there, of runs that go on too; cheap, as every command asks."""
+    try:
+        return sorted((folder or host_folder()).glob("*.json"))
+    except OSError:
+        return []
