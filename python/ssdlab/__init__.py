@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ssdlab.drives import open_drive
-    from ssdlab.errors import (
+    from ssdlab.model.errors import (
         DriveError,
         HostError,
         Interrupted,
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
         UsageError,
         VerdictFailed,
     )
-    from ssdlab.measurement import Measurement
-    from ssdlab.measuring import measure
-    from ssdlab.workload import Stream, Workload
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.workload import Stream, Workload
+    from ssdlab.runs.measure import measure
 
     __version__: str
 
@@ -45,10 +45,10 @@ __all__ = [
 ]
 
 _HOME = {
-    "Measurement": "ssdlab.measurement",
-    "Stream": "ssdlab.workload",
-    "Workload": "ssdlab.workload",
-    "measure": "ssdlab.measuring",
+    "Measurement": "ssdlab.model.measurement",
+    "Stream": "ssdlab.model.workload",
+    "Workload": "ssdlab.model.workload",
+    "measure": "ssdlab.runs.measure",
     "open_drive": "ssdlab.drives",
 }
 
@@ -62,7 +62,7 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         value = import_module("ssdlab._core").build_info()["version"]
     else:
-        value = getattr(import_module(_HOME.get(name, "ssdlab.errors")), name)
+        value = getattr(import_module(_HOME.get(name, "ssdlab.model.errors")), name)
     globals()[name] = value
     return value
 

@@ -5,9 +5,9 @@ Times are nanoseconds as ``int``, sizes bytes as ``int``; a name says which. A *
 (intended start to complete). Columns are one-dimensional numpy arrays that own no memory of their own: they
 look into what Rust keeps, without a copy.
 
-Errors are those of ``ssdlab.errors``: ``UsageError`` (the workload or a parameter is wrong, or there is no
-such target), ``Refused`` (it is busy, or not allowed), ``HostError`` (this host cannot, or its resources ran
-out), ``DriveError`` (the drive or its file failed), ``Interrupted``. Their ``facts`` hold, where known,
+Errors are those of ``ssdlab.model.errors``: ``UsageError`` (the workload or a parameter is wrong, or there is
+no such target), ``Refused`` (it is busy, or not allowed), ``HostError`` (this host cannot, or its resources
+ran out), ``DriveError`` (the drive or its file failed), ``Interrupted``. Their ``facts`` hold, where known,
 ``errno``, ``device``, ``operation``, ``offset``, ``length``; when a run had begun, the exception has an
 attribute ``measurement`` with what was measured until then.
 """

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from ssdlab import _core
-from ssdlab.act.config import IndexConfig, StorageConfig
-from ssdlab.arrival import Bursts, Open
 from ssdlab.drives import open_drive
-from ssdlab.errors import UsageError
+from ssdlab.formats.act.config import IndexConfig, StorageConfig
 from ssdlab.methods.act.arrivals import paced
 from ssdlab.methods.act.index_load import index_workload
 from ssdlab.methods.act.load import storage_workload
-from ssdlab.workload import Mix, Ratio, Stepped, Workload
+from ssdlab.model.arrival import Bursts, Open
+from ssdlab.model.errors import UsageError
+from ssdlab.model.workload import Mix, Ratio, Stepped, Workload
 
 FLAT = "sim:xpoint,scale=64"
 

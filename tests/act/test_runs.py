@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.results.act import ActResult
+from ssdlab.methods.results.act import ActResult
+from ssdlab.methods.unfinished import finished_steps
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.unfinished import finished_steps
 
 FLAT = "sim:xpoint,scale=64"
 """A medium that is written in place: its limit does not depend on what was written before."""

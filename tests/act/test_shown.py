@@ -9,12 +9,12 @@ import pytest
 
 from methods.on_simulated import run
 from report.reading import Page
-from ssdlab.act.config import StorageConfig
-from ssdlab.act.config_file import read_config
 from ssdlab.analysis.act_verdict import THRESHOLDS_MS
 from ssdlab.cli import main
+from ssdlab.formats.act.config import StorageConfig
+from ssdlab.formats.act.config_file import read_config
+from ssdlab.methods.results.act import ActResult
 from ssdlab.report import page, source
-from ssdlab.results.act import ActResult
 from ssdlab.results.run_folder import RunFolder
 
 POWERED = "sim:c916,scale=128"

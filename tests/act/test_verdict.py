@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdlab.act.table import act_table
 from ssdlab.analysis.act_verdict import Slice, share_over, slices
+from ssdlab.formats.act.table import act_table
 
 
 def test_latencies_of_exactly_a_millisecond_count_as_over() -> None:

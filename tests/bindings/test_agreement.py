@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from ssdlab import _core, arrival, errors
-from ssdlab.workload import (
+from ssdlab import _core
+from ssdlab.model import arrival, errors
+from ssdlab.model.workload import (
     AsRecorded,
     Band,
     Bands,

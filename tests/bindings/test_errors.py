@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bindings.workloads import stop, stream, workload
-from ssdlab import _core, errors
+from ssdlab import _core
+from ssdlab.model import errors
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

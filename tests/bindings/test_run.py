@@ -8,7 +8,8 @@ import time
 import pytest
 
 from bindings.workloads import even, stop, stream, workload
-from ssdlab import _core, errors
+from ssdlab import _core
+from ssdlab.model import errors
 
 
 def test_a_run_ends_as_its_workload_says(target: _core.Target) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import ssdlab
 from ssdlab.cli import COMMANDS, main
-from ssdlab.options import MeasureOptions
+from ssdlab.model.options import MeasureOptions
 
 WHAT = ("rw", "read-pct", "bs", "pattern", "span", "compressible", "dsync", "seed")
 HOW = ("threads", "depth", "engine", "batch", "cpus", "numa", "arrival", "rate", "backlog", "think")

@@ -16,8 +16,8 @@ import pytest
 import ssdlab
 from ssdlab import _core
 from ssdlab.cli import main
-from ssdlab.errors import Interrupted, Refused
-from ssdlab.measurement import read_ios
+from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.model.measurement import read_ios
 
 SIZE = ["--size", "8MiB"]
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import pytest
 
 from ssdlab.cli.flags import flag_line
-from ssdlab.options import MeasureOptions
-from ssdlab.warnings import CATALOGUE
+from ssdlab.model.options import MeasureOptions
+from ssdlab.model.warnings import CATALOGUE
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -131,7 +131,7 @@ def test_the_commands_of_simulated_drives(place: Path) -> None:
 
 
 def test_the_profiles_told_are_those_there_are() -> None:
-    from ssdlab.drives.simulated import profiles
+    from ssdlab.drives.simulated.drive import profiles
 
     text = (DOCS / "simulated.md").read_text(encoding="utf-8").split("\n## Profiles\n")[1].split("\n## ")[0]
     told = re.findall(r"`([\w.-]+)`", text.split(". Each figure")[0])

@@ -13,7 +13,7 @@ import pytest
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_bench import Bench, Make
 from ssdlab.drives.purge.ledger import Ledger
-from ssdlab.drives.sysfs import HostFiles
+from ssdlab.host.sysfs import HostFiles
 
 
 class FakeHost:

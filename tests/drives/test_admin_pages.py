@@ -11,8 +11,8 @@ from ssdlab.drives.admin import ata, nvme, scsi, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import NvmeReply
 from ssdlab.drives.details import read_details
-from ssdlab.drives.identity import Identity
-from ssdlab.errors import DriveError
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import DriveError
 
 
 def page(name: str) -> bytes:

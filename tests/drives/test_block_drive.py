@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import open_drive
-from ssdlab.drives.counters import IoCounters
-from ssdlab.errors import Refused
-from ssdlab.workload import Mix, Stop, Stream, Workload
+from ssdlab.host.counters import IoCounters
+from ssdlab.model.errors import Refused
+from ssdlab.model.workload import Mix, Stop, Stream, Workload
 
 MIB = 1 << 20
 

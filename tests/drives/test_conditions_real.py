@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.conditions.ledger import ledgers
-from ssdlab.conditions.leftovers import left_behind
-from ssdlab.doctor import _left
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Bench, Order, resume, start
+from ssdlab.runs.conditions.ledger import ledgers
+from ssdlab.runs.conditions.leftovers import left_behind
+from ssdlab.runs.doctor import _left
+from ssdlab.runs.session import Bench, Order, resume, start
 
 JOB = """
 [[step]]
@@ -124,7 +124,7 @@ def test_after_a_kill_resume_sets_again_and_puts_back(
     before = queue(device)
     folder = killed(device, scratch / "library", signal.SIGKILL)
     short = read_job(JOB.format(time="200ms"), "job")
-    monkeypatch.setattr("ssdlab.session.same_method", lambda manifest: (find_method("job"), short))
+    monkeypatch.setattr("ssdlab.runs.session.same_method", lambda manifest: (find_method("job"), short))
     # The step that was cut short is another one then: its begin is forgotten.
     journal = folder / "journal.jsonl"
     kept = [line for line in journal.read_text().splitlines(keepends=True) if '"ordinal":2' not in line]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives.drive_record import DriveRecord, find_record
-from ssdlab.errors import UsageError
+from ssdlab.model.errors import UsageError
 
 
 def write(folder: Path, name: str, text: str) -> None:

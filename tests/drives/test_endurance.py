@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
-from ssdlab.drives.identity import Identity
-from ssdlab.errors import Refused
+from ssdlab.drives.guard.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import Refused
 
 TB = 10**12
 
@@ -58,7 +58,7 @@ def rated_loop(
     loop: Callable[..., Path], records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Path, Callable[[float], None]]:
     """A real device whose record says what `rate` is given, in TB written."""
-    from ssdlab.drives import endurance
+    from ssdlab.drives.guard import endurance
 
     device = loop()
     real = endurance.find_record
@@ -105,8 +105,8 @@ def test_a_plan_that_surely_writes_too_much_is_refused_before_it_begins(
 
 def test_what_earlier_sessions_wrote_counts(tmp_path: Path) -> None:
     from ssdlab import open_drive
-    from ssdlab.spent import written_by_run
-    from ssdlab.workload import Workload
+    from ssdlab.model.workload import Workload
+    from ssdlab.runs.spent import written_by_run
 
     steps = tmp_path / "steps"
     steps.mkdir()

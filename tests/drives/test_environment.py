@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab import cgroup
-from ssdlab.cgroup import IoLimit, read_limits
 from ssdlab.drives import open_drive
-from ssdlab.drives.conditions import read_conditions
-from ssdlab.drives.identity import block_identity
-from ssdlab.environment import environment_facts, parse_cpu_list, read_environment, read_queues
+from ssdlab.host import cgroup
+from ssdlab.host.cgroup import IoLimit, read_limits
+from ssdlab.host.environment import environment_facts, parse_cpu_list, read_environment, read_queues
+from ssdlab.host.identity import block_identity
+from ssdlab.host.queue_settings import read_conditions
 
 MIB = 1 << 20
 

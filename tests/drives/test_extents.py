@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives import extents
-from ssdlab.drives.extents import Gap, gaps
-from ssdlab.drives.statx import allocate, file_details
+from ssdlab.drives.file import extents
+from ssdlab.drives.file.extents import Gap, gaps
+from ssdlab.host.statx import allocate, file_details
 
 KIB, MIB = 1 << 10, 1 << 20
 

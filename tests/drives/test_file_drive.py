@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import open_drive
-from ssdlab.drives.extents import gaps
-from ssdlab.errors import Refused, UsageError
-from ssdlab.workload import Mix, Sequential, Stop, Stream, Workload
+from ssdlab.drives.file.extents import gaps
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.workload import Mix, Sequential, Stop, Stream, Workload
 
 MIB = 1 << 20
 

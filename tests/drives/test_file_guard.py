@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import look, open_drive
-from ssdlab.drives.file_guard import FileFacts, judge_file
-from ssdlab.drives.guard import Intent
-from ssdlab.drives.usage import Opener
-from ssdlab.errors import LabError, Refused, UsageError
+from ssdlab.drives.guard.file_guard import FileFacts, judge_file
+from ssdlab.drives.guard.judge import Intent
+from ssdlab.drives.guard.usage import Opener
+from ssdlab.model.errors import LabError, Refused, UsageError
 
 MIB = 1 << 20
 FOREIGN = FileFacts(path="/data/movie.mkv", name="movie.mkv", size_bytes=MIB)
@@ -188,7 +188,7 @@ import ssdlab.drives
 for module in pkgutil.iter_modules(ssdlab.drives.__path__, "ssdlab.drives."):
     importlib.import_module(module.name)  # what is imported later may not be readable then
 from ssdlab.drives import open_drive
-from ssdlab.errors import LabError
+from ssdlab.model.errors import LabError
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import open_drive
-from ssdlab.errors import DriveError
-from ssdlab.workload import Stop, Stream, Workload
+from ssdlab.model.errors import DriveError
+from ssdlab.model.workload import Stop, Stream, Workload
 
 
 def test_the_kernel_has_no_such_device_any_more(loop, tmp_path: Path) -> None:

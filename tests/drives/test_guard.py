@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.device_facts import device_facts, device_tables
-from ssdlab.drives.guard import DeviceFacts, Intent, Refusal, judge_device
-from ssdlab.drives.signatures import Signature
-from ssdlab.drives.usage import Opener, Use
-from ssdlab.errors import Refused
+from ssdlab.drives.guard.device_facts import device_facts, device_tables
+from ssdlab.drives.guard.judge import DeviceFacts, Intent, Refusal, judge_device
+from ssdlab.drives.guard.signatures import Signature
+from ssdlab.drives.guard.usage import Opener, Use
+from ssdlab.model.errors import Refused
 
 FREE = DeviceFacts(
     path="/dev/nvme0n1", name="nvme0n1", disk="nvme0n1", consent_id="S64GNE0R", capacity_bytes=1 << 30
@@ -306,7 +306,7 @@ def test_a_volume_without_uuid_is_named_by_its_own_name(host) -> None:
 
 
 def test_signatures_are_not_looked_for_where_nothing_is_written(host, monkeypatch) -> None:
-    from ssdlab.drives import device_facts as gathering
+    from ssdlab.drives.guard import device_facts as gathering
 
     def never(*_: object) -> None:
         raise AssertionError("nothing is to be written")

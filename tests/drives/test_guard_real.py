@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import look, open_drive
-from ssdlab.errors import LabError, Refused, UsageError
+from ssdlab.model.errors import LabError, Refused, UsageError
 
 
 def digest(device: Path) -> str:
@@ -261,7 +261,7 @@ def test_all_drives_are_listed_with_one_look_at_open_files(
 
 
 def test_a_device_that_cannot_be_opened(zram: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ssdlab.drives import usage
+    from ssdlab.drives.guard import usage
 
     def fail(_: str) -> bool:
         raise OSError(5, "Input/output error")

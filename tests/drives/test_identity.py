@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ssdlab.drives.attributes import namespace_siblings
-from ssdlab.drives.consent import consent_id
-from ssdlab.drives.identity import block_identity
+from ssdlab.host.attributes import namespace_siblings
+from ssdlab.host.consent import consent_id
+from ssdlab.host.identity import block_identity
 
 NVME = "pci0000:00/0000:3b:00.0/nvme/nvme0"
 
@@ -144,7 +144,7 @@ def test_what_sysfs_does_not_say_is_none(host) -> None:
 
 
 def test_a_real_device_of_our_own(zram) -> None:
-    from ssdlab.drives.sysfs import HostFiles
+    from ssdlab.host.sysfs import HostFiles
 
     files = HostFiles()
     node = files.node_named(zram.name)

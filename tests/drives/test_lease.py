@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.lease import only_read_elsewhere, probe
+from ssdlab.drives.guard.lease import only_read_elsewhere, probe
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_lease_that_is_broken_does_not_end_the_process(
             broken.append(asked)
         return answer
 
-    monkeypatch.setattr("ssdlab.drives.lease.fcntl.fcntl", broken_into)
+    monkeypatch.setattr("ssdlab.drives.guard.lease.fcntl.fcntl", broken_into)
     assert signal.getsignal(signal.SIGIO) == signal.SIG_DFL, "which would end this process"
     assert probe(descriptor) == "free"
     assert broken == [descriptor]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.conditions.ledger import Ledger, ledgers
-from ssdlab.conditions.place import host_folder
-from ssdlab.doctor import _left
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Bench, Order, start
+from ssdlab.runs.conditions.ledger import Ledger, ledgers
+from ssdlab.runs.conditions.place import host_folder
+from ssdlab.runs.doctor import _left
+from ssdlab.runs.session import Bench, Order, start
 
 JOB = """
 [[step]]
@@ -86,8 +86,8 @@ def killed_at(point: int, work: Callable[[], object]) -> int:
 
 
 def _arm(point: int, passed: int) -> None:
-    import ssdlab.conditions.ledger
     import ssdlab.drives.settings.queue
+    import ssdlab.runs.conditions.ledger
 
     count = 0
 
@@ -107,7 +107,10 @@ def _arm(point: int, passed: int) -> None:
 
         return watched
 
-    for module, name in ((ssdlab.conditions.ledger, "replace"), (ssdlab.drives.settings.queue, "write_file")):
+    for module, name in (
+        (ssdlab.runs.conditions.ledger, "replace"),
+        (ssdlab.drives.settings.queue, "write_file"),
+    ):
         setattr(module, name, around(getattr(module, name)))
 
 

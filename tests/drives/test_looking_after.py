@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import look, open_drive
-from ssdlab.drives.signatures import read_signatures
-from ssdlab.errors import DriveError, Refused
-from ssdlab.workload import Workload
+from ssdlab.drives.guard.signatures import read_signatures
+from ssdlab.model.errors import DriveError, Refused
+from ssdlab.model.workload import Workload
 
 
 def writes(**stop: int) -> Workload:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives import mark
-from ssdlab.drives.mark import mark_of, ownership, read_mark, write_mark
-from ssdlab.drives.statx import FileDetails
+from ssdlab.drives.guard import mark
+from ssdlab.drives.guard.mark import mark_of, ownership, read_mark, write_mark
+from ssdlab.host.statx import FileDetails
 
 MIB = 1 << 20
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdlab.drives.mounts import devices_of, mount_of, mounts, parse_mountinfo, parse_swaps
+from ssdlab.host.mounts import devices_of, mount_of, mounts, parse_mountinfo, parse_swaps
 
 TABLE = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/root rw,discard

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab import smbios
-from ssdlab.drives.identity import block_identity
-from ssdlab.errors import UsageError
-from ssdlab.platform_parts import PARTS, Platform, read_components, read_platform
-from ssdlab.rig import Rig, read_rig
+from ssdlab.host import smbios
+from ssdlab.host.identity import block_identity
+from ssdlab.host.platform import PARTS, Platform, read_components, read_platform
+from ssdlab.host.rig import Rig, read_rig
+from ssdlab.model.errors import UsageError
 
 
 def structure(kind: int, body: bytes, *texts: str) -> bytes:

@@ -11,10 +11,10 @@ import pytest
 from machine.fake_drive import INVALID_FIELD, FakeNvme, patched
 from machine.purge_bench import ALL, SIZE, Bench, Make
 from ssdlab.drives.admin.port import NvmeReply
-from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge import PurgeMethod
 from ssdlab.drives.purge.marks import mark
-from ssdlab.errors import DriveError, Interrupted, LabError, Refused
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import DriveError, Interrupted, LabError, Refused
 
 # --- NVMe sanitize ----------------------------------------------------------------------------------------
 

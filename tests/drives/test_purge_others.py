@@ -8,12 +8,12 @@ import pytest
 
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
 from machine.purge_bench import ALL, SIZE, FakeClock, Make
-from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge.ata import PASSWORD
 from ssdlab.drives.purge.marks import mark
 from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.purge.purging import Purging
-from ssdlab.errors import DriveError, HostError, Unsupported
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import DriveError, HostError, Unsupported
 
 # --- SATA -------------------------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from ssdlab.drives import open_drive
 from ssdlab.drives.block import BlockDrive
 from ssdlab.drives.purge import PurgeMethod, PurgeProgress, dry_run
 from ssdlab.drives.purge.way import Sibling
-from ssdlab.drives.sysfs import HostFiles
-from ssdlab.errors import Refused
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import Refused
 
 MIB = 1 << 20
 SIZE = 16 * MIB

@@ -21,7 +21,7 @@ import machine.file_situations  # noqa: F401 - both fill SITUATIONS
 from machine.situations import MESSAGES, Situation
 from machine.staging import SITUATIONS, Stage
 from ssdlab.drives import open_drive
-from ssdlab.errors import LabError
+from ssdlab.model.errors import LabError
 
 
 @pytest.fixture

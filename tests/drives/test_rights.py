@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.rights import not_seen
+from ssdlab.host.rights import not_seen
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from ssdlab.drives.admin import ata, nvme, scsi, scsi_mode, scsi_pages, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply, ToolReply
-from ssdlab.drives.attributes import sas_link_of
 from ssdlab.drives.details import read_details
-from ssdlab.drives.identity import Identity
-from ssdlab.errors import DriveError
+from ssdlab.host.attributes import sas_link_of
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import DriveError
 
 B1 = bytes([0, 0xB1, 0, 0x3C, 0, 1, 0, 3]) + bytes(56)
 B2 = bytes([0, 0xB2, 0, 4, 0, 0x84, 2, 0])

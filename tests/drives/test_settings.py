@@ -11,11 +11,11 @@ from machine.fake_drive import INVALID_FIELD, FakeAta, FakeNvme
 from ssdlab.drives.admin import nvme, scsi_mode
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply
-from ssdlab.drives.identity import block_identity
 from ssdlab.drives.settings import NAMES, DriveSettings
 from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.nvme_power import strongest, watts
-from ssdlab.errors import DriveError, HostError, LabError, Refused, Unsupported, UsageError
+from ssdlab.host.identity import block_identity
+from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported, UsageError
 
 QUEUE = {
     "queue__scheduler": "none [mq-deadline] kyber",

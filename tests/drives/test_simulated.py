@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from ssdlab import measure, open_drive
-from ssdlab.drives.simulated import PREFIX, SimulatedDrive, SimulatedText, profiles
-from ssdlab.errors import LabError, Refused, UsageError
-from ssdlab.options import MeasureOptions
-from ssdlab.workload import Workload
+from ssdlab.drives.simulated.drive import PREFIX, SimulatedDrive, SimulatedText, profiles
+from ssdlab.model.errors import LabError, Refused, UsageError
+from ssdlab.model.options import MeasureOptions
+from ssdlab.model.workload import Workload
 
 TINY = "sim:tiny-test,scale=4"
 _HOST_FACTS = ("cpu", "environment", "started", "workers", "host", "build", "streams")
@@ -97,7 +97,7 @@ def test_an_exception_from_a_condition_carries_what_was_measured() -> None:
 
 
 def test_the_log_gives_the_measurement_back(tmp_path: Any) -> None:
-    from ssdlab.measurement import Measurement
+    from ssdlab.model.measurement import Measurement
 
     path = tmp_path / "run.log"
     measurement = _drive().run(_workload(seconds=2), log_path=path)

@@ -10,8 +10,8 @@ import pytest
 
 from ssdlab import measure, open_drive
 from ssdlab.cli import main
-from ssdlab.drives.simulated import SimulatedDrive, profiles
-from ssdlab.options import MeasureOptions
+from ssdlab.drives.simulated.drive import SimulatedDrive, profiles
+from ssdlab.model.options import MeasureOptions
 
 POWER = """
 [power]

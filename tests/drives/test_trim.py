@@ -11,10 +11,10 @@ import pytest
 
 from machine import tracing
 from ssdlab.drives import open_drive
-from ssdlab.drives.samples import places
-from ssdlab.drives.sysfs import HostFiles
-from ssdlab.drives.witness import DiscardWitness, Seen, seen_in
-from ssdlab.errors import DriveError, Refused, UsageError
+from ssdlab.drives.trim.samples import places
+from ssdlab.drives.trim.witness import DiscardWitness, Seen, seen_in
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import DriveError, Refused, UsageError
 
 MIB = 1 << 20
 

@@ -32,7 +32,7 @@ def main() -> None:
             "ssdlab.cli.purge",
             "ssdlab.cli.run",
         ),
-        *("ssdlab.environment", "ssdlab.measurement", "ssdlab.session"),
+        *("ssdlab.host.environment", "ssdlab.model.measurement", "ssdlab.runs.session"),
     ):
         importlib.import_module(name)
     for module in pkgutil.walk_packages(drives.__path__, "ssdlab.drives."):

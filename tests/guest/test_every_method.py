@@ -60,7 +60,7 @@ from ssdlab.cli.plan import plan_as_json
 from ssdlab.cli.showing import as_json
 from ssdlab.methods import find_method
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Bench, Order, plan_order, start
+from ssdlab.runs.session import Bench, Order, plan_order, start
 name, drive, consent, library, settings = sys.argv[1:]
 method = find_method(name)
 params = method.params.build(json.loads(settings), quick=True)

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge import SUBSTITUTES, PurgeMethod, PurgeRecord
-from ssdlab.drives.trimming import TrimRecord
-from ssdlab.errors import DriveError, Unsupported
-from ssdlab.session import Bench, Order, resume, start
+from ssdlab.drives.trim.trimming import TrimRecord
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import DriveError, Unsupported
+from ssdlab.runs.session import Bench, Order, resume, start
 
 GIB = 1 << 30
 Curve = Callable[[int, int, bool], float]

@@ -12,15 +12,15 @@ import pytest
 
 from lab.synthetic import make_finished_run
 from ssdlab import _core
-from ssdlab.errors import HostError, Refused
-from ssdlab.journal import RunLock
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import catalogue, compaction, tables
+from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.step_log import DIRECTIONS
 from ssdlab.results.store import make_run_folder, save_measurement, write_manifest
-from ssdlab.session import Bench, Order, start
+from ssdlab.runs.session import Bench, Order, start
 
 JOB = """
 [[step]]
@@ -138,7 +138,7 @@ def test_bucket_widths_are_those_of_the_histogram() -> None:
 
 def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from ssdlab.session import *\n"
+        "import sys; from pathlib import Path; from ssdlab.runs.session import *\n"
         "from ssdlab.methods import find_method\n"
         "m = find_method('peak-random-read')\n"
         "p = m.params.build({'depths': '1', 'seconds': '50ms', 'ramp_seconds': '0'})\n"
@@ -188,7 +188,7 @@ def test_quick_and_other_engines_are_kept_apart(tmp_path: Path) -> None:
 
 def test_a_measurement_is_saved_as_a_run(scratch: Path) -> None:
     from ssdlab.drives import open_drive
-    from ssdlab.workload import Stop, Stream, Workload
+    from ssdlab.model.workload import Stop, Stream, Workload
 
     workload = Workload.of(Stream(workers=2, stop=Stop(time_ns=200_000_000)), interval_ns=50_000_000)
     log = scratch / "measured.log"

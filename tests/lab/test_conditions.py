@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
-from ssdlab.conditions.ledger import LEDGER, Ledger, ledgers
-from ssdlab.conditions.place import host_folder
-from ssdlab.conditions.variant import Variant, on_text, usable_of
-from ssdlab.errors import DriveError, Interrupted, LabError, Refused, Unsupported, UsageError
-from ssdlab.lab import Lab
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params
 from ssdlab.methods.workloads import closed_loop
+from ssdlab.model.errors import DriveError, Interrupted, LabError, Refused, Unsupported, UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
-from ssdlab.session import Order, plan_on, start
+from ssdlab.runs.conditions.ledger import LEDGER, Ledger, ledgers
+from ssdlab.runs.conditions.place import host_folder
+from ssdlab.runs.conditions.variant import Variant, on_text, usable_of
+from ssdlab.runs.session import Order, plan_on, start
 
 
 @dataclass
@@ -134,7 +134,7 @@ def test_put_back_when_the_run_stops_and_set_again_by_resume(
             raise error
 
     made = method_of()
-    monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: made)
     with pytest.raises(type(error)):
         run_on(drive_of(state, before_run=fail), made, NoParams(), tmp_path / "library")
     assert state == settings() and not list(host.glob("*"))
@@ -150,19 +150,19 @@ def test_a_run_that_died_is_known_and_resume_puts_back_what_was_before_it(
 ) -> None:
     state = settings()
     made = method_of()
-    monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: made)
 
     def die(count: int) -> None:
         if count == 2:
             # As after a kill: nothing of the process's own clearing up is done.
-            monkeypatch.setattr("ssdlab.conditions.keeper.ConditionKeeper.put_back", lambda *a, **k: [])
+            monkeypatch.setattr("ssdlab.runs.conditions.keeper.ConditionKeeper.put_back", lambda *a, **k: [])
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run_on(drive_of(state, before_run=die), made, NoParams(), tmp_path / "library")
     monkeypatch.undo()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: made)
     assert state["scheduler"] == "none"
     (left,) = ledgers()
     words = [change.words for change in left.outstanding]
@@ -191,7 +191,7 @@ def test_what_is_rounded_is_set_again_by_resume_and_put_back(
     """What the second session measures, it measures under the settings of the first."""
     state = settings()
     made = method_of(rounding)
-    monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: made)
     seen: list[str] = []
 
     def drive(**options: Any) -> FakeDrive:
@@ -281,7 +281,7 @@ def test_a_format_stays_for_resume_and_is_put_back_at_the_end(
         raise Interrupted("stopped by a signal", "resume")
 
     made = method_of(formatting)
-    monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: made)
     with pytest.raises(Interrupted):
         run_on(drive(before_run=stop), made, NoParams(), tmp_path / "library")
     assert state["lba_format"] == "4096"
@@ -306,7 +306,7 @@ def test_a_drive_formatted_back_cannot_go_on(
         return FakeDrive(controls={"lba_format": Knob("lba_format", state, destroys=True)}, **options)
 
     made = method_of(formatting)
-    monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: made)
     with pytest.raises(Interrupted):
         run_on(drive(before_run=stop), made, NoParams(), tmp_path / "library")
     state["lba_format"] = "512"
@@ -440,7 +440,7 @@ def test_the_same_words_on_a_simulated_drive() -> None:
 
 
 def test_a_plan_knows_the_variant() -> None:
-    from ssdlab.conditions.variant import variant_info, varied
+    from ssdlab.runs.conditions.variant import variant_info, varied
 
     identity = FakeDrive().identity
     info = variant_info(Variant(usable="512MiB", write_cache="off"), identity, writing=False)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli.methods import _value
-from ssdlab.jobs.steps import VERBS
 from ssdlab.methods import REGISTRY, all_methods
+from ssdlab.methods.job_steps import VERBS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -11,7 +11,7 @@ import pytest
 from lab.fake_drive import FakeDrive
 from lab.test_verbs import run_procedure
 from ssdlab.drives.purge import PurgeRecord
-from ssdlab.errors import DriveError, UsageError
+from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results.run_folder import RunFolder
 
 

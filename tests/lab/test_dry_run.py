@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.effects import effects_of
-from ssdlab.request import Request
+from ssdlab.methods.steps import Request
+from ssdlab.runs.effects import effects_of
 
 JOB = """
 [[step]]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdlab.errors import HostError, Refused
-from ssdlab.journal import Journal, RunLock, is_running, step_hash
+from ssdlab.model.errors import HostError, Refused
+from ssdlab.results.journal import Journal, RunLock, is_running, step_hash
 from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, finished_steps, parse_journal
 

@@ -20,13 +20,13 @@ from pathlib import Path
 import pytest
 
 from ssdlab import _core
-from ssdlab.journal import is_running
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.results.journal import is_running
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, RunFolder, parse_journal
 from ssdlab.results.step_log import DIRECTIONS, log_name, read_progress
-from ssdlab.session import Bench, Order, resume, start
+from ssdlab.runs.session import Bench, Order, resume, start
 
 SEED = 20_261_121
 SETTINGS = {"depths": "1,2,4,8", "seconds": "40ms", "ramp_seconds": "5ms"}

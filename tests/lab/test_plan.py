@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
-from ssdlab.errors import LabError
-from ssdlab.lab import Lab
 from ssdlab.methods import all_methods, find_method
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method
+from ssdlab.methods.steps import Request
 from ssdlab.methods.workloads import closed_loop, open_loop
-from ssdlab.plan import Bounds, Recorder, planned_step
-from ssdlab.request import Request
+from ssdlab.model.errors import LabError
+from ssdlab.model.span import Span
+from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Order, plan_on, plan_order, start
-from ssdlab.span import Span
-from ssdlab.workload import Stop, Stream, Workload
+from ssdlab.runs.plan import Bounds, Recorder, planned_step
+from ssdlab.runs.session import Order, plan_on, plan_order, start
 
 
 def planned(workload: Workload, **args):

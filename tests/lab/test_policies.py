@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
-from ssdlab import journal as journal_module
-from ssdlab.errors import HostError, Interrupted, Refused, UsageError
-from ssdlab.lab import Lab
 from ssdlab.methods import find_method
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params, param
+from ssdlab.methods.steps import Until
 from ssdlab.methods.workloads import closed_loop
-from ssdlab.request import Until
+from ssdlab.model.errors import HostError, Interrupted, Refused, UsageError
+from ssdlab.results import journal as journal_module
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult, TableInfo
@@ -42,7 +42,7 @@ def run_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def go(procedure, drive: FakeDrive, *, version: int = 1, params: Params | None = None, **options) -> Path:
         made = method_of(procedure, version)
-        monkeypatch.setattr("ssdlab.same_run.find_method", lambda name: made)
+        monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: made)
         library = tmp_path / "library"
         existing = list(library.glob("2*")) if library.exists() else []
         if existing:

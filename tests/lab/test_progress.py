@@ -14,14 +14,14 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from ssdlab.cli import progress as shown
-from ssdlab.lab import Lab
 from ssdlab.methods import find_method
-from ssdlab.plan import Plan, Recorder, planned_step
-from ssdlab.progress import Progress
-from ssdlab.request import Request
+from ssdlab.methods.lab import Lab
+from ssdlab.methods.steps import Request
+from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.live import LiveFile, read_live
-from ssdlab.tracking import Tracker
-from ssdlab.workload import Stop, Stream, Workload
+from ssdlab.results.progress import Progress
+from ssdlab.runs.plan import Plan, Recorder, planned_step
+from ssdlab.runs.tracking import Tracker
 
 AT = Progress(
     ordinal=2,
@@ -147,7 +147,7 @@ class Seen:
 
 def test_observers_are_told_in_order_and_the_time_left_falls(tmp_path: Path) -> None:
     from lab.fake_drive import bench
-    from ssdlab.session import Order, start
+    from ssdlab.runs.session import Order, start
 
     method, seen = find_method("peak-random-read"), Seen()
     start(Order(method, method.params(), "/dev/fake0", seed=1), tmp_path, [seen], bench(FakeDrive()))
@@ -161,7 +161,7 @@ def test_observers_are_told_in_order_and_the_time_left_falls(tmp_path: Path) -> 
 
 
 def test_a_step_by_bytes_is_timed_by_the_speed_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ssdlab import tracking
+    from ssdlab.runs import tracking
 
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(tracking.time, "monotonic", lambda: clock.now)

@@ -16,13 +16,13 @@ from typing import cast
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
-from ssdlab.errors import DriveError, HostError, Interrupted, Refused
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
+from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders, write_manifest
-from ssdlab.session import Order, resume, start
-from ssdlab.stopping import StopFlag
+from ssdlab.runs.session import Order, resume, start
+from ssdlab.runs.stopping import StopFlag
 
 PEAK = find_method("peak-random-read")
 

@@ -13,18 +13,20 @@ from typing import Any
 import pytest
 
 from lab.test_verbs import NoParams
-from ssdlab import _core, drive_state, open_drive, same_run
-from ssdlab.drive_state import STATES
-from ssdlab.drives.simulated import SimulatedDrive
-from ssdlab.errors import Refused
-from ssdlab.lab import Lab
+from ssdlab import _core, open_drive
+from ssdlab.drives.simulated.drive import SimulatedDrive
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method
 from ssdlab.methods.workloads import closed_loop
+from ssdlab.model.errors import Refused
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
 from ssdlab.results.step_log import DIRECTIONS, log_name
-from ssdlab.session import Bench, Order, resume, start
+from ssdlab.runs import drive_state
+from ssdlab.runs import resume_checks as same_run
+from ssdlab.runs.drive_state import STATES
+from ssdlab.runs.session import Bench, Order, resume, start
 
 SEED = 20_261_121
 CYCLES = 5

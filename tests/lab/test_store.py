@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from lab.synthetic import make_finished_run
-from ssdlab.errors import HostError, Refused, UsageError
-from ssdlab.journal import RunLock
-from ssdlab.results import durable, store
+from ssdlab.host import durable
+from ssdlab.model.errors import HostError, Refused, UsageError
+from ssdlab.results import store
+from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Manifest
 

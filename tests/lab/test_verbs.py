@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 from lab.fake_drive import FakeDrive, run_on
-from ssdlab.errors import DriveError, Refused, Unsupported, UsageError
-from ssdlab.lab import Lab
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params
 from ssdlab.methods.workloads import closed_loop
+from ssdlab.model.errors import DriveError, Refused, Unsupported, UsageError
+from ssdlab.model.span import Span
+from ssdlab.model.workload import Stream, Workload
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
-from ssdlab.span import Span
-from ssdlab.workload import Stream, Workload
 
 
 class NoParams(Params):
@@ -188,7 +188,7 @@ def test_a_substitute_for_a_purge_is_a_departure(tmp_path: Path) -> None:
 def test_a_condition_that_is_not_met_is_a_departure(tmp_path: Path) -> None:
     from dataclasses import fields
 
-    from ssdlab.drives.conditions import Conditions
+    from ssdlab.host.queue_settings import Conditions
 
     unknown = dict.fromkeys((field.name for field in fields(Conditions)), None)
     settings = Conditions(**{**unknown, "device": "x", "schedulers": ("none", "bfq"), "scheduler": "bfq"})

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from ssdlab.drives.admin.port import NvmeReply, ScsiReply, ToolReply
-from ssdlab.errors import HostError
+from ssdlab.model.errors import HostError
 
 PAGES = Path(__file__).parents[1] / "drives" / "pages"
 INVALID_OPCODE, INVALID_FIELD = 0x4001, 0x4002

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
 from ssdlab.drives.purge.ledger import Ledger
 from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.purge.purging import Purging
 from ssdlab.drives.purge.way import Sibling
-from ssdlab.errors import Interrupted, LabError
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import Interrupted, LabError
 
 SIZE = 1 << 20
 ALL = 64

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods import find_method
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Order, start
+from ssdlab.runs.session import Order, start
 
 if TYPE_CHECKING:
     from pathlib import Path

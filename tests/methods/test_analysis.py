@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.analysis import littles_law, percentiles
-from ssdlab.analysis.attribution import attribute
 from ssdlab.analysis.saturation import saturation
+from ssdlab.results.attribution import attribute
 from ssdlab.results.schema import HostLoad
 
 DEPTHS = [1, 2, 4, 8, 16, 32]

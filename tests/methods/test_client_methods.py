@@ -10,15 +10,15 @@ import pytest
 
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import SMALL, run
-from ssdlab.drives.profiles import profile_text
-from ssdlab.errors import DriveError, UsageError
+from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.methods import find_method
+from ssdlab.methods.results.paced import PacedBurstResult
+from ssdlab.methods.results.trim import TrimResult
 from ssdlab.methods.search import search_highest
+from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
-from ssdlab.results.paced import PacedBurstResult
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.trim import TrimResult
-from ssdlab.session import Order, plan_on, plan_order
+from ssdlab.runs.session import Order, plan_on, plan_order
 
 BRIEF = {"torture_seconds": "20", "sustained_seconds": "2"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import stretch
-from ssdlab.results.consistency import ConsistencyResult
+from ssdlab.methods.results.consistency import ConsistencyResult
 
 
 def test_a_stretch_holds_the_rows_that_end_in_it() -> None:

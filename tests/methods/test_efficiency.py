@@ -9,11 +9,11 @@ import pytest
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.drives.rated import rated_values
 from ssdlab.methods import find_method
-from ssdlab.results.mixed import MixedResult
+from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.results.rated import Rated
+from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.results.outcome import FillResult
-from ssdlab.results.rate_limit import RateLimitResult
+from ssdlab.methods.results.outcome import FillResult
+from ssdlab.methods.results.rate_limit import RateLimitResult
 from ssdlab.results.schema import PeakResult
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.drives.profiles import profile_text
-from ssdlab.results.mixed import MixedResult
-from ssdlab.results.paced import PacedBurstResult
+from ssdlab.drives.simulated.profiles import profile_text
+from ssdlab.methods.results.mixed import MixedResult
+from ssdlab.methods.results.paced import PacedBurstResult
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.errors import Unsupported, UsageError
 from ssdlab.methods import find_method, methods_of_others
+from ssdlab.model.errors import Unsupported, UsageError
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "writing-a-method.md"
 

@@ -9,8 +9,8 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab import _core
-from ssdlab.drives.simulated import profile_text
-from ssdlab.results.mixed import MixedResult
+from ssdlab.drives.simulated.drive import profile_text
+from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Qd1Result
 

@@ -12,13 +12,13 @@ import pytest
 from methods.on_simulated import SMALL, run
 from report.reading import Page
 from ssdlab.cli import main
-from ssdlab.errors import Interrupted, Refused, UsageError
+from ssdlab.formats.traces import example
 from ssdlab.methods import find_method
+from ssdlab.methods.results.replay import TraceResult
+from ssdlab.model.errors import Interrupted, Refused, UsageError
 from ssdlab.report import page, source
-from ssdlab.results.replay import TraceResult
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Bench, Order, plan_order, resume, start
-from ssdlab.traces import example
+from ssdlab.runs.session import Bench, Order, plan_order, resume, start
 
 GAP_US = 20_000
 BYTES = {"R": 4096, "W": 16384}

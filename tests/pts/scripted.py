@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ssdlab.lab import Lab
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData
-from ssdlab.request import Request
+from ssdlab.methods.steps import Request
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 

@@ -16,17 +16,17 @@ from methods.test_client_methods import assert_inside_its_plan
 from ssdlab import _core
 from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
 from ssdlab.drives import open_drive
-from ssdlab.errors import UsageError
-from ssdlab.lab import Lab
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, load_of
 from ssdlab.methods.pts.demand import COUNTS
 from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, procedure
+from ssdlab.methods.results.pts_demand import DemandResult
+from ssdlab.methods.steps import Request
+from ssdlab.model.errors import UsageError
+from ssdlab.model.workload import Workload
 from ssdlab.report import page, source
-from ssdlab.request import Request
-from ssdlab.results.pts_demand import DemandResult
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
-from ssdlab.workload import Workload
 
 GIB = 1 << 30
 MS = 1_000_000

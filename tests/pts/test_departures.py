@@ -12,15 +12,15 @@ import pytest
 
 from lab.fake_drive import FakeDrive, knee, resume_on, run_on
 from pts.scripted import Scripted
-from ssdlab.conditions.variant import Variant
-from ssdlab.errors import Interrupted, Unsupported
 from ssdlab.methods import find_method
 from ssdlab.methods.pts import departures
 from ssdlab.methods.remarks import RunFacts
-from ssdlab.results.pts import PtsResult
+from ssdlab.methods.results.pts import PtsResult
+from ssdlab.model.errors import Interrupted, Unsupported
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest
-from ssdlab.session import Order, start
+from ssdlab.runs.conditions.variant import Variant
+from ssdlab.runs.session import Order, start
 
 
 @dataclass

@@ -12,8 +12,8 @@ from ssdlab.cli import main
 from ssdlab.cli.ordering import print_run
 from ssdlab.methods import find_method
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
+from ssdlab.methods.results.pts import PtsResult
 from ssdlab.report.source import read_run
-from ssdlab.results.pts import PtsResult
 from ssdlab.results.run_folder import RunFolder
 
 QUICK = ("--quick", "--set", "seconds=0.01")

@@ -11,7 +11,7 @@ from pts.scripted import GIB, Scripted, round_of
 from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
 from ssdlab.methods.pts.throughput import PtsThroughputParams
 from ssdlab.methods.pts.throughput import procedure as throughput
-from ssdlab.results.pts import PtsResult
+from ssdlab.methods.results.pts import PtsResult
 
 
 def test_cells_and_rounds_are_in_the_written_order() -> None:

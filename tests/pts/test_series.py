@@ -15,24 +15,24 @@ from ssdlab.analysis.records import FIVE_NINES, by_record
 from ssdlab.analysis.recovery import recovery_s
 from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
 from ssdlab.cli.ordering import print_run
-from ssdlab.drives.profiles import profiles
-from ssdlab.lab import Lab
+from ssdlab.drives.simulated.profiles import profiles
 from ssdlab.methods import find_method
+from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
 from ssdlab.methods.pts.saturation_loads import load_of
-from ssdlab.planning import plan_on
-from ssdlab.report import page, source
-from ssdlab.report.sections.pts_saturation import course
-from ssdlab.request import Request
-from ssdlab.results.pts_series import (
+from ssdlab.methods.results.pts_series import (
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,
     PtsSaturationResult,
     PtsSeriesResult,
 )
+from ssdlab.methods.steps import Request
+from ssdlab.report import page, source
+from ssdlab.report.sections.pts_saturation import course
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
+from ssdlab.runs.order import plan_on
 
 MINUTE_NS = 60 * 10**9
 CAPACITY_BYTES = 1 << 30

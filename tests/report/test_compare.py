@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from report.reading import Page
-from ssdlab.errors import UsageError
+from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
 from ssdlab.report.runs import entries, shown
 

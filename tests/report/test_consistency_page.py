@@ -11,9 +11,9 @@ import pytest
 
 from methods.on_simulated import run
 from report.browser import Browser
+from ssdlab.methods.results.consistency import ConsistencyResult
 from ssdlab.report import page, source
 from ssdlab.results import tables
-from ssdlab.results.consistency import ConsistencyResult
 
 SECONDS = 2000
 GRAPHS = ("whole", "late", "steady")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.arrival import Bursts, Closed, Open, Pulses
-from ssdlab.pattern import Sequential
-from ssdlab.report.fio import command
-from ssdlab.workload import Stop, Stream, Workload
+from ssdlab.formats.fio import command
+from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.workload import Stop, Stream, Workload
 
 GIB = 1 << 30
 

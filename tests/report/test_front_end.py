@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdlab import units
+from ssdlab.model import units
 from ssdlab.report.packing import pack, unpack
 
 WEB = Path(__file__).parents[2] / "web"

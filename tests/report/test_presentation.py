@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from ssdlab.presentation import PRESENTATIONS, found
-from ssdlab.results.outcome import AnyResult
+from ssdlab.methods.results.outcome import AnyResult
+from ssdlab.report.presentation import PRESENTATIONS, found
 
 KINDS = {one.model_fields["kind"].default: one for one in get_args(AnyResult)}
 

@@ -11,13 +11,13 @@ import pytest
 from pts.scripted import Scripted
 from report.reading import Page
 from ssdlab.methods import find_method
+from ssdlab.methods.results.pts import PtsResult
 from ssdlab.report import page, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import pts, pts_cells
 from ssdlab.report.view import Section
-from ssdlab.results.pts import PtsResult
-from ssdlab.session import Order, start
+from ssdlab.runs.session import Order, start
 
 DRIVE = "sim:tiny-test,scale=4"
 RIG = 'name = "Rig A"\ntested_by = "J. Doe, Example Lab"\nboard = "Example B1"\n'

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.errors import HostError, Refused
-from ssdlab.journal import RunLock
+from ssdlab.model.errors import HostError, Refused
 from ssdlab.report import page, source
+from ssdlab.results.journal import RunLock
 
 
 @pytest.mark.parametrize(("status", "advice"), [("interrupted", "ssdlab resume"), ("failed", "ssdlab show")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ssdlab.platform_parts import Component, Platform
+from ssdlab.host.platform import Component, Platform
 from ssdlab.report.sections.provenance import _platform as table_of
 
 COOLER = Component("cooler", "Cooler", None)

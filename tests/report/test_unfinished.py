@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.errors import DriveError
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.model.errors import DriveError
 from ssdlab.report import page, source
 from ssdlab.results.schema import JobResult
-from ssdlab.session import Order, start
+from ssdlab.runs.session import Order, start
 
 JOB = """
 [[step]]

@@ -9,7 +9,8 @@ from typing import get_args
 
 import pytest
 
-from ssdlab.analysis.ratings import (
+from ssdlab.cli import main
+from ssdlab.drives.ratings import (
     FAILED,
     METRICS,
     Judged,
@@ -19,10 +20,9 @@ from ssdlab.analysis.ratings import (
     judge,
     metric_names,
 )
-from ssdlab.cli import main
-from ssdlab.drives.simulated import profiles
-from ssdlab.errors import UsageError
-from ssdlab.rating_check import FULL, QUICK, Effort, check, ratings_of, scale_for, shipped_ratings
+from ssdlab.drives.simulated.drive import profiles
+from ssdlab.model.errors import UsageError
+from ssdlab.runs.rating_check import FULL, QUICK, Effort, check, ratings_of, scale_for, shipped_ratings
 
 SMALL = Effort(capacity_bytes=3 << 30, seconds=0.1)
 CHANNELS_MB_S = 4 * 8 * 4096 / (8 * 4096 * 1.06 / 800 + 0.3)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from ssdlab import _core
-from ssdlab.analysis.ratings import Ratings
-from ssdlab.drives.simulated import SimulatedDrive, SimulatedText, profiles
-from ssdlab.rating_check import scale_for, shipped_ratings
-from ssdlab.workload import Mix, Span, Stop, Stream, Workload
+from ssdlab.drives.ratings import Ratings
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profiles
+from ssdlab.model.workload import Mix, Span, Stop, Stream, Workload
+from ssdlab.runs.rating_check import scale_for, shipped_ratings
 
 PROFILES = profiles()
 RATINGS = shipped_ratings()

@@ -15,11 +15,11 @@ import pytest
 from ssdlab import open_drive
 from ssdlab.cli import main
 from ssdlab.drives import look
-from ssdlab.drives.simulated import SimulatedDrive, SimulatedText
-from ssdlab.errors import HostError, Refused, UsageError
-from ssdlab.options import MeasureOptions
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+from ssdlab.model.errors import HostError, Refused, UsageError
+from ssdlab.model.options import MeasureOptions
+from ssdlab.model.workload import Workload
 from ssdlab.results.schema import Manifest
-from ssdlab.workload import Workload
 
 TINY = "sim:tiny-test,scale=4"
 _HOST_FACTS = ("cpu", "environment", "started", "workers", "host", "build", "streams", "drive")

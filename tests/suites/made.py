@@ -8,15 +8,15 @@ from typing import Any
 
 from lab.fake_drive import FakeDrive
 from ssdlab.drives import Look
-from ssdlab.journal import RunLock
 from ssdlab.results.family import Child
+from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest, TableInfo
 from ssdlab.results.store import write_manifest
-from ssdlab.session import Bench, Order
-from ssdlab.suites.ordering import SuiteOrder, suite_params
-from ssdlab.suites.session import start_suite
-from ssdlab.suites.suite import Part, Suite
+from ssdlab.runs.session import Bench, Order
+from ssdlab.runs.suites.ordering import SuiteOrder, suite_params
+from ssdlab.runs.suites.session import start_suite
+from ssdlab.runs.suites.suite import Part, Suite
 
 SMALL = "sim:tiny-test,scale=4"
 BRIEF = {

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from ssdlab.drives import Look
-from ssdlab.drives.simulated import SimulatedText, identity_of
+from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.methods import find_method
-from ssdlab.results.mixed import MixedResult
-from ssdlab.results.outcome import SuiteResult
+from ssdlab.methods.results.mixed import MixedResult
+from ssdlab.methods.results.outcome import SuiteResult
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Order, start
-from ssdlab.suites import all_suites
-from ssdlab.suites.ordering import SuiteOrder, groups, planned_children, shared_steps, suite_params
-from ssdlab.suites.suite import SHARED_BY_FORK, Part
+from ssdlab.runs.session import Order, start
+from ssdlab.runs.suites import all_suites
+from ssdlab.runs.suites.ordering import SuiteOrder, groups, planned_children, shared_steps, suite_params
+from ssdlab.runs.suites.suite import SHARED_BY_FORK, Part
 from suites.made import BRIEF, SMALL, children, run, suite
 
 STEADY = suite(Part("steady-random-write", "random-steady"), Part("mixed-random", "random-steady"))

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
-from ssdlab.errors import DriveError, Interrupted, Refused
-from ssdlab.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.suites.session import resume_suite, start_suite
-from ssdlab.suites.suite import Part
+from ssdlab.runs.suites.session import resume_suite, start_suite
+from ssdlab.runs.suites.suite import Part
 from suites.made import Watcher, bench, children, suite, suite_order
 
 READERS = suite(

@@ -10,13 +10,13 @@ import pytest
 
 from lab.fake_drive import FakeDrive
 from ssdlab.analysis.repeats import median_interval
-from ssdlab.errors import UsageError
 from ssdlab.methods import find_method
-from ssdlab.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.session import Order
-from ssdlab.suites.ordering import SuiteOrder, check_repeat, repeated
-from ssdlab.suites.session import start_suite
+from ssdlab.runs.session import Order
+from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated
+from ssdlab.runs.suites.session import start_suite
 from suites.made import Watcher, bench
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ssdlab.cli import main
+from ssdlab.methods.results.pts import PtsBase
 from ssdlab.report import page, source
-from ssdlab.results.pts import PtsBase
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.suites.ordering import suite_params
-from ssdlab.suites.snia import SUITE
+from ssdlab.runs.suites.ordering import suite_params
+from ssdlab.runs.suites.snia import SUITE
 
 DRIVE = "sim:tiny-test,scale=4,write-cache=off"
 TESTS = [part.method for part in SUITE.parts]

@@ -18,13 +18,14 @@ import pytest
 from machine import tracing
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
-from ssdlab.drives.sysfs import HostFiles
-from ssdlab.errors import HostError, Refused, UsageError
-from ssdlab.traces import blkparse, tracefs
-from ssdlab.traces.capture import Captured, capture, traced_device
-from ssdlab.traces.events import READ, TRIM, WRITE
-from ssdlab.traces.reading import Source, Tally, events
-from ssdlab.workload import Block, Closed, Mix, Stop, Stream, Uniform, Workload
+from ssdlab.formats.traces import blkparse
+from ssdlab.formats.traces.capture import Captured, capture, traced_device
+from ssdlab.formats.traces.events import READ, TRIM, WRITE
+from ssdlab.formats.traces.reading import Source, Tally, events
+from ssdlab.host import tracefs
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import HostError, Refused, UsageError
+from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Uniform, Workload
 
 MIB = 1 << 20
 PAGE = 4096
@@ -74,7 +75,7 @@ def recorded(path: Path) -> list[tuple[int, int, int, int]]:
 
 def test_a_recorded_workload_is_what_was_issued(traced: None, zram: Path, tmp_path: Path) -> None:
     """Held against the I/Os that the engine itself logged, one by one."""
-    from ssdlab.measurement import read_ios
+    from ssdlab.model.measurement import read_ios
 
     stream = Stream(
         ops=Mix(read_pct=60),

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from ssdlab import _core
-from ssdlab.errors import UsageError
-from ssdlab.traces import laying
-from ssdlab.traces.events import FLUSH, READ, TRIM, WRITE, Event
-from ssdlab.traces.laying import Layer, Laying
-from ssdlab.traces.reading import Source
-from ssdlab.traces.recording import MAGIC, record
+from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, Event
+from ssdlab.formats.traces.reading import Source
+from ssdlab.methods.traces import mapping as laying
+from ssdlab.methods.traces.mapping import Layer, Laying
+from ssdlab.methods.traces.recording import MAGIC, record
+from ssdlab.model.errors import UsageError
 
 MIB = 1 << 20
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ssdlab.errors import UsageError
-from ssdlab.traces import blkparse
-from ssdlab.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds
-from ssdlab.traces.overview import overview
-from ssdlab.traces.reading import Source, Tally, events
+from ssdlab.formats.traces import blkparse
+from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds
+from ssdlab.formats.traces.overview import overview
+from ssdlab.formats.traces.reading import Source, Tally, events
+from ssdlab.model.errors import UsageError
 
 
 def read(path: Path, text: str, **fields: Any) -> tuple[list[tuple[int, int, int, int]], Tally]:

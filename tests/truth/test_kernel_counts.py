@@ -11,8 +11,8 @@ import pytest
 from machine.event_log import EventLog
 from ssdlab import _core
 from ssdlab.drives import open_drive
-from ssdlab.measurement import Measurement
-from ssdlab.workload import Mix, Stop, Stream, Workload
+from ssdlab.model.measurement import Measurement
+from ssdlab.model.workload import Mix, Stop, Stream, Workload
 
 MIB = 1 << 20
 SPAN = (64 * MIB, 192 * MIB)

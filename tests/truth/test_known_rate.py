@@ -17,7 +17,7 @@ import pytest
 
 from machine import blkio
 from ssdlab.drives import open_drive
-from ssdlab.workload import Stop, Stream, Workload
+from ssdlab.model.workload import Stop, Stream, Workload
 
 RATE = 2000
 TOLERANCE = 0.005

@@ -11,7 +11,7 @@ import pytest
 
 from ssdlab import _core
 from ssdlab.drives import open_drive
-from ssdlab.workload import Stop, Stream, Workload
+from ssdlab.model.workload import Stop, Stream, Workload
 
 MS = 1_000_000
 

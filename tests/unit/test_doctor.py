@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from ssdlab.cgroup import IoLimit
-from ssdlab.doctor import TOOLS, Facts, examine
-from ssdlab.environment import read_environment
+from ssdlab.host.cgroup import IoLimit
+from ssdlab.host.environment import read_environment
+from ssdlab.runs.doctor import TOOLS, Facts, examine
 
 RING = {"available": True, "errno": None, "single_issuer": True, "fixed_buffers": True, "commands": True}
 CAPABILITIES = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab import errors
 from ssdlab.cli.failures import guarded
+from ssdlab.model import errors
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdlab import _core, measurement
-from ssdlab.errors import HostError, Interrupted, UsageError
-from ssdlab.measurement import DIRECTIONS, Measurement
-from ssdlab.warnings import Warning
-from ssdlab.workload import Stop, Stream, Workload
+from ssdlab import _core
+from ssdlab.model import measurement
+from ssdlab.model.errors import HostError, Interrupted, UsageError
+from ssdlab.model.measurement import DIRECTIONS, Measurement
+from ssdlab.model.warnings import Warning
+from ssdlab.model.workload import Stop, Stream, Workload
 
 RATE_KEYS = "schema iops mb_s elapsed_s read write trim intervals requested_iops in_flight"
 KEYS = f"{RATE_KEYS} cpu power seed engine warnings drive"

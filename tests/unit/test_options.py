@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ssdlab.errors import LabError
-from ssdlab.measuring import fill_workload
-from ssdlab.options import MeasureOptions
-from ssdlab.workload import Closed, Mix, Open, Sequential, Span, Stop, Stream, Uniform, Zipf
+from ssdlab.model.errors import LabError
+from ssdlab.model.options import MeasureOptions
+from ssdlab.model.workload import Closed, Mix, Open, Sequential, Span, Stop, Stream, Uniform, Zipf
+from ssdlab.runs.measure import fill_workload
 
 
 def stream(**options: Any) -> Stream:

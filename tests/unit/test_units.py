@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ssdlab import units
-from ssdlab.errors import UsageError
+from ssdlab.model import units
+from ssdlab.model.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from ssdlab.errors import UsageError
-from ssdlab.workload import (
+from ssdlab.model.errors import UsageError
+from ssdlab.model.workload import (
     Band,
     Bands,
     Block,

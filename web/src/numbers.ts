@@ -1,4 +1,4 @@
-/** Numbers as people read them. The same rules stand in `ssdlab/units.py`; a test compares the two. */
+/** Numbers as people read them. The same rules stand in `ssdlab/model/units.py`; a test compares the two. */
 
 import type { Quantity } from "./spec";
 

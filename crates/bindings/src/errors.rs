@@ -1,4 +1,4 @@
-//! Errors of the engine as the exceptions of `ssdlab.errors`, with their facts as fields.
+//! Errors of the engine as the exceptions of `ssdlab.model.errors`, with their facts as fields.
 //!
 //! The tree has one definition, in Python; this file only says which class an error belongs to.
 
@@ -25,7 +25,7 @@ mod errno {
     pub(super) const EROFS: i32 = 30;
 }
 
-/// An exception of `ssdlab.errors` in the making.
+/// An exception of `ssdlab.model.errors` in the making.
 struct Raised<'py> {
     class: &'static str,
     what: String,
@@ -37,7 +37,7 @@ impl Raised<'_> {
     fn into_error(self) -> PyErr {
         let py = self.facts.py();
         let made = py
-            .import("ssdlab.errors")
+            .import("ssdlab.model.errors")
             .and_then(|errors| errors.getattr(self.class))
             .and_then(|class| class.call((self.what, self.advice), Some(&self.facts)));
         made.map_or_else(|error| error, PyErr::from_value)
@@ -378,7 +378,7 @@ pub(crate) fn carrying(
     measurement: Option<Bound<'_, PyAny>>,
 ) -> PyErr {
     let ours = py
-        .import("ssdlab.errors")
+        .import("ssdlab.model.errors")
         .and_then(|errors| errors.getattr("LabError"))
         .and_then(|class| error.value(py).is_instance(&class));
     if let (Ok(true), Some(measurement)) = (ours, measurement)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from ssdlab.cli.output import print_json, print_line
-from ssdlab.errors import UsageError
+from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from ssdlab.act.config import ActConfig, IndexConfig, StorageConfig
-    from ssdlab.results.act import ActResult
+    from ssdlab.formats.act.config import ActConfig, IndexConfig, StorageConfig
+    from ssdlab.methods.results.act import ActResult
     from ssdlab.results.run_folder import RunFolder
 
 SCHEMA = "ssdlab.act-config/1"
@@ -70,7 +70,7 @@ def config(
     json
         Print JSON, schema ssdlab.act-config/1.
     """
-    from ssdlab.act.config_file import changed, write_config
+    from ssdlab.formats.act.config_file import changed, write_config
 
     if file is not None and run is not None:
         raise UsageError("--file and --run are two beginnings", "give one of them")
@@ -87,8 +87,8 @@ def config(
 
 
 def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
-    from ssdlab.act.config import IndexConfig, StorageConfig
-    from ssdlab.act.config_file import config_of
+    from ssdlab.formats.act.config import IndexConfig, StorageConfig
+    from ssdlab.formats.act.config_file import config_of
 
     program: type[StorageConfig | IndexConfig] = IndexConfig if index else StorageConfig
     return program() if file is None else config_of(file, program)
@@ -97,7 +97,7 @@ def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
 def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
     """Return a finished run of act or act-index."""
     from ssdlab.cli.ordering import library_of
-    from ssdlab.results.act import ActResult
+    from ssdlab.methods.results.act import ActResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
 
@@ -109,7 +109,7 @@ def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
 
 def config_of_run(result: ActResult) -> StorageConfig | IndexConfig:
     """Return the options that a run had, as the original takes them."""
-    from ssdlab.act.config import IndexConfig, StorageConfig
+    from ssdlab.formats.act.config import IndexConfig, StorageConfig
 
     options: dict[str, Any] = dict(result.config)
     return IndexConfig(**options) if result.program == "act_index" else StorageConfig(**options)
@@ -133,8 +133,8 @@ def write_new(path: Path, text: str) -> None:
 
 
 def _print(made: ActConfig, *, json: bool) -> None:
-    from ssdlab.act.config import options
-    from ssdlab.act.rates import derived, echo
+    from ssdlab.formats.act.config import options
+    from ssdlab.formats.act.rates import derived, echo
 
     if not json:
         print_line(echo(made).rstrip("\n"))

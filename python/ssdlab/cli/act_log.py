@@ -11,12 +11,12 @@ import numpy as np
 
 from ssdlab.cli.act import config_of_run
 from ssdlab.cli.output import print_line
-from ssdlab.errors import UsageError
+from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ssdlab.results.act import ActResult
+    from ssdlab.methods.results.act import ActResult
     from ssdlab.results.run_folder import RunFolder
 
 STORAGE = {
@@ -64,8 +64,8 @@ def log(
 
 
 def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
-    from ssdlab.act.log import act_log
     from ssdlab.cli.act import act_run
+    from ssdlab.formats.act.log import act_log
 
     folder, result = act_run(run, library)
     rows = folder.rows(result.ordinal)
@@ -91,7 +91,7 @@ def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
 def _counts(
     folder: RunFolder, result: ActResult, clock: Clock, rows: int
 ) -> Mapping[str, npt.NDArray[np.int64]]:
-    from ssdlab.act.log import power_counts
+    from ssdlab.formats.act.log import power_counts
 
     buckets: Mapping[str, Any] = folder.histograms(result.ordinal, by_row=True)
     drive = folder.manifest.drive

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import print_json, print_line, print_table
-from ssdlab.errors import HostError, LabError, Refused, UsageError
+from ssdlab.model.errors import HostError, LabError, Refused, UsageError
 
 if TYPE_CHECKING:
-    from ssdlab.conditions.ledger import Ledger
-    from ssdlab.conditions.leftovers import Settled
     from ssdlab.drives.settings import DriveSettings
+    from ssdlab.runs.conditions.ledger import Ledger
+    from ssdlab.runs.conditions.leftovers import Settled
 
 SHOW_SCHEMA = "ssdlab.conditions.show/1"
 RESTORE_SCHEMA = "ssdlab.conditions.restore/1"
@@ -52,7 +52,7 @@ def restore(run: str | None = None, /, *, destroy: str | None = None, json: bool
     json
         Print JSON, schema ssdlab.conditions.restore/1.
     """
-    from ssdlab.conditions.leftovers import left_behind, settle
+    from ssdlab.runs.conditions.leftovers import left_behind, settle
 
     chosen: list[Ledger] = []
     damaged: Refused | None = None
@@ -94,7 +94,7 @@ def _settings(drive: str) -> DriveSettings:
     from ssdlab.drives import look
     from ssdlab.drives.admin.port import KernelPort
     from ssdlab.drives.settings import DriveSettings
-    from ssdlab.drives.sysfs import HostFiles
+    from ssdlab.host.sysfs import HostFiles
 
     files, identity = HostFiles(), look(drive).identity
     node = None if identity is None else files.node_named(identity.name)

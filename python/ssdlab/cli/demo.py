@@ -10,12 +10,12 @@ from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
 
-from ssdlab import units
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
-from ssdlab.errors import HostError, Interrupted
+from ssdlab.model import units
+from ssdlab.model.errors import HostError, Interrupted
 
 SCHEMA = "ssdlab.demo/1"
 DRIVE = "sim:kingston-dc500r-3.84tb,scale=128"
@@ -127,7 +127,7 @@ def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
 
 
 def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -> list[Path]:
-    from ssdlab.session import start
+    from ssdlab.runs.session import start
 
     size = units.size_text(SCRATCH_BYTES) if scratch else None
     folders = []

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_fields, print_json, print_line
-from ssdlab.units import latency_text
+from ssdlab.model.units import latency_text
 
 if TYPE_CHECKING:
-    from ssdlab.doctor import Check
-    from ssdlab.platform_parts import Platform
+    from ssdlab.host.platform import Platform
+    from ssdlab.runs.doctor import Check
 
 _STYLES = {"ok": "good", "limited": "warn", "missing": "bad"}
 
@@ -27,8 +27,8 @@ def doctor(*, rig: Path | None = None, json: bool = False) -> None:
     json
         Print JSON, schema ssdlab.doctor/1.
     """
-    from ssdlab.doctor import examine, gather
-    from ssdlab.platform_parts import read_platform
+    from ssdlab.host.platform import read_platform
+    from ssdlab.runs.doctor import examine, gather
 
     platform = read_platform(rig=rig)
     facts = gather()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import print_fields, print_line
-from ssdlab.units import block_text, capacity_text
+from ssdlab.model.units import block_text, capacity_text
 
 if TYPE_CHECKING:
     from ssdlab.drives.admin.ata import AtaDevice, AtaStatistics, Security

@@ -6,14 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
-from ssdlab.errors import Refused
-from ssdlab.units import block_text, capacity_text
+from ssdlab.model.errors import Refused
+from ssdlab.model.units import block_text, capacity_text
 
 if TYPE_CHECKING:
     from ssdlab.drives import Look
-    from ssdlab.drives.conditions import Conditions
-    from ssdlab.drives.guard import Refusal
-    from ssdlab.environment import Storage
+    from ssdlab.drives.guard.judge import Refusal
+    from ssdlab.host.environment import Storage
+    from ssdlab.host.queue_settings import Conditions
 
 
 def drives(drive: str | None = None, /, *, json: bool = False) -> None:
@@ -34,7 +34,7 @@ def drives(drive: str | None = None, /, *, json: bool = False) -> None:
 
 def _list(*, as_json: bool) -> None:
     from ssdlab.drives import list_drives
-    from ssdlab.drives.rights import not_seen
+    from ssdlab.host.rights import not_seen
 
     found, unseen = list_drives(), not_seen()
     if as_json:
@@ -62,9 +62,9 @@ def _print_not_seen(unseen: tuple[str, ...]) -> None:
 def _tell(drive: str, *, as_json: bool) -> None:
     from ssdlab.cli.drive_details import print_details
     from ssdlab.drives import look, tell
-    from ssdlab.drives.rights import not_seen
-    from ssdlab.environment import read_environment
-    from ssdlab.platform_parts import read_platform
+    from ssdlab.host.environment import read_environment
+    from ssdlab.host.platform import read_platform
+    from ssdlab.host.rights import not_seen
 
     found = look(drive)
     if found.identity is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import output_errors
-from ssdlab.errors import Interrupted, LabError, UsageError, unknown
+from ssdlab.model.errors import Interrupted, LabError, UsageError, unknown
 
 if TYPE_CHECKING:
     from types import FrameType

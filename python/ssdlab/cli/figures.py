@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, table
-from ssdlab.units import (
+from ssdlab.model.units import (
     block_text,
     capacity_text,
     count_text,
@@ -19,8 +19,8 @@ from ssdlab.units import (
 )
 
 if TYPE_CHECKING:
+    from ssdlab.model.workload import Stream, Workload
     from ssdlab.results.schema import MeasureResult
-    from ssdlab.workload import Stream, Workload
 
 _COLUMNS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
 _INDENT = "  "
@@ -146,7 +146,7 @@ def _latency(latency_ns: float | None) -> str:
 
 def _closed(workload: Workload | None) -> bool:
     """Whether response is service everywhere, so that it is printed once."""
-    from ssdlab.workload import Closed, Pulses
+    from ssdlab.model.workload import Closed, Pulses
 
     arrivals = [stream.arrival for stream in workload.streams] if workload else []
     return bool(arrivals) and all(
@@ -155,7 +155,7 @@ def _closed(workload: Workload | None) -> bool:
 
 
 def _ops_text(stream: Stream) -> str:
-    from ssdlab.workload import Mix, Ratio
+    from ssdlab.model.workload import Mix, Ratio
 
     if stream.pattern.kind == "recorded":
         return "recorded I/O"
@@ -171,7 +171,7 @@ def _ops_text(stream: Stream) -> str:
 
 
 def _arrival_text(stream: Stream) -> str:
-    from ssdlab.workload import AsRecorded, Closed, Open, Pulses
+    from ssdlab.model.workload import AsRecorded, Closed, Open, Pulses
 
     arrival = stream.arrival
     if isinstance(arrival, Closed):

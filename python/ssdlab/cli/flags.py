@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from cyclopts import Parameter
 
-from ssdlab.model import marks
+from ssdlab.model.frozen import marks
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-    from ssdlab.model import Frozen
+    from ssdlab.model.frozen import Frozen
 
 
 def takes(model: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

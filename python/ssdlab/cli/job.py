@@ -9,8 +9,8 @@ from ssdlab.cli.dry_run import dry_run as show_effects
 from ssdlab.cli.flags import takes
 from ssdlab.cli.ordering import cap_share, library_of, print_run, size_of, variant_of
 from ssdlab.cli.progress import RunProgress
-from ssdlab.conditions.variant import Variant, on_text
-from ssdlab.errors import UsageError
+from ssdlab.model.errors import UsageError
+from ssdlab.runs.conditions.variant import Variant, on_text
 
 
 @takes(Variant)
@@ -62,7 +62,7 @@ def job(
     """
     from ssdlab.methods import find_method
     from ssdlab.methods.job import read_job
-    from ssdlab.session import Order, start
+    from ssdlab.runs.session import Order, start
 
     try:
         text = file.read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.conditions.place import ledger_paths
+from ssdlab.runs.conditions.place import ledger_paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ def name_leftovers(words: Sequence[str]) -> None:
     if not ledger_paths() or any(list(words[: len(each)]) == each for each in _SAY_IT_THEMSELVES):
         return
     from ssdlab.cli.output import warn
-    from ssdlab.conditions.leftovers import leftovers, told
+    from ssdlab.runs.conditions.leftovers import leftovers, told
 
     left, damaged = leftovers()
     carried_on = words[1:] if words[:1] == ["resume"] else ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, warn
-from ssdlab.errors import UsageError
+from ssdlab.model.errors import UsageError
 
 SCHEMA = "ssdlab.library/1"
 

@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import on_terminal, say
-from ssdlab.units import NS_PER_S, count_text, latency_text, span_text, throughput_text
+from ssdlab.model.units import NS_PER_S, count_text, latency_text, span_text, throughput_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from ssdlab import _core
-    from ssdlab.measuring import Watcher
+    from ssdlab.runs.measure import Watcher
 
 _LINE_EVERY_NS = 10 * NS_PER_S
 _SHOW_AFTER_NS = 300_000_000
@@ -22,7 +22,7 @@ _SHOW_AFTER_NS = 300_000_000
 
 def watcher(*, quiet: bool) -> Watcher:
     """Return who shows the progress of a measurement: on stderr, so that stdout is data only."""
-    from ssdlab.measuring import Silent
+    from ssdlab.runs.measure import Silent
 
     if on_terminal(sys.stderr):
         return TerminalWatcher()

@@ -7,9 +7,9 @@ from typing import Any
 from ssdlab.cli.flags import takes
 from ssdlab.cli.live import TerminalWatcher, watcher
 from ssdlab.cli.output import print_json, say
-from ssdlab.errors import LabError
-from ssdlab.measuring import perform
-from ssdlab.options import MeasureOptions
+from ssdlab.model.errors import LabError
+from ssdlab.model.options import MeasureOptions
+from ssdlab.runs.measure import perform
 
 
 @takes(MeasureOptions)
@@ -54,6 +54,6 @@ def measure(
 
 def _print(summary: dict[str, Any]) -> None:
     from ssdlab.cli.figures import print_measurement
-    from ssdlab.workload import Workload
+    from ssdlab.model.workload import Workload
 
     print_measurement(summary, Workload.model_validate(summary["workload"]))

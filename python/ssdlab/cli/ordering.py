@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import units
 from ssdlab.cli.output import print_json, say
-from ssdlab.errors import UsageError
+from ssdlab.model import units
+from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ssdlab.conditions.variant import Variant
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.session import Order
+    from ssdlab.runs.conditions.variant import Variant
+    from ssdlab.runs.session import Order
 
 
 def settings(words: Sequence[str]) -> dict[str, str]:
@@ -51,9 +51,9 @@ def order(
     variant: Variant | None = None,
 ) -> Order:
     """Return what is to be run, checked as far as it can be without the drive."""
-    from ssdlab.conditions.variant import AS_IT_IS, on_text
     from ssdlab.methods import find_method
-    from ssdlab.session import Order
+    from ssdlab.runs.conditions.variant import AS_IT_IS, on_text
+    from ssdlab.runs.session import Order
 
     method = find_method(name)
     params = method.params.build(settings(words), quick=quick)
@@ -75,7 +75,7 @@ def order(
 
 def variant_of(given: Mapping[str, Any]) -> Variant:
     """Return what the variant options of a command line say."""
-    from ssdlab.conditions.variant import Variant
+    from ssdlab.runs.conditions.variant import Variant
 
     return Variant(**{name: value for name, value in given.items() if value is not None})
 
@@ -132,8 +132,8 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
 
 def unsteady(run: RunFolder) -> list[str]:
     """Name what a run, or the runs of a suite, judged and did not find steady."""
-    from ssdlab.results.steadiness import not_steady
-    from ssdlab.suites.outcome import finished_children
+    from ssdlab.methods.results.steadiness import not_steady
+    from ssdlab.runs.suites.outcome import finished_children
 
     runs = finished_children(run.path.parent, run.manifest.children) if run.manifest.children else [run]
     return [

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
-from ssdlab.errors import HostError
+from ssdlab.model.errors import HostError
 
 _CODES = {"bold": "1", "dim": "2", "good": "32", "bad": "31", "warn": "33", "accent": "36"}
 

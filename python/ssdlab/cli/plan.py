@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ssdlab import units
 from ssdlab.cli.flags import takes
 from ssdlab.cli.ordering import order, variant_of
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.progress import bytes_text, range_text
-from ssdlab.conditions.variant import Variant
+from ssdlab.model import units
+from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:
-    from ssdlab.plan import Bounds, Plan
-    from ssdlab.session import Order
-    from ssdlab.suites.ordering import SuiteOrder
+    from ssdlab.runs.plan import Bounds, Plan
+    from ssdlab.runs.session import Order
+    from ssdlab.runs.suites.ordering import SuiteOrder
 
 SCHEMA = "ssdlab.plan/1"
 
@@ -64,7 +64,7 @@ def plan(
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [least, most].
     """
     from ssdlab.cli.suites import suite_order
-    from ssdlab.session import plan_order
+    from ssdlab.runs.session import plan_order
 
     options: dict[str, Any] = {
         "quick": quick,
@@ -91,7 +91,7 @@ def plan(
 def _plan_suite(name: str, several: SuiteOrder, *, json: bool) -> None:
     """Plan a suite, or a method several times."""
     from ssdlab.cli.suites import plan_json, print_suite_plan
-    from ssdlab.suites.session import plan_suite
+    from ssdlab.runs.suites.session import plan_suite
 
     planned = plan_suite(several)
     objection = planned.objection

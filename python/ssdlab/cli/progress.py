@@ -11,14 +11,14 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ssdlab import units
 from ssdlab.cli.output import on_terminal, say
-from ssdlab.drive_steps import told
+from ssdlab.model import units
+from ssdlab.runs.drive_steps import told
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ssdlab.progress import Progress
+    from ssdlab.results.progress import Progress
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from ssdlab import units
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.cli.progress import display
-from ssdlab.errors import Interrupted, LabError, UsageError
+from ssdlab.model import units
+from ssdlab.model.errors import Interrupted, LabError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from ssdlab.cli.output import print_json, print_line
-from ssdlab.errors import UsageError
-from ssdlab.units import capacity_text
+from ssdlab.model.errors import UsageError
+from ssdlab.model.units import capacity_text
 
 SCHEMA = "ssdlab.report/1"
 

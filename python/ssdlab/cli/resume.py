@@ -34,8 +34,8 @@ def resume(
     from ssdlab.cli.suites import SuiteProgress
     from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import find_run
-    from ssdlab.session import resume as go_on
-    from ssdlab.suites.session import resume_suite
+    from ssdlab.runs.session import resume as go_on
+    from ssdlab.runs.suites.session import resume_suite
 
     folder = find_run(run, library_of(library))
     if read_manifest(folder).children:

@@ -11,7 +11,7 @@ from ssdlab.cli.dry_run import dry_run as show_effects
 from ssdlab.cli.flags import takes
 from ssdlab.cli.ordering import library_of, order, print_run, variant_of
 from ssdlab.cli.progress import RunProgress
-from ssdlab.conditions.variant import Variant
+from ssdlab.runs.conditions.variant import Variant
 
 
 @takes(Variant)
@@ -74,8 +74,8 @@ def run(
         Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.cli.suites import SuiteProgress, show_suite_effects, suite_order
-    from ssdlab.session import start
-    from ssdlab.suites.session import start_suite
+    from ssdlab.runs.session import start
+    from ssdlab.runs.suites.session import start_suite
 
     options: dict[str, Any] = {
         "quick": quick,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import units
-from ssdlab.analysis.rated_shares import rated_shares
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_points import print_points
-from ssdlab.drive_steps import told
-from ssdlab.presentation import PRESENTATIONS, found
-from ssdlab.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.methods.unfinished import finished_steps
+from ssdlab.model import units
+from ssdlab.report.presentation import PRESENTATIONS, found
+from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.store import actual_status, run_words, short_id
-from ssdlab.unfinished import finished_steps
+from ssdlab.runs.drive_steps import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ssdlab.analysis.rated_shares import RatedShare
+    from ssdlab.results.rated_shares import RatedShare
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest, Warned
     from ssdlab.results.variant import VariantInfo

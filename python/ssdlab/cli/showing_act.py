@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
-from ssdlab.act.table import act_table
 from ssdlab.analysis.act_verdict import LIMITS, Slice
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
-from ssdlab.results.act import RULES
+from ssdlab.formats.act.table import act_table
+from ssdlab.methods.results.act import RULES
+from ssdlab.model import units
 
 if TYPE_CHECKING:
-    from ssdlab.results.act import ActResult, ActSearchResult, ActSlice, Rule
+    from ssdlab.methods.results.act import ActResult, ActSearchResult, ActSlice, Rule
 
 _CLOCKS = {"2019": "from when it was due", "6.x": "from when a thread issued it"}
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_points import latency_cell
 from ssdlab.cli.showing_power import print_power
-from ssdlab.results.trim import VERDICTS
+from ssdlab.methods.results.trim import VERDICTS
+from ssdlab.model import units
 
 if TYPE_CHECKING:
-    from ssdlab.results.consistency import ConsistencyResult
-    from ssdlab.results.outcome import FillResult
-    from ssdlab.results.paced import PacedBurstResult
-    from ssdlab.results.trim import TrimResult
+    from ssdlab.methods.results.consistency import ConsistencyResult
+    from ssdlab.methods.results.outcome import FillResult
+    from ssdlab.methods.results.paced import PacedBurstResult
+    from ssdlab.methods.results.trim import TrimResult
 
 _REACHED = {
     True: "reached the device",

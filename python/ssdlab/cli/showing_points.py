@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_power import power_cells
+from ssdlab.model import units
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.results.mixed import MixedResult
-    from ssdlab.results.outcome import PointsResult
-    from ssdlab.results.rate_limit import RateLimitResult
+    from ssdlab.methods.results.mixed import MixedResult
+    from ssdlab.methods.results.outcome import PointsResult
+    from ssdlab.methods.results.rate_limit import RateLimitResult
     from ssdlab.results.schema import JobResult, PeakResult, Point, Qd1Result
 
 _TAILS = ("mean", "p99", "p99.99")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
 from ssdlab.cli.output import print_line
+from ssdlab.model import units
 
 if TYPE_CHECKING:
     from ssdlab.analysis.efficiency import Efficiency

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
 from ssdlab.cli.output import print_line, print_table
+from ssdlab.model import units
 
 if TYPE_CHECKING:
-    from ssdlab.results.pts import PtsCell, PtsResult, PtsRounds
+    from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds
 
 
 def print_pts(result: PtsResult) -> None:

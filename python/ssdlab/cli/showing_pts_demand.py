@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
 from ssdlab.cli.output import print_line, print_table
+from ssdlab.model import units
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ssdlab.results.pts import TrackedVariable
-    from ssdlab.results.pts_demand import DemandCell, DemandPoint, DemandResult
+    from ssdlab.methods.results.pts import TrackedVariable
+    from ssdlab.methods.results.pts_demand import DemandCell, DemandPoint, DemandResult
 
 
 def print_demand(result: DemandResult) -> None:

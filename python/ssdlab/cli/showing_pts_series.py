@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
 from ssdlab.analysis.write_saturation import REASONS
 from ssdlab.cli.output import print_line, print_table
+from ssdlab.model import units
 
 if TYPE_CHECKING:
-    from ssdlab.results.pts_series import (
+    from ssdlab.methods.results.pts_series import (
         PtsCrossStimulusResult,
         PtsIdleRecoveryResult,
         PtsRecords,

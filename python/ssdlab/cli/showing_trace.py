@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab import units
 from ssdlab.cli.output import print_fields, print_line, print_table
+from ssdlab.model import units
 
 if TYPE_CHECKING:
-    from ssdlab.results.replay import TraceResult
+    from ssdlab.methods.results.replay import TraceResult
 
 _SERVICE = ("mean", "p50", "p99", "max")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
-from ssdlab.units import capacity_text
+from ssdlab.model.units import capacity_text
 
 
 def list_profiles(*, json: bool = False) -> None:
@@ -18,7 +18,7 @@ def list_profiles(*, json: bool = False) -> None:
         Print JSON, schema ssdlab.profiles/1.
     """
     from ssdlab import _core
-    from ssdlab.drives.profiles import profiles
+    from ssdlab.drives.simulated.profiles import profiles
 
     known = [_core.check_profile(text)["profile"] for text in profiles().values()]
     if json:
@@ -43,8 +43,8 @@ def show(profile: str, /, *, json: bool = False) -> None:
     """
     from ssdlab import _core
     from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
-    from ssdlab.drives.profiles import profile_text
-    from ssdlab.drives.simulated_text import SimulatedText
+    from ssdlab.drives.simulated.profiles import profile_text
+    from ssdlab.drives.simulated.text import SimulatedText
 
     text = SimulatedText.parse(PREFIX + profile.removeprefix(PREFIX))
     made = _core.check_profile(profile_text(text.profile), **text.settings())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.output import print_json, print_line, print_table, say
 
 if TYPE_CHECKING:
-    from ssdlab.analysis.ratings import Judged, Rating
-    from ssdlab.rating_check import Checked
+    from ssdlab.drives.ratings import Judged, Rating
+    from ssdlab.runs.rating_check import Checked
 
 
 def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, json: bool = False) -> int:
@@ -30,8 +30,8 @@ def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, 
     json
         Print JSON, schema ssdlab.sim-check/1.
     """
-    from ssdlab.rating_check import FULL, QUICK, ratings_of
-    from ssdlab.rating_check import check as check_ratings
+    from ssdlab.runs.rating_check import FULL, QUICK, ratings_of
+    from ssdlab.runs.rating_check import check as check_ratings
 
     effort = QUICK if quick else FULL
     checked = check_ratings(profile, ratings_of(profile, ratings), effort, on_rating=None if json else _say)
@@ -43,7 +43,7 @@ def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, 
 
 
 def _say(rating: Rating) -> None:
-    from ssdlab.analysis.ratings import METRICS
+    from ssdlab.drives.ratings import METRICS
 
     say(f"measuring {METRICS[rating.metric].title}, {rating.state}")
 
@@ -72,13 +72,13 @@ def _print(checked: Checked) -> None:
 
 
 def _title(judged: Judged) -> str:
-    from ssdlab.analysis.ratings import METRICS
+    from ssdlab.drives.ratings import METRICS
 
     return METRICS[judged.rating.metric].title
 
 
 def _row(judged: Judged) -> tuple[str, ...]:
-    from ssdlab.analysis.ratings import METRICS
+    from ssdlab.drives.ratings import METRICS
 
     rating = judged.rating
     return (
@@ -98,7 +98,7 @@ def _number(value: float) -> str:
 
 
 def _as_dict(checked: Checked, seconds: float) -> dict[str, Any]:
-    from ssdlab.analysis.ratings import METRICS, TOLERANCE
+    from ssdlab.drives.ratings import METRICS, TOLERANCE
 
     return {
         "schema": "ssdlab.sim-check/1",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from ssdlab.cli.output import print_fields, print_json, say, warn
-from ssdlab.errors import UsageError
-from ssdlab.units import (
+from ssdlab.model.errors import UsageError
+from ssdlab.model.units import (
     NS_PER_S,
     capacity_text,
     count_text,
@@ -22,8 +22,8 @@ from ssdlab.units import (
 
 if TYPE_CHECKING:
     from ssdlab import _core
-    from ssdlab.drives.identity import Identity
-    from ssdlab.drives.simulated import SimulatedDrive, SimulatedText
+    from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+    from ssdlab.host.identity import Identity
 
 SCHEMA = "ssdlab.serve/1"
 TRUSTED_SHARE = 0.5
@@ -80,7 +80,7 @@ def serve(
     """
     from ssdlab import _core
     from ssdlab.drives.base import SIMULATED_PREFIX
-    from ssdlab.drives.simulated import SimulatedText, identity_of
+    from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 
     if socket is not None and tcp is not None:
         raise UsageError("--socket and --tcp contradict each other", "give one of them")
@@ -119,7 +119,7 @@ def serve(
 def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> SimulatedDrive:
     """Make the drive, written once from end to end unless it is to stay as it comes."""
     from ssdlab.cli.live import TerminalWatcher, watcher
-    from ssdlab.drives.simulated import SimulatedDrive
+    from ssdlab.drives.simulated.drive import SimulatedDrive
 
     looker = watcher(quiet=quiet)
     looker.phase("laying the drive out", duration_ns=None, size_bytes=None)

@@ -6,20 +6,20 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import units
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import paint, print_fields, print_json, print_line, print_table
 from ssdlab.cli.progress import RunProgress, bytes_text, display, range_text, status_lines
+from ssdlab.model import units
 from ssdlab.results.store import actual_status, short_id
 
 if TYPE_CHECKING:
     from ssdlab.cli.progress import Display
-    from ssdlab.progress import Observer, Progress
+    from ssdlab.methods.results.outcome import SuiteResult
     from ssdlab.results.family import Child
-    from ssdlab.results.outcome import SuiteResult
+    from ssdlab.results.progress import Observer, Progress
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.suites.ordering import SuiteOrder
-    from ssdlab.suites.session import SuitePlan
+    from ssdlab.runs.suites.ordering import SuiteOrder
+    from ssdlab.runs.suites.session import SuitePlan
 
 PLAN_SCHEMA = "ssdlab.plan/1"
 _FIGURES_SHOWN = 4
@@ -43,8 +43,8 @@ def suite_order(
         A parameter that no part has, or a value that does not fit.
     """
     from ssdlab.methods import find_method
-    from ssdlab.suites import find_suite
-    from ssdlab.suites.ordering import SuiteOrder, check_repeat, repeated, suite_params
+    from ssdlab.runs.suites import find_suite
+    from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated, suite_params
 
     check_repeat(repeat)
     suite = find_suite(name)
@@ -133,7 +133,7 @@ def show_suite_effects(several: SuiteOrder, *, json: bool) -> None:
     UsageError, Refused
         As the suite itself would.
     """
-    from ssdlab.suites.session import plan_suite
+    from ssdlab.runs.suites.session import plan_suite
 
     planned = plan_suite(several)
     if json:
@@ -175,7 +175,7 @@ def plan_json(planned: SuitePlan) -> list[dict[str, Any]]:
 def print_suite(run: RunFolder, result: SuiteResult) -> None:
     """Print what the runs of a suite came to."""
     from ssdlab.cli.showing import rating_row, shares_of
-    from ssdlab.suites.outcome import finished_children
+    from ssdlab.runs.suites.outcome import finished_children
 
     runs = {each.manifest.run_id: each for each in finished_children(run.path.parent, run.manifest.children)}
     print_line()

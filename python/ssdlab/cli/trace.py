@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
-from ssdlab.units import NS_PER_S, block_text, capacity_text, count_text, parse_duration, span_text
+from ssdlab.model.units import NS_PER_S, block_text, capacity_text, count_text, parse_duration, span_text
 
 if TYPE_CHECKING:
-    from ssdlab.traces.overview import Overview
-    from ssdlab.traces.reading import Tally
+    from ssdlab.formats.traces.overview import Overview
+    from ssdlab.formats.traces.reading import Tally
 
 SHOW_SCHEMA = "ssdlab.trace/1"
 RECORD_SCHEMA = "ssdlab.trace-record/1"
@@ -51,8 +51,8 @@ def show(
     json
         Print it as JSON, schema ssdlab.trace/1.
     """
-    from ssdlab.traces.overview import as_dict, overview
-    from ssdlab.traces.reading import Source
+    from ssdlab.formats.traces.overview import as_dict, overview
+    from ssdlab.formats.traces.reading import Source
 
     asked = {"format": format, "columns": columns, "device": device, "action": action, "unit": unit}
     found, tally = overview(Source.model_validate({"file": file, **asked}))
@@ -129,8 +129,8 @@ def record(
     json
         Print what was recorded as JSON, schema ssdlab.trace-record/1.
     """
-    from ssdlab.stopping import StopFlag
-    from ssdlab.traces.capture import capture
+    from ssdlab.formats.traces.capture import capture
+    from ssdlab.runs.stopping import StopFlag
 
     length_s = None if seconds is None else parse_duration(seconds, noun="seconds") / NS_PER_S
     with StopFlag() as stop:

@@ -10,7 +10,7 @@ from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.progress import display, status_lines
 from ssdlab.cli.suites import suite_lines
-from ssdlab.progress import Progress
+from ssdlab.results.progress import Progress
 
 if TYPE_CHECKING:
     from ssdlab.results.schema import Status

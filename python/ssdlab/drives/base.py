@@ -11,10 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from ssdlab.drives.conditions import Conditions
-from ssdlab.drives.counters import IoCounters
-from ssdlab.drives.identity import Identity
-from ssdlab.errors import DriveError, Refused, Unsupported
+from ssdlab.host.counters import IoCounters
+from ssdlab.host.identity import Identity
+from ssdlab.host.queue_settings import Conditions
+from ssdlab.model.errors import DriveError, Refused, Unsupported
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from ssdlab import _core
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
-    from ssdlab.drives.sysfs import HostFiles
-    from ssdlab.drives.trimming import OnShare, TrimRecord
-    from ssdlab.measurement import Measurement
-    from ssdlab.workload import Workload
+    from ssdlab.drives.trim.trimming import OnShare, TrimRecord
+    from ssdlab.host.sysfs import HostFiles
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.workload import Workload
 
     OnTick = Callable[["_core.Snapshot"], object]
     Until = Callable[[Sequence["_core.Row"]], bool]
@@ -237,7 +237,7 @@ class RealDrive(ABC):
         header: str | None = None,
     ) -> Measurement:
         """Run a workload; see `Drive.run`."""
-        from ssdlab import measurement
+        from ssdlab.model import measurement
 
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         if workload.changes_data:
@@ -257,8 +257,8 @@ class RealDrive(ABC):
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
         """Discard a range of bytes of a device, or punch it out of a file; see `Drive.trim`."""
-        from ssdlab.drives import trimming
-        from ssdlab.drives.medium import DeviceMedium
+        from ssdlab.drives.trim import trimming
+        from ssdlab.drives.trim.medium import DeviceMedium
 
         self._before_writing()
         trimming.check_range(start, length, self.capacity_bytes, self.logical_block_bytes)

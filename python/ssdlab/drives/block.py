@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import RealDrive
-from ssdlab.drives.conditions import Conditions, read_conditions
-from ssdlab.drives.counters import IoCounters, read_counters
-from ssdlab.drives.device_facts import device_facts, device_tables
-from ssdlab.drives.endurance import EnduranceCap, rating_of
-from ssdlab.drives.guard import Intent, in_use, judge_device
-from ssdlab.drives.identity import block_identity, changes_of
-from ssdlab.drives.signatures import read_signatures, wipe_signatures
-from ssdlab.drives.sysfs import HostFiles, text
-from ssdlab.errors import DriveError, Refused
+from ssdlab.drives.guard.device_facts import device_facts, device_tables
+from ssdlab.drives.guard.endurance import EnduranceCap, rating_of
+from ssdlab.drives.guard.judge import Intent, in_use, judge_device
+from ssdlab.drives.guard.signatures import read_signatures, wipe_signatures
+from ssdlab.host.counters import IoCounters, read_counters
+from ssdlab.host.identity import block_identity, changes_of
+from ssdlab.host.queue_settings import Conditions, read_conditions
+from ssdlab.host.sysfs import HostFiles, text
+from ssdlab.model.errors import DriveError, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.drives.purge.way import Sibling
     from ssdlab.drives.settings import Setting
-    from ssdlab.measurement import Measurement
-    from ssdlab.workload import Workload
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.workload import Workload
 
 _LOOK_S = 1.0
 """How often identity and bytes written are looked at while a workload runs."""

@@ -15,10 +15,10 @@ from typing import TypeVar
 from ssdlab.drives.admin import ata, nvme, scsi_mode, scsi_pages, tcg
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
-from ssdlab.drives.attributes import disk_of, sas_link_of, zone_model_of
-from ssdlab.drives.identity import Identity
-from ssdlab.drives.sysfs import number
-from ssdlab.errors import DriveError
+from ssdlab.host.attributes import disk_of, sas_link_of, zone_model_of
+from ssdlab.host.identity import Identity
+from ssdlab.host.sysfs import number
+from ssdlab.model.errors import DriveError
 
 T = TypeVar("T")
 

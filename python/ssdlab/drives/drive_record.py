@@ -21,8 +21,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ssdlab.errors import HostError, UsageError
-from ssdlab.model import Bytes, Frozen
+from ssdlab.model.errors import HostError, UsageError
+from ssdlab.model.frozen import Bytes, Frozen
 
 _DAYS_PER_YEAR = 365
 

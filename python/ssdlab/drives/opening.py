@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import SIMULATED_PREFIX
-from ssdlab.drives.device_facts import device_facts
-from ssdlab.drives.file_guard import file_facts, judge_file
-from ssdlab.drives.guard import Intent, Refusal, judge_device
-from ssdlab.drives.identity import Identity, block_identity
-from ssdlab.drives.signatures import Signature
-from ssdlab.drives.sysfs import HostFiles, device_number, names, number
-from ssdlab.drives.usage import OpenDevices, open_devices
-from ssdlab.errors import Refused, UsageError
+from ssdlab.drives.guard.device_facts import device_facts
+from ssdlab.drives.guard.file_guard import file_facts, judge_file
+from ssdlab.drives.guard.judge import Intent, Refusal, judge_device
+from ssdlab.drives.guard.signatures import Signature
+from ssdlab.drives.guard.usage import OpenDevices, open_devices
+from ssdlab.host.identity import Identity, block_identity
+from ssdlab.host.sysfs import HostFiles, device_number, names, number
+from ssdlab.model.errors import Refused, UsageError
 
 if TYPE_CHECKING:
     from ssdlab.drives.admin.port import AdminPort
     from ssdlab.drives.base import Drive, OnTick
     from ssdlab.drives.details import Details
     from ssdlab.drives.drive_record import DriveRecord
-    from ssdlab.drives.endurance import EnduranceCap
-    from ssdlab.drives.simulated import SimulatedText
+    from ssdlab.drives.guard.endurance import EnduranceCap
+    from ssdlab.drives.simulated.drive import SimulatedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def open_drive(
         It could not be opened, or its layout failed or was stopped.
     """
     if (given := _simulated(text)) is not None:
-        from ssdlab.drives.simulated import SimulatedDrive
+        from ssdlab.drives.simulated.drive import SimulatedDrive
 
         _check_no_size(given, size)
         return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
@@ -108,7 +108,7 @@ def open_drive(
     intent = Intent(writing=writing, destroy=destroy, wipe_signatures=wipe_signatures)
     device = _device_number_at(path)
     if device is None:
-        from ssdlab.drives.file import FileDrive
+        from ssdlab.drives.file.drive import FileDrive
 
         return FileDrive(
             path, intent, files, size_bytes=size, allow_unwritten=allow_unwritten, on_tick=on_tick
@@ -155,7 +155,7 @@ def look(
         The text names no drive.
     """
     if (given := _simulated(text)) is not None:
-        from ssdlab.drives.simulated import identity_of
+        from ssdlab.drives.simulated.drive import identity_of
 
         _check_no_size(given, size)
         return Look(identity_of(given), exists=True, reading=None, writing=None)
@@ -243,7 +243,7 @@ def _simulated(text: str | os.PathLike[str]) -> SimulatedText | None:
     given = os.fspath(text)
     if not given.startswith(SIMULATED_PREFIX):
         return None
-    from ssdlab.drives.simulated import SimulatedText
+    from ssdlab.drives.simulated.drive import SimulatedText
 
     return SimulatedText.parse(given)
 

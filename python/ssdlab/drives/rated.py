@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ssdlab.results.rated import Rated
 
 if TYPE_CHECKING:
-    from ssdlab.analysis.ratings import MetricName
-    from ssdlab.drives.identity import Identity
+    from ssdlab.drives.ratings import MetricName
+    from ssdlab.host.identity import Identity
 
 _OF_RECORD: dict[str, MetricName] = {
     "rated_read_iops": "random_read_iops",
@@ -49,8 +49,8 @@ def _of_record(identity: Identity) -> tuple[Rated, ...]:
 
 
 def _of_profile(identity: Identity) -> tuple[Rated, ...]:
-    from ssdlab.analysis.ratings import Ratings
-    from ssdlab.rating_check import shipped_ratings
+    from ssdlab.drives.ratings import Ratings
+    from ssdlab.runs.rating_check import shipped_ratings
 
     text = shipped_ratings().get(identity.name)
     if text is None:

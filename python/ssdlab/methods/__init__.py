@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ssdlab.errors import Unsupported, unknown
+from ssdlab.model.errors import Unsupported, unknown
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import Method
@@ -74,6 +74,6 @@ def all_methods() -> list[Method]:
 def methods_of_others() -> Offered:
     """Return the methods that other packages bring along, and which of them cannot be used."""
     from ssdlab.methods.plugins import offered
-    from ssdlab.suites import REGISTRY as SUITES
+    from ssdlab.runs.suites import REGISTRY as SUITES
 
     return offered({*REGISTRY, *_UNLISTED, *SUITES})

@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
+from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
 from ssdlab.methods.workloads import closed_loop
-from ssdlab.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
-from ssdlab.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 BLOCK_BYTES = 4096
 _UNIT_BYTES = 1 << 20

@@ -10,7 +10,7 @@ from ssdlab.methods.method import Params, Seconds, param, rising
 from ssdlab.methods.workloads import Direction, Order, closed_loop
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 DEPTHS = tuple(2**power for power in range(10))
 Depth = Annotated[int, Field(ge=1, le=DEPTHS[-1])]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.arrival import Bursts, Closed
-from ssdlab.errors import UsageError
-from ssdlab.pattern import Sequential, Uniform
-from ssdlab.span import Span
-from ssdlab.units import NS_PER_S, capacity_text
-from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.arrival import Bursts, Closed
+from ssdlab.model.errors import UsageError
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.span import Span
+from ssdlab.model.units import NS_PER_S, capacity_text
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab.methods.paced_burst import PacedBurstParams

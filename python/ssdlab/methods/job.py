@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.jobs.reading import read_steps
-from ssdlab.jobs.steps import (
+from ssdlab.methods.job_reading import read_steps
+from ssdlab.methods.job_steps import (
     MEASURED,
     FillStep,
     IdleStep,
@@ -36,7 +36,7 @@ from ssdlab.methods.points import point_of
 from ssdlab.results.schema import JobResult
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Direction, Point
 

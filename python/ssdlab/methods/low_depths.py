@@ -28,14 +28,14 @@ from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
 from ssdlab.methods.points import point_of
+from ssdlab.methods.results.figures import mean_scalars
+from ssdlab.methods.results.outcome import PointsResult
 from ssdlab.methods.workloads import Direction, Order, closed_loop
-from ssdlab.model import Bytes
-from ssdlab.results.figures import mean_scalars
-from ssdlab.results.outcome import PointsResult
-from ssdlab.span import Span
+from ssdlab.model.frozen import Bytes
+from ssdlab.model.span import Span
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.schema import Point, Scalar
 
 KINDS: tuple[tuple[Order, Direction, int], ...] = (

@@ -13,7 +13,7 @@ from ssdlab.methods.remarks import Remarks, RunFacts, no_remarks
 from ssdlab.results.schema import MethodInfo
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import ResultBase
     from ssdlab.results.tables import Columns

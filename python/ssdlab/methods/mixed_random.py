@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.results.mixed import MixedResult, MixPoint
+from ssdlab.methods.results.steady import caveats_of
 from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.workloads import mixed
-from ssdlab.results.mixed import MixedResult, MixPoint
-from ssdlab.results.steady import caveats_of
-from ssdlab.workload import MAX_WORKERS
+from ssdlab.model.workload import MAX_WORKERS
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 BLOCK_BYTES = 4096
 HEADLINE_READ_PCT = 70

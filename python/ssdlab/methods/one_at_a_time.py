@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from ssdlab import units
 from ssdlab.methods.points import missing_point, point_of
 from ssdlab.methods.workloads import Direction, Order, closed_loop
-from ssdlab.model import Bytes
-from ssdlab.workload import MAX_BLOCK_BYTES
+from ssdlab.model import units
+from ssdlab.model.frozen import Bytes
+from ssdlab.model.workload import MAX_BLOCK_BYTES
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData
+    from ssdlab.model.workload import Workload
     from ssdlab.results.schema import Point
-    from ssdlab.workload import Workload
 
 CORNERS: tuple[tuple[Order, Direction, int], ...] = (
     ("random", "read", 4096),

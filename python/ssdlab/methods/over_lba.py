@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ssdlab.pattern import Sequential
-from ssdlab.results.trim import LbaPlot
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.methods.results.trim import LbaPlot
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
 
 BLOCK_BYTES = 128 * 1024

@@ -33,12 +33,12 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, lay_out
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.paced_rates import FACTOR, judge_rates, rate_label, rate_steps, rate_workload
+from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult
 from ssdlab.methods.search import search_highest
-from ssdlab.model import Bytes
-from ssdlab.results.paced import BurstLoad, PacedBurstResult
+from ssdlab.model.frozen import Bytes
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
 
 

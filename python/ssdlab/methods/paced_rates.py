@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.results.paced import PacedRate
-from ssdlab.units import NS_PER_S, latency_text
-from ssdlab.workload import Workload
+from ssdlab.methods.results.paced import PacedRate
+from ssdlab.model.units import NS_PER_S, latency_text
+from ssdlab.model.workload import Workload
 
 if TYPE_CHECKING:
     from ssdlab.methods.desktop_load import Layout

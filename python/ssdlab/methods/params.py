@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from ssdlab import units
-from ssdlab.errors import unknown
-from ssdlab.model import Frozen
+from ssdlab.model import units
+from ssdlab.model.errors import unknown
+from ssdlab.model.frozen import Frozen
 from ssdlab.results.schema import ParameterInfo
 
 

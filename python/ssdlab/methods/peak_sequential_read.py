@@ -28,7 +28,7 @@ from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.sweep_conclusion import conclude_sweep
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.schema import PeakResult
 
 BLOCK_BYTES = 128 * 1024

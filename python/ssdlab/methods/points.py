@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ssdlab.analysis.attribution import attribute
 from ssdlab.analysis.littles_law import littles_ratio
-from ssdlab.results.figures import mean_w_of, power_scalars
+from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.results.attribution import attribute
 from ssdlab.results.schema import Point
 
 if TYPE_CHECKING:

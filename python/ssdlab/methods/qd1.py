@@ -36,7 +36,7 @@ from ssdlab.methods.steady import SteadyParams, write_to_steady_state
 from ssdlab.methods.workloads import Direction, Order
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 
 class Qd1Params(SteadyParams):

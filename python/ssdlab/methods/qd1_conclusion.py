@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.one_at_a_time import CORNERS, size_point
 from ssdlab.methods.points import point_of
+from ssdlab.methods.results.figures import point_scalars
+from ssdlab.methods.results.steady import caveats_of
 from ssdlab.methods.steady import proof
-from ssdlab.results.figures import point_scalars
 from ssdlab.results.schema import Qd1Result
-from ssdlab.results.steady import caveats_of
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData

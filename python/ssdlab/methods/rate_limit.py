@@ -25,13 +25,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
 from ssdlab.methods.search import search_highest
 from ssdlab.methods.workloads import open_loop
-from ssdlab.model import Bytes
-from ssdlab.results.rate_limit import OfferedLoad, RateLimitResult
+from ssdlab.model.frozen import Bytes
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
 
 

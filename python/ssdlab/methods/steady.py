@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab.analysis.rounds import RunningRounds
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.method import Params, RunData, Seconds, param
+from ssdlab.methods.results.steady import proof_of
+from ssdlab.methods.steps import Until
 from ssdlab.methods.workloads import Order, closed_loop
-from ssdlab.request import Until
-from ssdlab.results.steady import proof_of
-from ssdlab.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import SteadyProof
 

@@ -29,7 +29,7 @@ from ssdlab.methods import steady_write
 from ssdlab.methods.method import Method, RunData
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.schema import PeakResult
 
 BLOCK_BYTES = 4096

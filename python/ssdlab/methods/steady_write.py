@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.depth_sweep import DepthSweepParams, sweep
 from ssdlab.methods.method import RunData, Seconds, param
+from ssdlab.methods.results.steady import caveats_of
 from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.sweep_conclusion import conclude_sweep
 from ssdlab.methods.workloads import Order
-from ssdlab.results.steady import caveats_of
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.schema import PeakResult
 
 

@@ -28,20 +28,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, cast
 
-from ssdlab.arrival import AsRecorded, Closed
+from ssdlab.formats.traces import example
+from ssdlab.formats.traces.blkparse import Action
+from ssdlab.formats.traces.columns import TimeUnit
+from ssdlab.formats.traces.files import Description, TraceFile
+from ssdlab.formats.traces.reading import Format, Source
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.results.replay import TraceResult
-from ssdlab.traces import example
-from ssdlab.traces.blkparse import Action
-from ssdlab.traces.columns import TimeUnit
-from ssdlab.traces.files import Description, TraceFile
-from ssdlab.traces.laying import AT_ONCE, Laying, Speed
-from ssdlab.traces.reading import Format, Source
-from ssdlab.traces.replay import replay_of
-from ssdlab.units import NS_PER_S
+from ssdlab.methods.results.replay import TraceResult
+from ssdlab.methods.traces.mapping import AT_ONCE, Laying, Speed
+from ssdlab.methods.traces.replay import replay_of
+from ssdlab.model.arrival import AsRecorded, Closed
+from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
 
 LABEL = "replay"

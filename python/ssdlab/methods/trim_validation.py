@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, cast
 from ssdlab.analysis.over_position import LEAST_PARTS
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.over_lba import BLOCK_BYTES, lba_plot, write_on
+from ssdlab.methods.results.trim import TrimEffect, TrimResult
 from ssdlab.methods.workloads import closed_loop
-from ssdlab.results.trim import TrimEffect, TrimResult
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 CLEAN, BEFORE, AFTER = "clean", "before TRIM", "after TRIM"
 _TORTURE = "random writes"

@@ -29,11 +29,11 @@ from ssdlab.analysis.over_position import LEAST_PARTS, mean_speed, speeds_over
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.over_lba import BLOCK_BYTES, once, write_over
 from ssdlab.methods.points import mean_w_of, power_scalars
-from ssdlab.results.outcome import FillResult
+from ssdlab.methods.results.outcome import FillResult
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 LAST_BYTES = 16 * 10**9
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from ssdlab.arrival import Open
-from ssdlab.pattern import Sequential, Uniform
-from ssdlab.rows import row_ns
-from ssdlab.span import Span
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.arrival import Open
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.rows import row_ns
+from ssdlab.model.span import Span
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 Direction = Literal["read", "write"]
 Order = Literal["random", "sequential"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ssdlab.units import block_text, count_text, figure_text, latency_text, significant, span_text
+from ssdlab.model.units import block_text, count_text, figure_text, latency_text, significant, span_text
 
 NOTHING = "—"
 """Printed where there is no value."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from ssdlab.errors import HostError, UsageError
-from ssdlab.presentation import PRESENTATIONS, found
+from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import plain
+from ssdlab.report.presentation import PRESENTATIONS, found
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import ratings, suite
 from ssdlab.report.sections.header import header

@@ -9,16 +9,16 @@ import duckdb
 import numpy as np
 from pydantic import ValidationError
 
-from ssdlab.errors import Refused
+from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.model.errors import Refused
 from ssdlab.results import tables
-from ssdlab.results.outcome import SuiteResult
 from ssdlab.results.run_folder import STEPS, RunFolder, Step
 from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.outcome import AnyResult
+    from ssdlab.methods.results.outcome import AnyResult
     from ssdlab.results.schema import Manifest, Note
 
 
@@ -81,8 +81,8 @@ def read_run(folder: Path) -> Run:
 
 def _read_unfinished(found: RunFolder) -> Run:
     """Read what is kept of a run without an end: its rows are still in the logs of its steps."""
+    from ssdlab.methods.unfinished import finished_steps
     from ssdlab.results.compaction import buckets_of_logs, rows_of_logs
-    from ssdlab.unfinished import finished_steps
 
     measured = [step for step in found.steps() if step.result.measurement is not None]
     if not measured or not (found.path / STEPS).is_dir():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from ssdlab.units import count_text, throughput_text
+from ssdlab.model.units import count_text, throughput_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ssdlab.errors import Refused
+from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.model.errors import Refused
 from ssdlab.results import tables
-from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.run_folder import read_manifest
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import run_folders

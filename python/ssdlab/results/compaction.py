@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ssdlab.errors import HostError, LabError, Refused
+from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.results import tables
-from ssdlab.results.durable import library_errors, sync_folder
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder
 from ssdlab.results.schema import Manifest, TableInfo
 from ssdlab.results.step_log import DIRECTIONS, log_name
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ssdlab import _core
-    from ssdlab.journal import RunLock
+    from ssdlab.results.journal import RunLock
     from ssdlab.results.run_folder import Step
 
 _CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")

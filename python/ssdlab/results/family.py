@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, JsonValue
 
-from ssdlab.results.stored import Stored
+from ssdlab.model.stored import Stored
 
 
 class Member(Stored):

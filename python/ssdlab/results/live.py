@@ -11,13 +11,13 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.journal import now
+from ssdlab.results.journal import now
 from ssdlab.results.run_folder import LIVE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.progress import Progress
+    from ssdlab.results.progress import Progress
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
 

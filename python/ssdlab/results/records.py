@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from ssdlab.model.stored import Stored
 from ssdlab.results.schema import HostLoad, Spread, Warned
-from ssdlab.results.stored import Stored
 
 JOURNAL_SCHEMA = "ssdlab.journal/1"
 

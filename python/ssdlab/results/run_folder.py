@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
-from ssdlab.errors import Refused
+from ssdlab.methods.results.outcome import parse_result
+from ssdlab.model.errors import Refused
 from ssdlab.results import tables
-from ssdlab.results.outcome import parse_result
 from ssdlab.results.records import (
     BeginRecord,
     EndRecord,
@@ -28,7 +28,7 @@ from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.outcome import AnyResult
+    from ssdlab.methods.results.outcome import AnyResult
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"

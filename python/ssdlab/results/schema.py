@@ -14,9 +14,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, JsonValue
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.model.stored import Stored
 from ssdlab.results.family import Child, Member
 from ssdlab.results.rated import Rated
-from ssdlab.results.stored import Stored
 from ssdlab.results.variant import VariantInfo
 
 RUN_SCHEMA = "ssdlab.run/1"

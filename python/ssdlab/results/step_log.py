@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.errors import LabError
+from ssdlab.model.errors import LabError
 from ssdlab.results.schema import Direction, Spread
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.errors import HostError, Refused, UsageError
-from ssdlab.journal import RunLock, is_running, now
-from ssdlab.results.durable import library_errors, replace, sync_folder
+from ssdlab.host.durable import library_errors, replace, sync_folder
+from ssdlab.model.errors import HostError, Refused, UsageError
+from ssdlab.results.journal import RunLock, is_running, now
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
 from ssdlab.results.schema import Note
 from ssdlab.results.step_log import log_name
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ssdlab.drives.base import Drive
-    from ssdlab.measurement import Measurement
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.workload import Workload
     from ssdlab.results.schema import Manifest, Status
-    from ssdlab.workload import Workload
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that are mistaken for digits."""
@@ -234,7 +234,7 @@ def save_measurement(
         When the library cannot be written; the log then stays, here or in the run folder.
     """
     from ssdlab.results.compaction import finish_run
-    from ssdlab.results.saving import measured_run
+    from ssdlab.runs.saving import measured_run
 
     manifest, journal = measured_run(drive, text, workload, measurement, params)
     folder = make_run_folder(library, manifest.run_id)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from ssdlab.results.stored import Stored
+from ssdlab.model.stored import Stored
 
 
 class Usable(Stored):

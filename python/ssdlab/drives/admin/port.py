@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ssdlab.errors import DriveError, HostError
+from ssdlab.model.errors import DriveError, HostError
 
 _NVME_ADMIN = 0xC0484E41
 _NVME_COMMAND = struct.Struct("<BBHIIIQQIIIIIIIIII")

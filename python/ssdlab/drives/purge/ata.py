@@ -16,7 +16,7 @@ from ssdlab.drives.admin import ata
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.purge.record import PurgeMethod
 from ssdlab.drives.purge.way import Subject, TurnedDown, Way, Work, patience_s
-from ssdlab.errors import DriveError, LabError
+from ssdlab.model.errors import DriveError, LabError
 
 PASSWORD = "ssdlab"
 """User password while an erase goes on."""

@@ -13,9 +13,9 @@ from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.purge.record import PurgeMethod
 from ssdlab.drives.purge.way import Subject
 from ssdlab.drives.purge.ways import Choice, choose, ways_of
-from ssdlab.drives.samples import SAMPLE_BYTES, SAMPLES
-from ssdlab.drives.sysfs import HostFiles
-from ssdlab.errors import DriveError, Refused, UsageError
+from ssdlab.drives.trim.samples import SAMPLE_BYTES, SAMPLES
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import DriveError, Refused, UsageError
 
 if TYPE_CHECKING:
     from ssdlab.drives.admin.port import AdminPort

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ssdlab.drives.attributes import disk_of
 from ssdlab.drives.purge.way import Subject, TurnedDown, Way, Work, overwrite_s
-from ssdlab.drives.sysfs import number
-from ssdlab.errors import DriveError, HostError
+from ssdlab.host.attributes import disk_of
+from ssdlab.host.sysfs import number
+from ssdlab.model.errors import DriveError, HostError
 
 _DISCARD_BYTES = 16 << 30
 _WRITE_BYTES = 4 << 20

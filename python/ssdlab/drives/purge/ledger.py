@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ssdlab.drives.identity import Identity
 from ssdlab.drives.purge.marks import Marks
 from ssdlab.drives.purge.record import PurgeMethod, PurgeRecord
-from ssdlab.errors import LabError
-from ssdlab.results import durable
+from ssdlab.host import durable
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import LabError
 
 SCHEMA = "ssdlab.purge/1"
 _OPEN = ("running", "left")

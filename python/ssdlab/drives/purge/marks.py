@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ssdlab.drives.medium import Medium
 from ssdlab.drives.purge.record import Sampling
-from ssdlab.drives.samples import kinds_of, pattern, places, read_all, unit_of
+from ssdlab.drives.trim.medium import Medium
+from ssdlab.drives.trim.samples import kinds_of, pattern, places, read_all, unit_of
 
 
 @dataclass(frozen=True, slots=True)

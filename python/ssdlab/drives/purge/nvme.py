@@ -9,10 +9,10 @@ from __future__ import annotations
 from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.nvme import erase
-from ssdlab.drives.consent import consent_id
 from ssdlab.drives.purge.record import PurgeMethod
 from ssdlab.drives.purge.way import Sibling, Subject, TurnedDown, Way, Work, overwrite_s, patience_s
-from ssdlab.errors import DriveError
+from ssdlab.host.consent import consent_id
+from ssdlab.model.errors import DriveError
 
 SANITIZES: dict[PurgeMethod, int] = {
     "nvme-sanitize-block": erase.BLOCK_ERASE,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from ssdlab.drives.admin.port import AdminPort, KernelPort
 from ssdlab.drives.details import read_details
-from ssdlab.drives.identity import Identity
-from ssdlab.drives.medium import DeviceMedium
 from ssdlab.drives.purge.purging import Purging
 from ssdlab.drives.purge.record import PurgeMethod, PurgeProgress, PurgeRecord
 from ssdlab.drives.purge.way import Sibling, Subject
-from ssdlab.drives.sysfs import HostFiles
+from ssdlab.drives.trim.medium import DeviceMedium
+from ssdlab.host.identity import Identity
+from ssdlab.host.sysfs import HostFiles
 
 if TYPE_CHECKING:
     from ssdlab import _core

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 
 from ssdlab.drives.details import read_details
-from ssdlab.drives.medium import Medium
 from ssdlab.drives.purge import ata, host, nvme, scsi
 from ssdlab.drives.purge.ledger import Ledger, Page
 from ssdlab.drives.purge.marks import Marks, mark, read_back
@@ -16,8 +15,9 @@ from ssdlab.drives.purge.record import SUBSTITUTES, PurgeMethod, PurgeProgress, 
 from ssdlab.drives.purge.watch import Clock, Watch
 from ssdlab.drives.purge.way import Sibling, Subject, TurnedDown, Way, Work
 from ssdlab.drives.purge.ways import Choice, choose
-from ssdlab.drives.samples import places, unit_of
-from ssdlab.errors import DriveError, HostError, LabError
+from ssdlab.drives.trim.medium import Medium
+from ssdlab.drives.trim.samples import places, unit_of
+from ssdlab.model.errors import DriveError, HostError, LabError
 
 _ERASERS: dict[PurgeMethod, Callable[[Work], str | None]] = {
     **dict.fromkeys(nvme.SANITIZES, nvme.sanitize),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from ssdlab.errors import unknown
+from ssdlab.model.errors import unknown
 
 PurgeMethod = Literal[
     "nvme-sanitize-block",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ssdlab.drives.admin import scsi
 from ssdlab.drives.purge.record import PurgeMethod
 from ssdlab.drives.purge.way import Subject, TurnedDown, Way, Work, overwrite_s
-from ssdlab.errors import DriveError
+from ssdlab.model.errors import DriveError
 
 _ACTIONS: dict[PurgeMethod, str] = {"scsi-sanitize-block": "block", "scsi-sanitize-crypto": "crypto"}
 METHODS: tuple[PurgeMethod, ...] = (*_ACTIONS, "scsi-format")

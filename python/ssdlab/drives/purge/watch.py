@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ssdlab.drives.purge.record import SUBSTITUTES, PurgeMethod, PurgeProgress
-from ssdlab.errors import DriveError
-from ssdlab.units import span_text
+from ssdlab.model.errors import DriveError
+from ssdlab.model.units import span_text
 
 T = TypeVar("T")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.details import Details
-from ssdlab.drives.identity import Identity
-from ssdlab.drives.medium import Medium
 from ssdlab.drives.purge.record import PurgeMethod
 from ssdlab.drives.purge.watch import Watch
-from ssdlab.drives.sysfs import HostFiles
+from ssdlab.drives.trim.medium import Medium
+from ssdlab.host.identity import Identity
+from ssdlab.host.sysfs import HostFiles
 
 _MINUTE_S, _HOUR_S = 60.0, 3600.0
 _SLOWEST_MB_S = 20.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from ssdlab.drives.attributes import disk_of
 from ssdlab.drives.purge import ata, host, nvme, scsi
 from ssdlab.drives.purge.record import PurgeMethod
 from ssdlab.drives.purge.way import Sibling, Subject, Way
-from ssdlab.errors import DriveError, Refused, Unsupported
+from ssdlab.host.attributes import disk_of
+from ssdlab.model.errors import DriveError, Refused, Unsupported
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdlab.drives.admin.port import AdminPort
-from ssdlab.drives.attributes import disk_of
-from ssdlab.drives.identity import Identity
 from ssdlab.drives.settings import lba_format, nvme_power, write_cache
 from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.lba_format import LbaFormat
@@ -16,9 +14,11 @@ from ssdlab.drives.settings.nvme_power import NvmePowerState
 from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler, whole
 from ssdlab.drives.settings.setting import Setting, no_such
 from ssdlab.drives.settings.write_cache import AtaCache, CacheControl, NvmeCache, ScsiCache, WriteCache
-from ssdlab.drives.sysfs import HostFiles, number
-from ssdlab.errors import unknown
-from ssdlab.units import parse_bytes
+from ssdlab.host.attributes import disk_of
+from ssdlab.host.identity import Identity
+from ssdlab.host.sysfs import HostFiles, number
+from ssdlab.model.errors import unknown
+from ssdlab.model.units import parse_bytes
 
 NAMES = {
     "write_cache": "the drive's volatile write cache: on or off",

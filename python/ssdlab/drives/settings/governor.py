@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdlab.drives.settings.setting import no_such, read_file, write_file
-from ssdlab.drives.sysfs import HostFiles, names, text
+from ssdlab.host.sysfs import HostFiles, names, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.settings import nvme_pages
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
-from ssdlab.drives.sysfs import number
-from ssdlab.errors import DriveError, HostError, Refused
-from ssdlab.units import parse_bytes
+from ssdlab.host.sysfs import number
+from ssdlab.model.errors import DriveError, HostError, Refused
+from ssdlab.model.units import parse_bytes
 
 NAME = "lba_format"
 _FORMAT_LIMIT_S = 600.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
-from ssdlab.errors import DriveError
+from ssdlab.model.errors import DriveError
 
 
 def controller(port: AdminPort, setting: str, target: str) -> nvme.Controller:

@@ -13,7 +13,7 @@ from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.settings import nvme_pages
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
-from ssdlab.errors import UsageError
+from ssdlab.model.errors import UsageError
 
 NAME = "power_state"
 _STATE_BITS = 0x1F

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdlab.drives.settings.setting import no_such, read_file, write_file
-from ssdlab.drives.sysfs import number
-from ssdlab.errors import UsageError, nearest
-from ssdlab.units import block_text, parse_bytes
+from ssdlab.host.sysfs import number
+from ssdlab.model.errors import UsageError, nearest
+from ssdlab.model.units import block_text, parse_bytes
 
 _KIB = 1024
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ssdlab.drives.sysfs import text
-from ssdlab.errors import DriveError, HostError, Unsupported
+from ssdlab.host.sysfs import text
+from ssdlab.model.errors import DriveError, HostError, Unsupported
 
 
 class Setting(Protocol):

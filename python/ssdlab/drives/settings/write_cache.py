@@ -20,8 +20,8 @@ from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.settings import nvme_pages
 from ssdlab.drives.settings.setting import no_such, refused_by_drive
-from ssdlab.drives.sysfs import text
-from ssdlab.errors import DriveError, UsageError
+from ssdlab.host.sysfs import text
+from ssdlab.model.errors import DriveError, UsageError
 
 NAME = "write_cache"
 _BELIEF = {"on": "write back", "off": "write through"}

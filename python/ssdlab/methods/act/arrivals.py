@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Literal
 
 from ssdlab.analysis.act_backlog import Paced
-from ssdlab.arrival import Bursts, Open
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Stream, Workload
+from ssdlab.model.arrival import Bursts, Open
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Stream, Workload
 
 Arrivals = Literal["act6", "act2019", "even", "poisson"]
 

@@ -8,10 +8,10 @@ from ssdlab.methods.act.concluding import STRESS, TEST, act_result
 from ssdlab.methods.act.params import LoadParams
 from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.method import RunData, param
-from ssdlab.results.act import ActResult
+from ssdlab.methods.results.act import ActResult
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 
 class CertificationParams(LoadParams):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ssdlab.act.config import options
-from ssdlab.act.rates import derived
+from ssdlab.formats.act.config import options
+from ssdlab.formats.act.rates import derived
 from ssdlab.methods.act.ending import given_up, ran_s, undone, workload_of
 from ssdlab.methods.act.judging import VERSION, times_of, verdict_of
 from ssdlab.methods.act.slicing import slices_of
 from ssdlab.methods.points import mean_w_of
-from ssdlab.results.act import RULES, ActResult, ActVerdict
+from ssdlab.methods.results.act import RULES, ActResult, ActVerdict
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:

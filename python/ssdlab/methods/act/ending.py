@@ -9,12 +9,12 @@ import numpy as np
 
 from ssdlab.analysis.act_backlog import GivenUp, Interval
 from ssdlab.methods.act.trial import backlog_of
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Workload
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Workload
 
 if TYPE_CHECKING:
     from ssdlab.methods.act.params import LoadParams
-    from ssdlab.request import Tables
+    from ssdlab.methods.steps import Tables
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 

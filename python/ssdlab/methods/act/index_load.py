@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ssdlab.act.config import IndexConfig
-from ssdlab.act.rates import index_rates
-from ssdlab.arrival import Bursts, Open
+from ssdlab.formats.act.config import IndexConfig
+from ssdlab.formats.act.rates import index_rates
 from ssdlab.methods.act.arrivals import Arrivals, lag_ns, service_arrival, threads_of
 from ssdlab.methods.act.load import SERVICE
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Block, Mix, Ratio, Stop, Stream, Workload
+from ssdlab.model.arrival import Bursts, Open
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Ratio, Stop, Stream, Workload
 
 CACHE = "cache"
 IO_BYTES = 4096

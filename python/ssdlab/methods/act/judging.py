@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab.act.config import READS_1X, WRITES_1X
 from ssdlab.analysis import act_verdict
+from ssdlab.formats.act.config import READS_1X, WRITES_1X
 from ssdlab.methods.act.slicing import part_of
-from ssdlab.results.act import RULES, ActSlice, ActVerdict, Rule
+from ssdlab.methods.results.act import RULES, ActSlice, ActVerdict, Rule
 
 if TYPE_CHECKING:
     from ssdlab.analysis.act_backlog import GivenUp
     from ssdlab.methods.act.params import LoadParams
-    from ssdlab.request import Tables
+    from ssdlab.methods.steps import Tables
     from ssdlab.results.run_folder import Step
 
 VERSION = "6.6"

@@ -11,17 +11,17 @@ from fractions import Fraction
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.act.config import StorageConfig
-from ssdlab.act.rates import StorageRates, storage_rates
-from ssdlab.arrival import Closed, Open
-from ssdlab.errors import UsageError
+from ssdlab.formats.act.config import StorageConfig
+from ssdlab.formats.act.rates import StorageRates, storage_rates
 from ssdlab.methods.act.arrivals import Arrivals, lag_ns, service_arrival, threads_of
-from ssdlab.pattern import Sequential, Stepped
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Block, Mix, Ratio, Stop, Stream, Workload
+from ssdlab.model.arrival import Closed, Open
+from ssdlab.model.errors import UsageError
+from ssdlab.model.pattern import Sequential, Stepped
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Ratio, Stop, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.workload import AnyOps
+    from ssdlab.model.workload import AnyOps
 
 MOST_SIZES = 64
 SERVICE, LARGE_READS, LARGE_WRITES = "service", "large-block-reads", "large-block-writes"

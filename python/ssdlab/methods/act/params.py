@@ -8,14 +8,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ssdlab.act.config import READS_1X, WRITES_1X, ActConfig, IndexConfig, StorageConfig, options
-from ssdlab.act.config_file import config_of
-from ssdlab.errors import UsageError
+from ssdlab.formats.act.config import READS_1X, WRITES_1X, ActConfig, IndexConfig, StorageConfig, options
+from ssdlab.formats.act.config_file import config_of
 from ssdlab.methods.act.arrivals import Arrivals, threads_of
 from ssdlab.methods.act.load import SERVICE
 from ssdlab.methods.method import Params, param
-from ssdlab.results.act import Rule
-from ssdlab.workload import Workload
+from ssdlab.methods.results.act import Rule
+from ssdlab.model.errors import UsageError
+from ssdlab.model.workload import Workload
 
 LONG_TEST_S = 7200
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ssdlab.act.config import IndexConfig, StorageConfig
+from ssdlab.formats.act.config import IndexConfig, StorageConfig
 from ssdlab.methods.act.index_load import CACHE, index_workload
 from ssdlab.methods.act.load import SERVICE, storage_workload
 from ssdlab.methods.act.params import LoadParams
 from ssdlab.methods.method import param
-from ssdlab.results.act import Rule
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Workload
+from ssdlab.methods.results.act import Rule
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Workload
 
 
 class StorageParams(LoadParams):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.act.judging import VERSION, times_of
-from ssdlab.results.act import ActSearchResult, ActTry
+from ssdlab.methods.results.act import ActSearchResult, ActTry
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:

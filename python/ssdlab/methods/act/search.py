@@ -32,12 +32,12 @@ from ssdlab.methods.act.score import search_result
 from ssdlab.methods.act.trail import load_of, tries_of, try_of
 from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.method import Method, RunData, Seconds, param
+from ssdlab.methods.results.act import ActSearchResult
 from ssdlab.methods.stepping import step_to_highest
-from ssdlab.request import Finding
-from ssdlab.results.act import ActSearchResult
+from ssdlab.methods.steps import Finding
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 
 class ActSearchParams(StorageParams):

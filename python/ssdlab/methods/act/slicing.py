@@ -11,15 +11,15 @@ from ssdlab.analysis import act_verdict
 from ssdlab.analysis.act_backlog import least_done
 from ssdlab.methods.act.arrivals import burst_ios
 from ssdlab.methods.act.ending import ran_s, workload_of
-from ssdlab.results.act import RULES, ActSlice, Rule
-from ssdlab.units import NS_PER_S
+from ssdlab.methods.results.act import RULES, ActSlice, Rule
+from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
     from ssdlab.methods.act.params import LoadParams
-    from ssdlab.request import Tables
+    from ssdlab.methods.steps import Tables
+    from ssdlab.model.workload import Workload
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
-    from ssdlab.workload import Workload
 
 
 def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:

@@ -8,12 +8,12 @@ from ssdlab.methods.act.ending import given_up, ran_s
 from ssdlab.methods.act.judging import verdict_of
 from ssdlab.methods.act.slicing import done_shares, slices_of
 from ssdlab.methods.points import mean_w_of
-from ssdlab.results.act import ActTry
+from ssdlab.methods.results.act import ActTry
 
 if TYPE_CHECKING:
     from ssdlab.methods.act.search import ActSearchParams
     from ssdlab.methods.method import RunData
-    from ssdlab.request import Tables
+    from ssdlab.methods.steps import Tables
     from ssdlab.results.run_folder import Step
 
 

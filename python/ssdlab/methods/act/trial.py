@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.act_backlog import Backlog, GivenUp, Interval
 from ssdlab.methods.act.arrivals import paced
-from ssdlab.pattern import Sequential
-from ssdlab.request import Until
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.methods.steps import Until
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.lab import Lab
     from ssdlab.methods.act.params import LoadParams
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
 
 PREPARING_BLOCK_BYTES = 128 * 1024

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdlab.methods.pts.params import PtsParams
-from ssdlab.pattern import Sequential, Uniform
-from ssdlab.units import NS_PER_S, block_text
-from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.units import NS_PER_S, block_text
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 Value = Callable[[dict[str, Any]], float]
 """What is tracked of a cell: a figure of its journalled summary."""

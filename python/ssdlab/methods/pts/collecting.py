@@ -16,7 +16,7 @@ from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
 from ssdlab.methods.pts.cells import Cell, Tracked, iops, mb_s, mean_ns, worst
 from ssdlab.methods.pts.fills import fills_until
 from ssdlab.methods.pts.rounds import round_label, tracked_value
-from ssdlab.results.pts import PtsCell, PtsRounds, TrackedVariable
+from ssdlab.methods.results.pts import PtsCell, PtsRounds, TrackedVariable
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData

@@ -30,12 +30,12 @@ from ssdlab.methods.pts.demand import DemandParams, Load, vary_demand
 from ssdlab.methods.pts.demand_conclusion import conclude_demand
 from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.params import KIB
-from ssdlab.pattern import Band, Bands
-from ssdlab.workload import Block
+from ssdlab.model.pattern import Band, Bands
+from ssdlab.model.workload import Block
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
-    from ssdlab.results.pts_demand import DemandResult
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.results.pts_demand import DemandResult
 
 SIZES_PCT = {
     KIB // 2: 4,

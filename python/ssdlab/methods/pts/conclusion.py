@@ -9,9 +9,9 @@ from ssdlab.methods.pts.cells import Cell, Tracked
 from ssdlab.methods.pts.collecting import collect
 from ssdlab.methods.pts.fills import written_bytes
 from ssdlab.methods.pts.params import SETTINGS, SPECIFICATION, RoundsParams
-from ssdlab.results.pts import PtsCell, PtsResult, PtsRounds, Stimulus
+from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds, Stimulus
+from ssdlab.model.units import block_text, significant
 from ssdlab.results.schema import Scalar
-from ssdlab.units import block_text, significant
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData

@@ -31,12 +31,12 @@ from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.params import KIB, PtsParams
 from ssdlab.methods.pts.preparing import begin
 from ssdlab.methods.pts.series import common, headline, load, load_name, records_of
-from ssdlab.results.pts import Stimulus
-from ssdlab.results.pts_series import PtsCrossStimulusResult, PtsStimulus
-from ssdlab.units import span_text
+from ssdlab.methods.results.pts import Stimulus
+from ssdlab.methods.results.pts_series import PtsCrossStimulusResult, PtsStimulus
+from ssdlab.model.units import span_text
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 
 class PtsCrossStimulusParams(PtsParams):

@@ -20,15 +20,15 @@ from ssdlab.methods.pts.params import LoopParams
 from ssdlab.methods.pts.preparing import begin
 from ssdlab.methods.pts.rounds import run_rounds
 from ssdlab.methods.pts.series import written_rows
-from ssdlab.pattern import Bands, Sequential, Uniform
-from ssdlab.request import Until
-from ssdlab.results.pts_demand import PointName
-from ssdlab.units import NS_PER_S
-from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.methods.results.pts_demand import PointName
+from ssdlab.methods.steps import Until
+from ssdlab.model.pattern import Bands, Sequential, Uniform
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
-    from ssdlab.results.pts import PtsRounds
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.results.pts import PtsRounds
 
 Shape = tuple[int, int]
 """Thread count (TC), and I/Os in flight of each thread (QD)."""

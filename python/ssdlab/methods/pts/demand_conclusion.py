@@ -24,9 +24,8 @@ from ssdlab.methods.pts.demand import (
     tracked_of,
 )
 from ssdlab.methods.pts.series import TAIL, common, picked, records_of, samples_of, samples_text
-from ssdlab.pattern import Bands
-from ssdlab.results.pts import PtsRounds, Stimulus
-from ssdlab.results.pts_demand import (
+from ssdlab.methods.results.pts import PtsRounds, Stimulus
+from ssdlab.methods.results.pts_demand import (
     BlockShare,
     DemandCell,
     DemandPoint,
@@ -34,13 +33,14 @@ from ssdlab.results.pts_demand import (
     PointName,
     RangeShare,
 )
-from ssdlab.results.pts_series import PtsHistogram, PtsRecords, PtsSamples
+from ssdlab.methods.results.pts_series import PtsHistogram, PtsRecords, PtsSamples
+from ssdlab.model.pattern import Bands
+from ssdlab.model.units import block_text, significant, span_text
 from ssdlab.results.schema import Scalar
-from ssdlab.units import block_text, significant, span_text
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData
-    from ssdlab.results.pts import PtsCell
+    from ssdlab.methods.results.pts import PtsCell
     from ssdlab.results.run_folder import Step
 
 LEAST_SAID = 0.001

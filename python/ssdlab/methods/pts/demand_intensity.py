@@ -28,21 +28,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ssdlab.errors import UsageError
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.pts.cells import needed
 from ssdlab.methods.pts.demand import DemandParams, Load, vary_demand
 from ssdlab.methods.pts.demand_conclusion import conclude_demand
 from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.params import KIB
-from ssdlab.model import Bytes
-from ssdlab.pattern import Uniform
-from ssdlab.units import block_text
-from ssdlab.workload import Block
+from ssdlab.model.errors import UsageError
+from ssdlab.model.frozen import Bytes
+from ssdlab.model.pattern import Uniform
+from ssdlab.model.units import block_text
+from ssdlab.model.workload import Block
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
-    from ssdlab.results.pts_demand import DemandResult
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.results.pts_demand import DemandResult
 
 
 class PtsDemandIntensityParams(DemandParams):

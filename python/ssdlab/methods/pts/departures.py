@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.methods.pts.params import ACTIVE_RANGE_PCT, PtsParams
 from ssdlab.methods.remarks import Remarks
-from ssdlab.results.pts import PtsBase
+from ssdlab.methods.results.pts import PtsBase
+from ssdlab.model.units import block_text, capacity_text, significant
+from ssdlab.model.warnings import judge_fills
 from ssdlab.results.schema import Departure, Warned
-from ssdlab.units import block_text, capacity_text, significant
-from ssdlab.warnings import judge_fills
 
 if TYPE_CHECKING:
     from ssdlab.methods.remarks import RunFacts

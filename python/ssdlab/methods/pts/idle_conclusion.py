@@ -16,9 +16,9 @@ from ssdlab.methods.pts.series import (
     samples_text,
     weighted_mean_ns,
 )
-from ssdlab.results.pts import Stimulus
-from ssdlab.results.pts_series import PtsIdleRecoveryResult, PtsSamples, PtsWait
-from ssdlab.units import span_text
+from ssdlab.methods.results.pts import Stimulus
+from ssdlab.methods.results.pts_series import PtsIdleRecoveryResult, PtsSamples, PtsWait
+from ssdlab.model.units import span_text
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData

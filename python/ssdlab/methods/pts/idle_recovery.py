@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.steady_state import first_steady
-from ssdlab.arrival import Pulses
 from ssdlab.methods.method import Method, Seconds, param, rising
 from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.idle_conclusion import (
@@ -41,11 +40,12 @@ from ssdlab.methods.pts.idle_conclusion import (
 from ssdlab.methods.pts.params import PtsParams
 from ssdlab.methods.pts.preparing import begin
 from ssdlab.methods.pts.series import load, written_rows
-from ssdlab.request import Until
-from ssdlab.units import NS_PER_S
+from ssdlab.methods.steps import Until
+from ssdlab.model.arrival import Pulses
+from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 Rest = Annotated[int, Field(ge=1, le=1000)]
 

@@ -33,10 +33,10 @@ from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.params import KIB, RoundsParams
 from ssdlab.methods.pts.preparing import begin, precondition
 from ssdlab.methods.pts.rounds import run_rounds
-from ssdlab.results.pts import PtsCell, PtsResult
+from ssdlab.methods.results.pts import PtsCell, PtsResult
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 MIXES = (100, 95, 65, 50, 35, 5, 0)
 BLOCKS = tuple(round(kib * KIB) for kib in (1024, 128, 64, 32, 16, 8, 4, 0.5))

@@ -28,11 +28,11 @@ from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.params import KIB, RoundsParams
 from ssdlab.methods.pts.preparing import begin, precondition
 from ssdlab.methods.pts.rounds import run_rounds
-from ssdlab.results.pts import PtsCell, PtsResult, Stimulus
-from ssdlab.units import significant
+from ssdlab.methods.results.pts import PtsCell, PtsResult, Stimulus
+from ssdlab.model.units import significant
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 MIXES = (100, 65, 0)
 BLOCKS = (8 * KIB, 4 * KIB, KIB // 2)

@@ -32,8 +32,8 @@ from ssdlab.methods.pts.preparing import begin, precondition
 from ssdlab.methods.pts.rounds import run_rounds
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
-    from ssdlab.results.pts import PtsResult
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.results.pts import PtsResult
 
 IN_FLIGHT = 32
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, cast
 
 from ssdlab.methods.pts.cells import engine_of
 from ssdlab.methods.pts.params import WRITE_CACHE, PtsParams, RoundsParams
-from ssdlab.pattern import Sequential
-from ssdlab.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 
 def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:

@@ -15,11 +15,11 @@ from ssdlab.analysis.forecast import forecast
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.pts.cells import Cell, Tracked
 from ssdlab.methods.pts.params import LoopParams
-from ssdlab.pattern import Sequential
-from ssdlab.workload import Workload
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.workload import Workload
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import Step
 
 

@@ -8,8 +8,8 @@ from ssdlab.analysis.write_saturation import ended
 from ssdlab.methods.pts.cells import needed
 from ssdlab.methods.pts.saturation_loads import load_of, stimuli_of
 from ssdlab.methods.pts.series import common, headline, histogram_of, picked, records_of, samples_of
-from ssdlab.results.pts_series import PtsSaturationResult
-from ssdlab.units import block_text
+from ssdlab.methods.results.pts_series import PtsSaturationResult
+from ssdlab.model.units import block_text
 
 if TYPE_CHECKING:
     from ssdlab.methods.method import RunData

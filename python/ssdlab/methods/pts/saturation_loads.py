@@ -11,10 +11,10 @@ from ssdlab.methods.pts.composite import load_of as composite_load
 from ssdlab.methods.pts.demand import Load
 from ssdlab.methods.pts.params import KIB
 from ssdlab.methods.pts.series import load_name
-from ssdlab.pattern import Sequential, Uniform
-from ssdlab.results.pts import Stimulus
-from ssdlab.units import span_text
-from ssdlab.workload import Block
+from ssdlab.methods.results.pts import Stimulus
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.units import span_text
+from ssdlab.model.workload import Block
 
 if TYPE_CHECKING:
     from ssdlab.methods.pts.write_saturation import PtsWriteSaturationParams

@@ -16,18 +16,18 @@ from ssdlab.methods.pts.collecting import judged
 from ssdlab.methods.pts.conclusion import was_purged
 from ssdlab.methods.pts.fills import written_bytes
 from ssdlab.methods.pts.params import SETTINGS, SPECIFICATION, PtsParams
-from ssdlab.pattern import Sequential, Uniform
-from ssdlab.results.pts import TrackedVariable
-from ssdlab.results.pts_series import PtsHistogram, PtsRecords, PtsSamples
+from ssdlab.methods.results.pts import TrackedVariable
+from ssdlab.methods.results.pts_series import PtsHistogram, PtsRecords, PtsSamples
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.units import NS_PER_S, block_text
+from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
 from ssdlab.results.schema import Scalar
-from ssdlab.units import NS_PER_S, block_text
-from ssdlab.workload import Block, Closed, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ssdlab.arrival import AnyArrival
     from ssdlab.methods.method import RunData
+    from ssdlab.model.arrival import AnyArrival
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 

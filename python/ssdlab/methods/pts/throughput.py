@@ -28,11 +28,11 @@ from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.params import KIB, RoundsParams
 from ssdlab.methods.pts.preparing import begin, precondition
 from ssdlab.methods.pts.rounds import run_rounds
-from ssdlab.units import block_text
+from ssdlab.model.units import block_text
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
-    from ssdlab.results.pts import PtsResult
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.results.pts import PtsResult
 
 BLOCKS = (1024 * KIB, 128 * KIB)
 

@@ -32,10 +32,10 @@ from ssdlab.methods.pts.preparing import begin
 from ssdlab.methods.pts.saturation_conclusion import LABEL, conclude
 from ssdlab.methods.pts.saturation_loads import Stimuli, load_of
 from ssdlab.methods.pts.series import written_rows
-from ssdlab.request import Until
+from ssdlab.methods.steps import Until
 
 if TYPE_CHECKING:
-    from ssdlab.lab import Lab
+    from ssdlab.methods.lab import Lab
 
 
 class PtsWriteSaturationParams(PtsParams):

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act_verdict import LIMITS, THRESHOLDS_MS
+from ssdlab.methods.results.act import RULES, ActResult
+from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.charts import Rule as Level
 from ssdlab.report.numbers import Table
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.act import RULES, ActResult
-from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ssdlab.methods.results.act import Rule
     from ssdlab.report.runs import Shown
-    from ssdlab.results.act import Rule
 
 Tested = tuple["Shown", ActResult]
 MOST_NAMED = 12

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.act_verdict import LEAST_DONE, LIMITS
 from ssdlab.analysis.efficiency import Efficiency
+from ssdlab.methods.results.act import ActSearchResult, ActTry
+from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.charts import Rule as Level
@@ -13,8 +15,6 @@ from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.efficiency import Worked
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.act import ActSearchResult, ActTry
-from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,9 +12,9 @@ from ssdlab.report.view import Buttons, Figure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.paced import PacedBurstResult
     from ssdlab.report.numbers import Table
     from ssdlab.report.runs import Shown
-    from ssdlab.results.paced import PacedBurstResult
 
     Paced = tuple[Shown, PacedBurstResult]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.presentation import PRESENTATIONS, found
+from ssdlab.report.presentation import PRESENTATIONS, found
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.consistency import LATE_FROM_S
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
+from ssdlab.methods.results.consistency import ConsistencyResult
+from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.consistency import ConsistencyResult
-from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.consistency import ConsistencyEntry
     from ssdlab.report.runs import Shown
-    from ssdlab.results.consistency import ConsistencyEntry
 
 Consistent = tuple["Shown", ConsistencyResult]
 _SCALES: tuple[Scale, ...] = ("log", "linear")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
+from ssdlab.methods.results.outcome import FillResult
+from ssdlab.model.units import capacity_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import efficiency
 from ssdlab.report.view import Figure, Section
-from ssdlab.results.outcome import FillResult
-from ssdlab.units import capacity_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import block_text, capacity_text
 from ssdlab.report.numbers import NOTHING, Table, words
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.tree import fact
 from ssdlab.results.schema import Manifest
-from ssdlab.units import block_text, capacity_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.rated_shares import rated_shares
+from ssdlab.methods.results.trim import VERDICTS, TrimResult
+from ssdlab.model.units import latency_text
 from ssdlab.report.numbers import of_unit
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
+from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
-from ssdlab.results.trim import VERDICTS, TrimResult
-from ssdlab.units import latency_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
+from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.steady import steady_lead
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.mixed import MixedResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.mixed import MixPoint
     from ssdlab.report.runs import Shown
-    from ssdlab.results.mixed import MixPoint
 
 Mixed = tuple["Shown", MixedResult]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.paced import PacedBurstResult
+from ssdlab.model.units import block_text, capacity_text, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Choice, Measure, SeriesChart
 from ssdlab.report.numbers import Table, of_unit, words
@@ -11,14 +13,12 @@ from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.sections.burst_latency import curves
 from ssdlab.report.sections.paced_rates import rates, safe_rate
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.paced import PacedBurstResult
-from ssdlab.units import block_text, capacity_text, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.paced import BurstLoad
     from ssdlab.report.runs import Shown
-    from ssdlab.results.paced import BurstLoad
     from ssdlab.results.schema import Direction
 
 Paced = tuple["Shown", PacedBurstResult]

@@ -12,8 +12,8 @@ from ssdlab.report.view import Figure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.paced import PacedBurstResult
     from ssdlab.report.runs import Shown
-    from ssdlab.results.paced import PacedBurstResult
 
     Paced = tuple[Shown, PacedBurstResult]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssdlab.model.units import count_text, latency_text
 from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, MarksView, XyChart, XyView
 from ssdlab.report.sections.point_tables import LATENCIES
 from ssdlab.report.view import Buttons, Figure
-from ssdlab.units import count_text, latency_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.outcome import PointsResult
 from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.numbers import Table, of_run, of_unit, words
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
 from ssdlab.report.sections.headlines import OF_POWER
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.outcome import PointsResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

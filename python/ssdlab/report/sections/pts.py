@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.methods.results.pts import PtsResult
+from ssdlab.methods.results.pts_series import PtsHistogram
+from ssdlab.model.units import block_text, count_text, latency_text, significant, throughput_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
@@ -13,15 +16,12 @@ from ssdlab.report.sections.pts_cells import ART, IOPS, MB_S, MRT, NINES, Measur
 from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.sections.pts_window import Judged
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.pts import PtsResult
-from ssdlab.results.pts_series import PtsHistogram
-from ssdlab.units import block_text, count_text, latency_text, significant, throughput_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.pts import TrackedVariable
     from ssdlab.report.runs import Shown
-    from ssdlab.results.pts import TrackedVariable
 
     Tested = tuple[Shown, PtsResult]
     Page = tuple[str, Figure]

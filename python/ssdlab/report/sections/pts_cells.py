@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ssdlab.model.units import block_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import (
     Axis,
@@ -21,14 +22,13 @@ from ssdlab.report.charts import (
 )
 from ssdlab.report.numbers import Table
 from ssdlab.report.view import Buttons, Figure
-from ssdlab.units import block_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds
     from ssdlab.report.charts import Quantity
     from ssdlab.report.runs import Shown
-    from ssdlab.results.pts import PtsCell, PtsResult, PtsRounds
 
     Tested = tuple[Shown, PtsResult]
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.pts_series import PtsCrossStimulusResult
+from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections.pts_records import Clock, dots, how, scaled
 from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.pts_series import PtsCrossStimulusResult
-from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

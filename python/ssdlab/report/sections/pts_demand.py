@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.pts_demand import DemandResult
+from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table
@@ -13,8 +15,6 @@ from ssdlab.report.sections.pts_demand_points import pages_of_points, summary
 from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.sections.pts_window import Judged
 from ssdlab.report.view import Exhibit, Section
-from ssdlab.results.pts_demand import DemandResult
-from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,11 +16,11 @@ from ssdlab.report.sections.pts_window import round_ticks
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ssdlab.methods.results.pts_demand import DemandCell, DemandResult
     from ssdlab.report.numbers import Cell
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.pts_demand_page import Tested
     from ssdlab.report.view import Figure
-    from ssdlab.results.pts_demand import DemandCell, DemandResult
 
 Value = Callable[["DemandResult", "DemandCell"], "float | None"]
 

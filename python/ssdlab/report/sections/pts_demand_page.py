@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.pts_demand import DemandResult
+from ssdlab.model.units import count_text, latency_text, significant
 from ssdlab.report.charts import HeatChart, XyChart
 from ssdlab.report.view import Buttons, Figure
-from ssdlab.results.pts_demand import DemandResult
-from ssdlab.units import count_text, latency_text, significant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

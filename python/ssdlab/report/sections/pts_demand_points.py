@@ -15,10 +15,10 @@ from ssdlab.report.view import Exhibit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ssdlab.methods.results.pts_demand import DemandPoint, PointName
     from ssdlab.report.runs import Shown
     from ssdlab.report.sections.pts_demand_page import Tested
     from ssdlab.report.view import Figure
-    from ssdlab.results.pts_demand import DemandPoint, PointName
 
 _FIRST_PAGE: dict[PointName, int] = {"MaxIOPS": 9, "MidIOPS": 11, "MinIOPS": 13}
 

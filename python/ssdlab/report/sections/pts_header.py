@@ -15,17 +15,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.report.runs import engine_words
 from ssdlab.report.tree import fact, text
 from ssdlab.report.view import Sheet
-from ssdlab.units import block_text, capacity_text, significant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.pts import PtsBase, Stimulus
     from ssdlab.report.runs import Shown
     from ssdlab.report.view import Figure
-    from ssdlab.results.pts import PtsBase, Stimulus
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Manifest
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssdlab.model.units import latency_text, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table
 from ssdlab.report.view import Buttons, Figure
-from ssdlab.units import latency_text, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.pts_series import PtsHistogram
     from ssdlab.report.runs import Shown
-    from ssdlab.results.pts_series import PtsHistogram
 
 Counted = tuple["Shown", "PtsHistogram"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.pts_series import PtsIdleRecoveryResult
+from ssdlab.model.units import significant, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
@@ -13,14 +15,12 @@ from ssdlab.report.sections.pts_records import Clock, dots, how, responses, scal
 from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.sections.pts_window import Judged
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.pts_series import PtsIdleRecoveryResult
-from ssdlab.units import significant, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.pts_series import PtsWait
     from ssdlab.report.runs import Shown
-    from ssdlab.results.pts_series import PtsWait
 
     Rested = tuple[Shown, PtsIdleRecoveryResult]
 

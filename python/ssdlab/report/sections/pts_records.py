@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from ssdlab.model.units import significant, span_text
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.view import Buttons, Figure
-from ssdlab.units import significant, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from ssdlab.methods.results.pts_series import PtsRecords, PtsSeriesResult
     from ssdlab.report.charts import Quantity, Rule
     from ssdlab.report.numbers import Table
     from ssdlab.report.runs import Shown
-    from ssdlab.results.pts_series import PtsRecords, PtsSeriesResult
 
 RESPONSES = (("mean_ns", "ART"), ("five_nines_ns", "5 9s"), ("max_ns", "MRT"))
 """Columns of response time, and what the specification calls them."""

@@ -7,6 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.write_saturation import REASONS
+from ssdlab.methods.results.pts_series import PtsSaturationResult
+from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
@@ -15,8 +17,6 @@ from ssdlab.report.sections.pts_records import Clock, dots, fills_text, how, res
 from ssdlab.report.sections.pts_section import of_kind, section_of
 from ssdlab.report.sections.pts_window import Judged
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.pts_series import PtsSaturationResult
-from ssdlab.units import span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

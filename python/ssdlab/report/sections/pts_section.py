@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from ssdlab.methods.results.pts import PtsBase
 from ssdlab.report.sections.pts_header import pages
 from ssdlab.report.view import Section
-from ssdlab.results.pts import PtsBase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

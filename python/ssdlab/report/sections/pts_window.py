@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
+from ssdlab.model.units import latency_text, significant
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyView
 from ssdlab.report.numbers import Table, of_unit
-from ssdlab.units import latency_text, significant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.pts import TrackedVariable
     from ssdlab.report.charts import Quantity
     from ssdlab.report.runs import Shown
-    from ssdlab.results.pts import TrackedVariable
 
 RULE = (
     f"Steady: largest minus smallest at most {MAX_RANGE:.0%} of the mean, and the line rises or falls by at "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import block_text, latency_text, size_text
 from ssdlab.report.charts import (
     Axis,
     Bar,
@@ -21,7 +22,6 @@ from ssdlab.report.sections import efficiency, over_time, percentiles, point_tab
 from ssdlab.report.sections.steady import steady_lead
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import Qd1Result
-from ssdlab.units import block_text, latency_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

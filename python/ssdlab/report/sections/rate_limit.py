@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.rate_limit import RateLimitResult
+from ssdlab.model.units import latency_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.view import Buttons, Figure, Section
-from ssdlab.results.rate_limit import RateLimitResult
-from ssdlab.units import latency_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.rated_shares import RatedShare, rated_shares
 from ssdlab.report import numbers
 from ssdlab.report.numbers import Table, of_unit, words
 from ssdlab.report.view import Exhibit, Section
+from ssdlab.results.rated_shares import RatedShare, rated_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

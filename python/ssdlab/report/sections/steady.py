@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
+from ssdlab.model.units import significant, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.view import Figure
-from ssdlab.units import significant, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from ssdlab.results.store import short_id
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.outcome import ChildOutcome, RepeatedFigure
     from ssdlab.report.source import SuiteRun
-    from ssdlab.results.outcome import ChildOutcome, RepeatedFigure
 
 STATES = {
     "any": "what the method itself brings about",

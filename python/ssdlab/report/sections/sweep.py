@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import block_text, latency_text, significant, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, steady
 from ssdlab.report.still import sweep_still
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import PeakResult
-from ssdlab.units import block_text, latency_text, significant, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

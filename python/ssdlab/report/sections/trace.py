@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.replay import TraceResult
+from ssdlab.model.units import capacity_text, count_text, latency_text, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.replay import TraceResult
-from ssdlab.units import capacity_text, count_text, latency_text, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ssdlab.methods.results.replay import Replayed
     from ssdlab.report.runs import Shown
-    from ssdlab.results.replay import Replayed
 
 Traced = tuple["Shown", TraceResult]
 _FROM_DIRECTION = {"read": "reads", "write": "writes", "trim": "trims"}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.methods.results.trim import VERDICTS, TrimResult
+from ssdlab.model.units import block_text, significant, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import NOTHING, Table, words
 from ssdlab.report.sections import efficiency
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
-from ssdlab.results.trim import VERDICTS, TrimResult
-from ssdlab.units import block_text, significant, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ssdlab.methods.results.trim import LbaPlot
     from ssdlab.report.runs import Shown
-    from ssdlab.results.trim import LbaPlot
 
 Trimmed = tuple["Shown", TrimResult]
 _REACHED = {True: "yes", False: "no", None: "not known"}

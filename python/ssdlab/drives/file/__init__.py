@@ -1,0 +1,1 @@
+"""A file as a drive: its guard, layout and extents."""

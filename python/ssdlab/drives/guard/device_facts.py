@@ -1,0 +1,154 @@
+"""Gathers all that speaks against using a block device, for :mod:`ssdlab.drives.guard.judge` to judge."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ssdlab.drives.guard import usage
+from ssdlab.drives.guard.judge import DeviceFacts, Intent, in_use, judge_device
+from ssdlab.drives.guard.signatures import read_signatures
+from ssdlab.drives.guard.usage import OpenDevices
+from ssdlab.host.attributes import (
+    disk_of,
+    model_of,
+    namespace_siblings,
+    transport_of,
+    wwid_of,
+    zone_model_of,
+)
+from ssdlab.host.consent import consent_id, consent_ids, disks_of, is_filler
+from ssdlab.host.identity import SECTOR_BYTES
+from ssdlab.host.sysfs import HostFiles, flag, names, number, text
+from ssdlab.model.errors import LabError
+from ssdlab.model.units import capacity_text
+
+_PATIENCE_S = 1.0
+"""How long a device may look busy before it counts: udev opens every device just closed or made."""
+
+_LOOK_AGAIN_S = 0.1
+
+
+def device_facts(
+    files: HostFiles,
+    path: str,
+    node: Path,
+    intent: Intent,
+    *,
+    patience_s: float = _PATIENCE_S,
+    opened: OpenDevices | None = None,
+) -> DeviceFacts:
+    """Gather what speaks against using the block device at `path`, whose sysfs folder is `node`.
+
+    Parameters
+    ----------
+    files, path, node
+        The host, the device node and its sysfs folder.
+    intent
+        What is to be done: signatures are looked for only before writing.
+    patience_s
+        How long to look again, in seconds, while the only objection is that something has it open.
+    opened
+        Who has which device open, if that is known; else every open file of the host is looked at.
+    """
+    facts = device_tables(files, path, node, intent)
+    if in_use(facts) is not None or facts.capacity_bytes == 0:
+        return facts
+    deadline = time.monotonic() + patience_s
+    while True:
+        facts = _device_openers(
+            facts, usage.family_of(files, node).own, usage.open_devices(files) if opened is None else opened
+        )
+        refusal = judge_device(facts, Intent())
+        passing = refusal is not None and refusal.reason in {"open", "claimed"}
+        if not passing or time.monotonic() >= deadline:
+            return _carried(facts, intent, refusal is None or facts.claimed)
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def device_tables(files: HostFiles, path: str, node: Path, intent: Intent) -> DeviceFacts:
+    """Gather what the tables of the kernel say, without opening anything."""
+    family = usage.family_of(files, node)
+    disk = disk_of(node)
+    capacity_bytes = (number(node / "size") or 0) * SECTOR_BYTES
+    own_id = consent_id(files, node)
+    named = intent.destroy is not None and intent.destroy != own_id
+    return DeviceFacts(
+        path=path,
+        name=node.name,
+        disk=disk.name,
+        consent_id=own_id,
+        label=", ".join(filter(None, (model_of(disk), capacity_text(capacity_bytes)))),
+        capacity_bytes=capacity_bytes,
+        read_only=bool(flag(node / "ro")) or bool(flag(disk / "ro")),
+        zoned=zone_model_of(disk),
+        mounts=usage.mounted(files, node, family),
+        swaps=usage.swapped(files, node, family),
+        holders=usage.holders(files, node, family),
+        twins=_twins(files, disk),
+        volume=_volume(disk),
+        named=_named(files, node, intent.destroy or "") if named else None,
+    )
+
+
+def _device_openers(facts: DeviceFacts, own: Sequence[Path], opened: OpenDevices) -> DeviceFacts:
+    try:
+        # The whole disk too: the claim on a sibling partition shows only there.
+        claimed = usage.claimed(facts.path) or (
+            facts.disk != facts.name and usage.claimed(f"/dev/{facts.disk}")
+        )
+    except PermissionError:
+        return replace(facts, permitted=False)
+    except OSError as error:
+        return replace(facts, fault=error.strerror)
+    return replace(facts, claimed=claimed, openers=usage.openers_of(opened, own))
+
+
+def _carried(facts: DeviceFacts, intent: Intent, wanted: bool) -> DeviceFacts:
+    if not (intent.writing and wanted):
+        return facts
+    try:
+        return replace(facts, signatures=read_signatures(Path(facts.path)))
+    except LabError as error:
+        return replace(facts, signatures_unknown=error.what)
+
+
+def _twins(files: HostFiles, disk: Path) -> tuple[str, ...]:
+    """Return the disks with the same world-wide name and size: other paths to the same drive.
+
+    USB bridges are left out, as they share names among different drives.
+    """
+    own = wwid_of(disk)
+    if own is None or is_filler(own) or transport_of(disk) == "usb":
+        return ()
+    size = number(disk / "size")
+    return tuple(
+        f"/dev/{other.name.replace('!', '/')}"
+        for other in disks_of(files)
+        if other != disk and wwid_of(other) == own and number(other / "size") == size
+    )
+
+
+def _named(files: HostFiles, node: Path, identifier: str) -> str | None:
+    """Return which other device an identifier is of, and what that is to the one of a sysfs folder."""
+    other = consent_ids(files).get(identifier)
+    if other is None:
+        return None
+    path, disk = f"/dev/{other.name.replace('!', '/')}", disk_of(node)
+    if disk_of(other) == disk:
+        what = "its whole disk" if other == disk else "its partition" if node == disk else "the partition"
+    else:
+        what = "the other namespace" if other.name in namespace_siblings(disk) else ""
+    return f"{what} {path}".strip()
+
+
+def _volume(disk: Path) -> str | None:
+    """Say what an md or device mapper volume is, and what it stands on; None for any other disk."""
+    if not (disk / "md").is_dir() and not (disk / "dm").is_dir():
+        return None
+    kind = "an md array" if (disk / "md").is_dir() else "a device mapper volume"
+    named = text(disk / "dm" / "name")
+    below = ", ".join(names(disk / "slaves")) or "nothing"
+    return f"{kind}{f', {named},' if named else ''} on {below}"

@@ -1,0 +1,280 @@
+"""Refuses the wrong file: the counterpart of `guard` for a target that is a file or shall become one.
+
+`file_facts` gathers, `judge_file` is pure.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.drives.guard import usage
+from ssdlab.drives.guard.judge import Intent, Refusal
+from ssdlab.drives.guard.lease import Lease, probe
+from ssdlab.drives.guard.mark import Ownership, ownership, read_mark
+from ssdlab.drives.guard.usage import Opener
+from ssdlab.host.mounts import swaps
+from ssdlab.host.sysfs import HostFiles
+
+_KINDS = (
+    (stat.S_ISREG, "file"),
+    (stat.S_ISDIR, "directory"),
+    (stat.S_ISLNK, "symbolic link"),
+    (stat.S_ISFIFO, "pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "character device"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """All that the guard weighs of a file.
+
+    Attributes
+    ----------
+    path, name
+        Where it is (its folder resolved), and what it is called there: the name is what gives consent.
+    kind
+        `missing`, `file`, `directory`, `symbolic link` and so on.
+    leads_to
+        Where a symbolic link leads.
+    size_bytes, links
+        Size in bytes, and number of names (hard links).
+    ownership
+        Whether ssdlab made it.
+    readable, writable
+        What this user may do; for a missing file, `writable` is whether it can be made.
+    folder
+        Whether its folder exists.
+    free_bytes
+        Free space for this user, what the file holds already included.
+    swap, loops, openers
+        Who uses it: the kernel as swap space, loop devices on it, processes that have it open for writing.
+    lease
+        Whether anybody else has it open at all, as the kernel says.
+    """
+
+    path: str
+    name: str
+    kind: str = "file"
+    leads_to: str | None = None
+    size_bytes: int = 0
+    links: int = 1
+    ownership: Ownership = "foreign"
+    readable: bool = True
+    writable: bool = True
+    folder: bool = True
+    free_bytes: int = 0
+    swap: bool = False
+    loops: tuple[str, ...] = ()
+    openers: tuple[Opener, ...] = ()
+    lease: Lease = "unknown"
+
+
+def file_facts(files: HostFiles, path: Path, descriptor: int | None = None) -> FileFacts:
+    """Gather what speaks against using a file.
+
+    Parameters
+    ----------
+    files
+        The host.
+    path
+        Absolute, its folder resolved and its last part not: a symbolic link is judged as one.
+    descriptor
+        Of the file itself, if it is open: then every fact is of that file, wherever the path leads by now,
+        and the path only says what it is called. What this process itself has open of it counts for the
+        lease alone.
+    """
+    if descriptor is not None:
+        return _facts_of(files, path, descriptor, ours=True)
+    folder = path.parent.is_dir()
+    try:
+        status = path.lstat()
+    except PermissionError:
+        return FileFacts(path=str(path), name=path.name, readable=False, writable=False)
+    except OSError:
+        return FileFacts(
+            path=str(path),
+            name=path.name,
+            kind="missing",
+            folder=folder,
+            writable=folder and os.access(path.parent, os.W_OK | os.X_OK),
+            free_bytes=free_bytes(path.parent) if folder else 0,
+        )
+    kind = _kind(status)
+    if kind != "file":
+        leads_to = str(path.readlink()) if kind == "symbolic link" else None
+        return FileFacts(path=str(path), name=path.name, kind=kind, leads_to=leads_to)
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return FileFacts(path=str(path), name=path.name, readable=False, writable=os.access(path, os.W_OK))
+    try:
+        return _facts_of(files, path, opened, ours=False)
+    finally:
+        os.close(opened)
+
+
+def _facts_of(files: HostFiles, path: Path, descriptor: int, *, ours: bool) -> FileFacts:
+    """Gather the facts of an open file; `ours` is whether it is the target that this process holds."""
+    status = os.fstat(descriptor)
+    kind = _kind(status)
+    if kind != "file":
+        return FileFacts(path=str(path), name=path.name, kind=kind)
+    mark = read_mark(descriptor, path)
+    room = os.fstatvfs(descriptor)
+    itself = f"/proc/self/fd/{descriptor}"
+    return FileFacts(
+        path=str(path),
+        name=path.name,
+        size_bytes=status.st_size,
+        links=status.st_nlink,
+        ownership=ownership(descriptor, mark),
+        readable=os.access(itself, os.R_OK),
+        writable=os.access(itself, os.W_OK),
+        free_bytes=room.f_bavail * room.f_frsize + status.st_blocks * 512,
+        swap=str(path) in swaps(files),
+        loops=usage.loops_on(files, path),
+        openers=tuple(
+            opener
+            for opener in usage.file_openers(files, status.st_dev, status.st_ino)
+            if opener.writing and not (ours and opener.pid == os.getpid())
+        ),
+        lease=probe(descriptor),
+    )
+
+
+def _kind(status: os.stat_result) -> str:
+    return next((word for test, word in _KINDS if test(status.st_mode)), "special file")
+
+
+def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refusal | None:
+    """Return why a file must not be used as intended, or None.
+
+    `size_bytes` is the size asked for, None for "as it is". A file that is missing or ours may be laid out,
+    which writes it even if only reads are intended.
+    """
+    if facts.kind == "missing":
+        return _cannot_be_made(facts, size_bytes)
+    return _no_plain_file(facts) or _in_use(facts) or _unfit(facts, size_bytes) or _not_ours(facts, intent)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the free space of the file system of a folder, for users without privilege, in bytes."""
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
+
+
+def _cannot_be_made(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
+    if not facts.folder:
+        return Refusal(
+            "no-folder",
+            f"{facts.path} does not exist, nor does its folder",
+            "name a file in a folder that exists",
+        )
+    if size_bytes is None:
+        return Refusal(
+            "no-size",
+            f"{facts.path} does not exist",
+            "to have it made and laid out, say how large: --size 4GiB",
+        )
+    if not facts.writable:
+        return Refusal(
+            "permission",
+            f"{facts.path} cannot be made: its folder may not be written",
+            "name a file in another folder",
+        )
+    return _no_space(facts, size_bytes)
+
+
+def _no_space(facts: FileFacts, size_bytes: int) -> Refusal | None:
+    if size_bytes <= facts.free_bytes:
+        return None
+    return Refusal(
+        "no-space",
+        f"{facts.path} would need {size_bytes} bytes, and its file system has {facts.free_bytes} free",
+        "ask for a smaller --size, or name a file on another file system",
+    )
+
+
+def _no_plain_file(facts: FileFacts) -> Refusal | None:
+    if facts.kind == "file":
+        return None
+    advice = {
+        "symbolic link": f"name what it leads to: {facts.leads_to}",
+        "directory": f"name a file in it: {facts.path}/scratch.bin --size 4GiB",
+        "character device": "name the block device: the namespace /dev/nvme0n1, not /dev/nvme0",
+    }.get(facts.kind, "name a file or a block device")
+    return Refusal("no-file", f"{facts.path} is a {facts.kind}, neither a file nor a block device", advice)
+
+
+def _in_use(facts: FileFacts) -> Refusal | None:
+    if facts.swap:
+        return Refusal("swap", f"{facts.path} is swap space", f"switch it off first: swapoff {facts.path}")
+    if facts.loops:
+        return Refusal(
+            "held",
+            f"{facts.path} is the backing file of /dev/{facts.loops[0]}",
+            f"name that device, or detach it first: losetup -d /dev/{facts.loops[0]}",
+        )
+    if facts.openers:
+        opener = facts.openers[0]
+        return Refusal(
+            "open",
+            f"{facts.path} is open for writing in process {opener.pid} ({opener.command})",
+            "end that process first, or wait for it",
+        )
+    return None
+
+
+def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
+    if not facts.readable:
+        return Refusal(
+            "permission",
+            f"{facts.path} may not be read by this user",
+            "name another file, or run as its owner",
+        )
+    if size_bytes is not None and size_bytes != facts.size_bytes:
+        return Refusal(
+            "size",
+            f"{facts.path} exists with {facts.size_bytes} bytes, and --size asks for {size_bytes}",
+            "leave --size out to use it as it is, or remove the file first",
+        )
+    if facts.size_bytes == 0:
+        return Refusal("empty", f"{facts.path} is empty", "remove it, and have it made with --size 4GiB")
+    return None
+
+
+def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
+    if intent.destroy is not None and intent.destroy != facts.name:
+        return Refusal(
+            "wrong-consent",
+            f"--destroy '{intent.destroy}' is not the name of {facts.path}",
+            f"if all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+        )
+    if not intent.writing:
+        return None
+    if not facts.writable:
+        return Refusal(
+            "permission",
+            f"{facts.path} may not be written by this user",
+            "name another file, or run as its owner",
+        )
+    if facts.links > 1:
+        return Refusal(
+            "hard-linked",
+            f"{facts.path} has {facts.links} names (hard links), and writing would change all of them",
+            "name a file of its own; to have one made: --size 4GiB",
+        )
+    if facts.ownership == "ours" or intent.destroy is not None:
+        return None
+    why = {"changed": "was changed by something else since ssdlab made it"}.get(
+        facts.ownership, "was not made by ssdlab"
+    )
+    return Refusal(
+        "no-consent",
+        f"{facts.path} would be overwritten, and it {why}",
+        f"if all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+    )

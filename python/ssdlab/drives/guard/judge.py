@@ -1,0 +1,292 @@
+"""Refuses the wrong drive, for reading too.
+
+:func:`ssdlab.drives.guard.device_facts.device_facts` gathers everything that speaks against using a device;
+`judge_device` is pure: facts and intent in, a :class:`Refusal` or None out. So each rule stands in one place
+and is tested as a table. `file_guard` does the same for files.
+
+Reading is refused on a device in use as well: its own traffic would be timed along with ours, and the page
+cache of a mounted file system writes back under it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ssdlab.drives.guard.signatures import Signature
+from ssdlab.drives.guard.usage import Opener, Use
+from ssdlab.model.errors import Refused
+
+SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "/efi", "/usr")
+"""Mount points without which this system does not run or start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What is to be done, and what consent was given.
+
+    Attributes
+    ----------
+    writing
+        Whether writes, trims or erasing are intended.
+    destroy
+        The identifier given as consent.
+    wipe_signatures
+        Whether that consent covers a file system, partition table or array member on the device.
+    """
+
+    writing: bool = False
+    destroy: str | None = None
+    wipe_signatures: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reason not to touch a target: `reason` is a stable word, `what` and `advice` are for people."""
+
+    reason: str
+    what: str
+    advice: str
+
+    def error(self, target: str) -> Refused:
+        """Return the exception that says this."""
+        return Refused(self.what, self.advice, reason=self.reason, target=target)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """All that the guard weighs of a block device.
+
+    Attributes
+    ----------
+    path, name, disk
+        Its node, its kernel name, and the kernel name of its whole disk.
+    consent_id
+        What `--destroy` must say.
+    label
+        What a person knows it by (model, capacity).
+    zoned
+        Zone model of a drive that has one.
+    fault
+        Why the kernel cannot open it.
+    claimed
+        Whether the kernel refuses an exclusive claim.
+    twins
+        Other devices of this host that say they are the same drive.
+    volume
+        For md and device mapper: which, and what it is built on.
+    named
+        Whose identifier the given consent is, if it is another device's: a phrase.
+    signatures, signatures_unknown
+        What lies on it, looked for before writing only; or why that could not be found out.
+    """
+
+    path: str
+    name: str
+    disk: str
+    consent_id: str
+    label: str = ""
+    capacity_bytes: int = 1
+    read_only: bool = False
+    permitted: bool = True
+    zoned: str | None = None
+    fault: str | None = None
+    claimed: bool = False
+    mounts: tuple[Use, ...] = ()
+    swaps: tuple[Use, ...] = ()
+    holders: tuple[Use, ...] = ()
+    openers: tuple[Opener, ...] = ()
+    twins: tuple[str, ...] = ()
+    volume: str | None = None
+    named: str | None = None
+    signatures: tuple[Signature, ...] = field(default=())
+    signatures_unknown: str | None = None
+
+
+def judge_device(facts: DeviceFacts, intent: Intent) -> Refusal | None:
+    """Return why a block device must not be used as intended, or None."""
+    return (
+        in_use(facts) or _unusable(facts) or _not_writable(facts, intent) or _without_consent(facts, intent)
+    )
+
+
+def in_use(facts: DeviceFacts) -> Refusal | None:
+    """Return who uses a device, by the tables of the kernel alone."""
+    system = next((use for use in facts.mounts if use.what in SYSTEM_MOUNTS), None)
+    if system is not None:
+        return _system(facts, system)
+    if facts.mounts:
+        use = facts.mounts[0]
+        kind = f"a member of the {use.kind} file system" if use.kind == "btrfs" else ""
+        return Refusal(
+            "mounted",
+            f"{facts.path} is in use: {use.relation} is {kind}{' ' if kind else ''}mounted at {use.what}",
+            f"unmount it first: umount {use.what}",
+        )
+    if facts.swaps:
+        use = facts.swaps[0]
+        return Refusal(
+            "swap",
+            f"{facts.path} is in use: {use.relation} is swap space",
+            f"switch it off first: swapoff {use.what}",
+        )
+    return _held(facts.path, facts.holders[0]) if facts.holders else None
+
+
+def _system(facts: DeviceFacts, use: Use) -> Refusal:
+    why = "the system's own disk" if use.what == "/" else "needed by this system to start or to run"
+    return Refusal(
+        "root",
+        f"{facts.path} is {why}: {use.relation} is mounted at {use.what}",
+        "name another drive; to measure this disk, use a file on it: scratch.bin --size 4GiB",
+    )
+
+
+_HOLDERS = {
+    "lvm": ("the logical volume {what} is active on {on}", "deactivate it first: lvchange -an {place}"),
+    "crypt": ("the encrypted volume {what} is open on {on}", "close it first: cryptsetup close {what}"),
+    "multipath": (
+        "the multipath device {what} is built on {on}",
+        "name /dev/mapper/{what} instead, or flush it first: multipath -f {what}",
+    ),
+    "dm": (
+        "the device mapper volume {what} is built on {on}",
+        "remove it first: dmsetup remove {what}, or name /dev/mapper/{what} instead",
+    ),
+    "md": (
+        "the array {what} is built on {on}",
+        "stop it first: mdadm --stop /dev/{what}, or name that instead",
+    ),
+    "bcache": (
+        "{on} belongs to {what} of bcache",
+        "stop it first: echo 1 >/sys/block/{what}/bcache/stop",
+    ),
+    "loop": ("the loop device {what} is attached to {on}", "detach it first: losetup -d /dev/{what}"),
+}
+
+
+def _held(path: str, use: Use) -> Refusal:
+    told, advice = _HOLDERS.get(
+        use.kind, ("the volume {what} is built on {on}", "take that volume down first, or name it instead")
+    )
+    place = _logical_volume(use.what)
+    return Refusal(
+        "held",
+        f"{path} is in use: {told.format(what=use.what, on=use.relation)}",
+        advice.format(what=use.what, place=place),
+    )
+
+
+def _logical_volume(name: str) -> str:
+    """Return group/volume of a device mapper name of LVM, which doubles the hyphens within each.
+
+    >>> _logical_volume("vg--one-home")
+    'vg-one/home'
+    """
+    marked = name.replace("--", "\0").replace("-", "/", 1)
+    return marked.replace("\0", "-")
+
+
+def _unusable(facts: DeviceFacts) -> Refusal | None:
+    path = facts.path
+    if facts.capacity_bytes == 0:
+        return Refusal(
+            "empty", f"{path} has no size: no medium, or not set up", "attach its medium or file first"
+        )
+    if facts.zoned is not None:
+        return Refusal(
+            "zoned",
+            f"{path} is a {facts.zoned} zoned drive (ZNS or SMR): its zones take no writes in any order",
+            "name a conventional drive or namespace; what is measured here holds for those only",
+        )
+    if not facts.permitted:
+        return Refusal(
+            "permission",
+            f"{path} may not be opened by this user",
+            "run as root, or join the group that owns the device (ls -l shows it)",
+        )
+    if facts.fault is not None:
+        return Refusal(
+            "fault",
+            f"{path} cannot be opened: {facts.fault}",
+            "look into the kernel's log (dmesg) for what became of it, or name another drive",
+        )
+    if facts.openers:
+        opener = facts.openers[0]
+        return Refusal(
+            "open",
+            f"{path} is open in process {opener.pid} ({opener.command})",
+            "end that process first, or wait for it",
+        )
+    return _claimed(facts) if facts.claimed else None
+
+
+def _claimed(facts: DeviceFacts) -> Refusal:
+    carries = f"; it carries {facts.signatures[0].words}" if facts.signatures else ""
+    return Refusal(
+        "claimed",
+        f"{facts.path} is claimed by the kernel: mounted in another namespace, or part of an array or pool"
+        f"{carries}",
+        "find the user with lsblk, or look into running containers and pools, and release it first",
+    )
+
+
+def _not_writable(facts: DeviceFacts, intent: Intent) -> Refusal | None:
+    if not intent.writing:
+        return None
+    if facts.read_only:
+        return Refusal(
+            "read-only",
+            f"{facts.path} is read-only",
+            "clear it with blockdev --setrw if the drive allows writing",
+        )
+    if facts.twins:
+        return Refusal(
+            "multipath",
+            f"{facts.path} and {facts.twins[0]} say that they are the same drive: two paths to it, or two "
+            "drives that cannot be told apart",
+            "set up multipath and name the map, or detach one of them",
+        )
+    return None
+
+
+def _without_consent(facts: DeviceFacts, intent: Intent) -> Refusal | None:
+    if intent.destroy is None and not intent.writing:
+        return None
+    if intent.destroy == facts.consent_id:
+        return _over_signatures(facts, intent) if intent.writing else None
+    label = f" ({facts.label})" if facts.label else ""
+    advice = f"if all data on it{label} may be lost, give its identifier: --destroy '{facts.consent_id}'"
+    if intent.destroy is None:
+        what = f" ({facts.volume})" if facts.volume else ""
+        return Refusal(
+            "no-consent", f"{facts.path}{what} would be overwritten, and nothing says that it may be", advice
+        )
+    if facts.named is not None:
+        return Refusal(
+            "wrong-consent",
+            f"--destroy '{intent.destroy}' is the identifier of {facts.named}, and this is {facts.path}",
+            advice,
+        )
+    return Refusal(
+        "wrong-consent", f"--destroy '{intent.destroy}' is not the identifier of {facts.path}", advice
+    )
+
+
+def _over_signatures(facts: DeviceFacts, intent: Intent) -> Refusal | None:
+    if intent.wipe_signatures:
+        return None
+    if facts.signatures_unknown is not None:
+        return Refusal(
+            "signatures-unknown",
+            f"what {facts.path} carries is not known: {facts.signatures_unknown}",
+            "install what is missing, or consent to losing whatever lies on it: --wipe-signatures",
+        )
+    if not facts.signatures:
+        return None
+    first, *rest = facts.signatures
+    more = ", ".join(sorted({one.kind for one in rest} - {first.kind}))
+    return Refusal(
+        "signature",
+        f"{facts.path} carries {first.words}{f', and {more}' if more else ''}",
+        f"if that may be lost too: --destroy '{facts.consent_id}' --wipe-signatures",
+    )

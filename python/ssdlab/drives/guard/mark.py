@@ -1,0 +1,142 @@
+"""How ssdlab knows a file as its own making, which alone may be overwritten without consent.
+
+An extended attribute, `user.ssdlab.made`, names the inode and device that it was written to, so that neither
+a copy that took its attributes along nor a hard link laid over it counts. It also holds the time of our last
+write: a file that something else has written since is no longer ours alone.
+
+Where the file system has no extended attributes, a record in the XDG state folder says the same. A record
+lies beside the file, not in it, and an inode number is used again at once when a file is deleted; so it
+counts only together with the birth time of the file, and where the file system keeps none the file stays
+foreign.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from ssdlab.host.statx import file_details
+from ssdlab.host.sysfs import device_number
+
+ATTRIBUTE = "user.ssdlab.made"
+"""Name of the extended attribute."""
+
+_SCHEMA = 1
+_MTIME_TOLERANCE_NS = 2 * 10**9
+"""Some file systems keep times to two seconds (FAT), or to one once the inode has left memory (old ext)."""
+
+_NO_ATTRIBUTES = {errno.EOPNOTSUPP, errno.ENOSYS}
+
+Ownership = Literal["ours", "foreign", "changed"]
+"""`changed`: ssdlab made the file, and something else has written to it since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is recorded of a file that ssdlab made.
+
+    Attributes
+    ----------
+    inode, device, birth_ns
+        The file itself; `device` as `major:minor`.
+    size_bytes
+        Its size.
+    complete
+        Whether the layout reached the end.
+    written_ns
+        Modification time after our last write; None while we are writing (and after a kill in mid-write).
+    """
+
+    inode: int
+    device: str
+    birth_ns: int | None
+    size_bytes: int
+    complete: bool
+    written_ns: int | None
+
+
+def mark_of(descriptor: int, *, size_bytes: int, complete: bool, writing: bool) -> Mark:
+    """Return the mark that an open file should bear now."""
+    status = os.fstat(descriptor)
+    return Mark(
+        inode=status.st_ino,
+        device=device_number(status.st_dev),
+        birth_ns=file_details(descriptor).birth_ns,
+        size_bytes=size_bytes,
+        complete=complete,
+        written_ns=None if writing else status.st_mtime_ns,
+    )
+
+
+def write_mark(descriptor: int, path: Path, mark: Mark) -> None:
+    """Record a mark durably: on the file if it takes attributes, else in the state folder."""
+    content = json.dumps({"schema": _SCHEMA, **asdict(mark)}).encode()
+    try:
+        os.setxattr(descriptor, ATTRIBUTE, content)
+    except OSError as error:
+        if error.errno not in _NO_ATTRIBUTES:
+            raise
+        _write_record(_record_path(path), content)
+    os.fsync(descriptor)
+
+
+def read_mark(descriptor: int, path: Path) -> Mark | None:
+    """Return the mark of an open file if it is really its own, else None."""
+    try:
+        content: bytes | None = os.getxattr(descriptor, ATTRIBUTE)
+        beside = False
+    except OSError as error:
+        beside = error.errno in _NO_ATTRIBUTES
+        record = _record_path(path)
+        content = record.read_bytes() if beside and record.exists() else None
+    mark = _parse(content)
+    if mark is None:
+        return None
+    status = os.fstat(descriptor)
+    same = (mark.inode, mark.device) == (status.st_ino, device_number(status.st_dev))
+    if beside:
+        same = same and mark.birth_ns is not None and mark.birth_ns == file_details(descriptor).birth_ns
+    return mark if same else None
+
+
+def ownership(descriptor: int, mark: Mark | None) -> Ownership:
+    """Say whether an open file is ours alone."""
+    if mark is None:
+        return "foreign"
+    status = os.fstat(descriptor)
+    if status.st_size != mark.size_bytes:
+        return "changed"
+    if mark.written_ns is not None and abs(status.st_mtime_ns - mark.written_ns) > _MTIME_TOLERANCE_NS:
+        return "changed"
+    return "ours"
+
+
+def _parse(content: bytes | None) -> Mark | None:
+    try:
+        fields = json.loads(content or b"")
+        if fields.pop("schema") != _SCHEMA:
+            return None
+        return Mark(**fields)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None  # not written by us, or by a version that we do not know: foreign
+
+
+def _record_path(path: Path) -> Path:
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
+    return Path(state) / "ssdlab" / "made" / f"{name}.json"
+
+
+def _write_record(record: Path, content: bytes) -> None:
+    record.parent.mkdir(parents=True, exist_ok=True)
+    draft = record.with_suffix(".draft")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(record)

@@ -1,0 +1,203 @@
+"""Ratings of a drive, and whether a simulated one meets them.
+
+A profile holds physical parameters only, and a rating is a result: it stands in a file of its own, with the
+drive state that it speaks of and whether a parameter of the profile was chosen by it. The verdict on a rating
+that was used to fit says that the fit was done; only one that was held out says anything about the model.
+
+Throughput, latency and power agree when they differ by no more than `TOLERANCE`. Ratings of random writes are
+floors, as makers rate them: the drive does at least this much. A model that does much more must say why.
+
+Source: SNIA, Solid State Storage Performance Test Specification (a figure belongs to a drive state); Sargent,
+"Verification and validation of simulation models", Journal of Simulation 7 (2013) (data used to build a model
+do not validate it).
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self, get_args
+
+from pydantic import Field, model_validator
+
+from ssdlab.model.errors import UsageError
+from ssdlab.model.frozen import Frozen
+
+TOLERANCE = 0.10
+"""How far model and rating may differ: makers round, and samples of one model differ by about as much."""
+
+MetricName = Literal[
+    "sequential_read_mb_s",
+    "sequential_write_mb_s",
+    "random_read_iops",
+    "random_write_iops",
+    "mixed_70_30_iops",
+    "depth_1_read_us",
+    "depth_1_write_us",
+    "active_read_w",
+    "active_write_w",
+    "idle_w",
+]
+State = Literal["fresh", "steady", "cached"]
+Verdict = Literal["met", "surplus", "unmet", "missed", "unexplained", "unmeasured"]
+
+FAILED: frozenset[Verdict] = frozenset({"missed", "unexplained"})
+"""Verdicts that fail a check."""
+
+
+class Metric(NamedTuple):
+    """What a rating is a number of."""
+
+    title: str
+    unit: str
+    depth: int
+    """Commands in flight unless the rating says otherwise."""
+
+
+METRICS: dict[MetricName, Metric] = {
+    "sequential_read_mb_s": Metric("sequential read", "MB/s", 32),
+    "sequential_write_mb_s": Metric("sequential write", "MB/s", 32),
+    "random_read_iops": Metric("random read", "IOPS", 32),
+    "random_write_iops": Metric("random write", "IOPS", 32),
+    "mixed_70_30_iops": Metric("random, 70 % reads", "IOPS", 32),
+    "depth_1_read_us": Metric("read latency at depth 1", "us", 1),
+    "depth_1_write_us": Metric("write latency at depth 1", "us", 1),
+    "active_read_w": Metric("power, sequential read", "W", 32),
+    "active_write_w": Metric("power, sequential write", "W", 32),
+    "idle_w": Metric("power, idle", "W", 0),
+}
+"""Sequential I/Os are 128 KiB, random ones and those of the latencies 4 KiB."""
+
+
+class Rating(Frozen):
+    """One figure that a maker or a reviewer states of a drive."""
+
+    metric: MetricName = Field(description="what is rated, with its unit")
+    value: float = Field(gt=0, description="the figure, in the unit that the metric ends with")
+    state: State = Field(
+        description="drive state it speaks of: fresh (written once at most), steady (overwritten for long), "
+        "cached (within an SLC cache)"
+    )
+    source: Literal["data-sheet", "measurement", "recalled"] = Field(description="where it comes from")
+    fitted_to: bool = Field(False, description="whether a parameter of the profile was chosen by it")
+    depth: int | None = Field(None, ge=1, le=4096, description="commands in flight that it was taken with")
+    span_gb: float | None = Field(
+        None, gt=0, description="part of the drive that was touched, in GB; the whole drive if absent"
+    )
+    note: str | None = Field(None, description="more about it")
+    surplus: str | None = Field(None, description="why the model does so much more than this floor")
+    unmet: str | None = Field(None, description="why the model cannot meet it")
+
+    @property
+    def is_floor(self) -> bool:
+        """Whether the drive is said to do at least this much."""
+        return self.metric == "random_write_iops"
+
+    @property
+    def in_flight(self) -> int:
+        """Commands in flight to take it with."""
+        return METRICS[self.metric].depth if self.depth is None else self.depth
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.surplus is not None and not self.is_floor:
+            raise UsageError(
+                f"{self.metric} is no floor and has no surplus", "say in `unmet` why it is not met"
+            )
+        if self.state == "cached" and self.span_gb is None:
+            raise UsageError(
+                f"{self.metric} speaks of a cache and not of how much goes into it",
+                "give span_gb, less than the cache holds",
+            )
+        return self
+
+
+class Ratings(Frozen):
+    """The ratings of one drive."""
+
+    profile: str = Field(min_length=1, description="name of the profile they are of")
+    rating: tuple[Rating, ...] = Field(min_length=1, description="each rating as a table [[rating]]")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ratings from TOML.
+
+        Raises
+        ------
+        UsageError
+            No TOML, an unknown or missing key, a value out of bounds, or one metric twice in one state.
+        """
+        try:
+            told = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(f"the ratings are no TOML: {error}", "correct that line") from error
+        return cls.model_validate(told)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        seen: set[tuple[str, str]] = set()
+        for rating in self.rating:
+            key = (rating.metric, rating.state)
+            if key in seen:
+                raise UsageError(
+                    f"{rating.metric} in the state {rating.state} is rated twice", "leave one of them out"
+                )
+            seen.add(key)
+        return self
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A rating beside what the model does. `ratio` is model to rating; None where nothing was measured."""
+
+    rating: Rating
+    model: float | None
+    ratio: float | None
+    verdict: Verdict
+
+    @property
+    def failed(self) -> bool:
+        """Whether it fails the check."""
+        return self.verdict in FAILED
+
+    @property
+    def reason(self) -> str | None:
+        """What explains the verdict."""
+        return {"surplus": self.rating.surplus, "unmet": self.rating.unmet}.get(self.verdict)
+
+
+def judge(rating: Rating, model: float | None) -> Judged:
+    """Hold a figure of the model against its rating.
+
+    Returns
+    -------
+    Judged
+        ``met``: within the tolerance, or a floor that is reached. ``surplus``: more than a floor by over the
+        tolerance, with a reason given; ``unexplained``: without one. ``unmet``: not met, with a reason given;
+        ``missed``: without one. ``unmeasured``: the drive does not tell, as one without a power model.
+
+    >>> floor = Rating(metric="random_write_iops", value=20_000, state="steady", source="data-sheet")
+    >>> judge(floor, 21_000).verdict
+    'met'
+    >>> judge(floor, 30_000).verdict
+    'unexplained'
+    """
+    if model is None:
+        return Judged(rating, None, None, "unmeasured")
+    ratio = model / rating.value
+    return Judged(rating, model, ratio, _verdict(rating, ratio))
+
+
+def _verdict(rating: Rating, ratio: float) -> Verdict:
+    enough = ratio >= (1 if rating.is_floor else 1 - TOLERANCE)
+    too_much = ratio > 1 + TOLERANCE
+    if enough and not too_much:
+        return "met"
+    if rating.is_floor and enough:
+        return "surplus" if rating.surplus is not None else "unexplained"
+    return "unmet" if rating.unmet is not None else "missed"
+
+
+def metric_names() -> tuple[MetricName, ...]:
+    """Return every metric that can be rated, in the order in which they are shown."""
+    return get_args(MetricName)

@@ -1,0 +1,1 @@
+"""The simulated drive, its text, its profiles and its state."""

@@ -1,0 +1,374 @@
+"""A simulated drive: made of a profile, in its own time, with the same verbs as a real one.
+
+`simulated_text` says what its text means, `profiles` which profiles there are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+from ssdlab.drives.simulated.power import Power
+from ssdlab.drives.simulated.profiles import profile_text, profiles
+from ssdlab.drives.simulated.state import KeepableState, StateFile
+from ssdlab.drives.simulated.text import SimulatedText
+from ssdlab.host.identity import Identity
+from ssdlab.model.errors import LabError, Refused, Unsupported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    from ssdlab import _core
+    from ssdlab.drives.base import OnTick, Until
+    from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+    from ssdlab.drives.settings import Setting
+    from ssdlab.drives.trim.trimming import OnShare, TrimRecord
+    from ssdlab.host.counters import IoCounters
+    from ssdlab.host.queue_settings import Conditions
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.model.workload import Workload
+
+__all__ = ["ENGINE", "PREFIX", "SimulatedDrive", "SimulatedText", "identity_of", "profile_text", "profiles"]
+
+ENGINE = "sim"
+"""What a measurement on a simulated drive says of its engine."""
+
+_UNIT_BYTES = 4096
+_SHOWN_OF_POWER = ("power_cap_w", "temperature_c", "throttle_events")
+_FILL_SEED = 1
+
+
+class SimulatedDrive:
+    """A simulated drive, laid out when it is made: written once from end to end, as a file is.
+
+    Parameters
+    ----------
+    text
+        Which drive.
+    writing
+        Whether it may be written; nothing real can be lost, but a mistake is one here too.
+    allow_unwritten
+        Leave it as it comes from the factory: nothing written, and reads that touch no flash allowed.
+    on_tick
+        Called about every 50 ms while it is laid out.
+
+    Raises
+    ------
+    UsageError
+        There is no such profile, or it cannot have that size.
+    """
+
+    def __init__(
+        self,
+        text: SimulatedText,
+        *,
+        writing: bool = False,
+        allow_unwritten: bool = False,
+        on_tick: OnTick | None = None,
+    ) -> None:
+        self._native = _make(text)
+        self._identity = identity_of(text)
+        self._allow_unwritten = allow_unwritten
+        self._state = KeepableState(
+            self._native, text.identity(), lasting=text.state is not None, settle=self._put_back
+        )
+        self._file = None if text.state is None else StateFile(text.state, text.identity())
+        self._kept = ""
+        try:
+            self._begin(writing, on_tick)
+        except BaseException:
+            if self._file is not None:
+                self._file.release()
+            raise
+
+    def _begin(self, writing: bool, on_tick: OnTick | None) -> None:
+        """Take up what is kept, or lay the drive out."""
+        if self._file is not None and self._file.exists:
+            self._file.take_up(self._native)
+            self._kept = self._native.digest()
+        elif not self._allow_unwritten:
+            from ssdlab.runs.measure import fill_workload
+
+            self._writing = True
+            self.run(fill_workload(self.capacity_bytes, _FILL_SEED), on_tick=on_tick)
+        self._writing = writing
+
+    @property
+    def identity(self) -> Identity:
+        """Who it is."""
+        return self._identity
+
+    @property
+    def native(self) -> _core.SimulatedDrive:
+        """The drive itself: its clock, counters, snapshots and forks."""
+        return self._native
+
+    @property
+    def state(self) -> KeepableState:
+        """Its state, which can be kept, taken up again and compared."""
+        return self._state
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Bytes that can be addressed."""
+        return self._native.capacity_bytes
+
+    @property
+    def logical_block_bytes(self) -> int:
+        """Unit of offsets and lengths."""
+        return self._native.logical_block_bytes
+
+    def run(
+        self,
+        workload: Workload,
+        *,
+        log_path: Path | None = None,
+        on_tick: OnTick | None = None,
+        until: Until | None = None,
+        header: str | None = None,
+    ) -> Measurement:
+        """Run a workload in the drive's own time; see `Drive.run`. Seconds are the drive's."""
+        resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
+        if workload.changes_data:
+            self._before_writing()
+        for stream in workload.streams:
+            if stream.reads:
+                self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
+        before = self._native.counters()
+        from_ns = self._native.now_ns + workload.ramp_ns
+        try:
+            native = self._native.run(
+                resolved, log_path=log_path, on_tick=on_tick, until=until, header=header
+            )
+        except LabError as error:
+            if error.measurement is not None:
+                error.measurement = self._measurement(error.measurement, before, from_ns)
+            raise
+        return self._measurement(native, before, from_ns)
+
+    def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
+        """Discard a range of bytes; see `Drive.trim`. What a block returns is known, not read."""
+        from ssdlab.drives.trim.trimming import TrimRecord, check_range
+
+        self._before_writing()
+        check_range(start, length, self.capacity_bytes, self.logical_block_bytes)
+        held, began_ns = self._native.written(start, length), self._native.now_ns
+        self._native.trim(start, length)
+        if on_share is not None:
+            on_share(1.0)
+        return TrimRecord(
+            start=start,
+            length=length,
+            seconds=(self._native.now_ns - began_ns) / 1e9,
+            reached_device=True,
+            evidence="simulated",
+            discards=1,
+            discarded_bytes=length,
+            # With `trim=ignored` it is told of the trim and keeps what it holds.
+            reads=None if not held else "unchanged" if self._native.written(start, length) else "zeroes",
+        )
+
+    def flush(self) -> None:
+        """Make all written data durable; takes the drive's time, not ours."""
+        self._native.flush()
+
+    def purge(
+        self,
+        *,
+        method: PurgeMethod | None = None,
+        consents: Collection[str] = (),
+        limit_s: float | None = None,
+        on_progress: Callable[[PurgeProgress], object] | None = None,
+    ) -> PurgeRecord:
+        """Erase all flash and forget all data; the state is known, so nothing needs to be read back."""
+        from ssdlab.drives.purge import PurgeProgress, PurgeRecord
+
+        del consents, limit_s  # it has no siblings, and takes no time of ours
+        self._before_writing()
+        if method not in (None, "simulated"):
+            raise Unsupported(
+                f"{self.identity.path} cannot be purged by {method}: it is a way of other drives",
+                "it offers: simulated; leave --method out",
+                reason="no-such-way",
+                target=self.identity.path,
+                method=method,
+                offers=["simulated"],
+            )
+        started_ns = self._native.now_ns
+        self._native.purge()
+        elapsed_s = (self._native.now_ns - started_ns) / 1e9
+        if on_progress is not None:
+            on_progress(PurgeProgress("simulated", elapsed_s, 1.0, "erased"))
+        return PurgeRecord("simulated", False, (), None, None, elapsed_s)
+
+    def health(self) -> dict[str, Any]:
+        """Return what the drive has counted since it was made.
+
+        ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes write_amplification erases
+        effective_spare`` and ``clock_s``, its own time; write amplification is None before the first write.
+        """
+        return {**self._native.counters(), "clock_s": self._native.now_ns / 1e9}
+
+    def idle(self, seconds: float) -> None:
+        """Let the drive rest, which takes no time of ours."""
+        self._native.idle(round(seconds * 1e9))
+
+    def power(self, start_ns: int, end_ns: int) -> Power | None:
+        """Return what the drive drew between two times of its clock (`native.now_ns`).
+
+        None where its profile says nothing of power.
+        """
+        drawn = self._native.power(start_ns, end_ns)
+        return None if drawn is None else Power(**drawn)
+
+    @property
+    def temperature_c(self) -> float | None:
+        """Temperature now in degrees Celsius; None where its profile says nothing of heat."""
+        state = self._native.power_state()
+        return None if state is None else state["temperature_c"]
+
+    def conditions(self) -> Conditions | None:
+        """Return None: no kernel stands between ssdlab and the drive."""
+        return None
+
+    def setting(self, name: str) -> Setting:
+        """Return what the drive was made with: its write cache; nothing else can be asked for by name."""
+        from ssdlab.drives.settings.setting import Fixed, no_such
+
+        if name != "write_cache":
+            raise no_such(name, "a simulated drive", "it has none", "leave it out")
+        cache = "on" if _made_of(SimulatedText.parse(self._identity.path))["write_cache"] else "off"
+        return Fixed(name, cache, "say it in the drive's text: write-cache=on or write-cache=off")
+
+    def counters(self) -> IoCounters | None:
+        """Return None: no kernel counts its I/O; `native.counters()` are the drive's own."""
+        return None
+
+    def written(self, start: int, length: int) -> bool:
+        """Say whether every byte of a range was written."""
+        return self._native.written(start, length)
+
+    def close(self) -> None:
+        """Let go of it; if a file keeps its state, put it there first.
+
+        Raises
+        ------
+        HostError
+            The state could not be written; the file is as it was.
+        """
+        if self._file is None:
+            return
+        try:
+            self._put_back()
+        finally:
+            self._file.release()
+
+    def _put_back(self) -> None:
+        """Keep what has changed since the file was written."""
+        if self._file is not None and (now := self._native.digest()) != self._kept:
+            self._file.put_back(self._native)
+            self._kept = now
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _before_writing(self) -> None:
+        if not self._writing:
+            raise Refused(
+                f"{self._identity.path} was opened for reading, and this would write it",
+                "Open it for writing: open_drive(..., writing=True)",
+                reason="read-only",
+                target=self._identity.path,
+            )
+
+    def _before_reading(self, start: int, length: int) -> None:
+        if not self._allow_unwritten and not self._native.written(start, length):
+            raise Refused(
+                f"parts of {self._identity.path} were never written, and this would read them",
+                "Fill it first: a read of what was never written touches no flash",
+                reason="unwritten",
+                target=self._identity.path,
+            )
+
+    def _measurement(
+        self,
+        native: Any,  # noqa: ANN401 - native
+        before: dict[str, Any],
+        from_ns: int,
+    ) -> Measurement:
+        """Wrap what was measured from a time on; beside the identity stands what the run cost the flash."""
+        from dataclasses import asdict
+
+        from ssdlab.model.measurement import Measurement
+
+        now = self._native.counters()
+        host = now["host_bytes_written"] - before["host_bytes_written"]
+        flash = now["nand_bytes_written"] - before["nand_bytes_written"]
+        drive = {
+            **asdict(self._identity),
+            "scale": self._native.scale,
+            "seed": self._native.seed,
+            "effective_spare": now["effective_spare"],
+            "host_bytes_written": host,
+            "nand_bytes_written": flash,
+            "write_amplification": flash / host if host else None,
+            "erases": now["erases"] - before["erases"],
+        }
+        if self._native.scale > 1:
+            drive["unscaled"] = self._native.unscaled
+        if (state := self._native.power_state()) is not None:
+            drive |= {name: state[name] for name in _SHOWN_OF_POWER}
+        power = self.power(from_ns, from_ns + round(native.summary()["elapsed_s"] * 1e9))
+        return Measurement.of(native, drive, engine=ENGINE, power=None if power is None else asdict(power))
+
+
+def _make(text: SimulatedText) -> _core.SimulatedDrive:
+    """Make the native drive that a text names, empty."""
+    from ssdlab import _core
+
+    return _core.SimulatedDrive(profile_text(text.profile), **text.settings(), seed=text.seed)
+
+
+def identity_of(text: SimulatedText) -> Identity:
+    """Return who a simulated drive is, without making it; the same text is the same drive."""
+    made = _made_of(text)
+    name = made["profile"]["name"]
+    return Identity(
+        path=str(text),
+        name=name,
+        kind="sim",
+        consent_id=text.drive,
+        capacity_bytes=made["capacity_bytes"],
+        logical_block_bytes=made["logical_block_bytes"],
+        physical_block_bytes=_UNIT_BYTES,
+        model=", ".join([f"simulated {name}", *_variant(text, made)]),
+        rotational=False,
+    )
+
+
+def _made_of(text: SimulatedText) -> dict[str, Any]:
+    """Return what a drive of that text would be, without making it."""
+    from ssdlab import _core
+
+    return _core.check_profile(profile_text(text.profile), **text.settings())
+
+
+def _variant(text: SimulatedText, made: dict[str, Any]) -> Iterator[str]:
+    """Yield in what a drive is not the one that its profile names."""
+    if text.scale > 1:
+        yield f"1/{text.scale} of its size"
+    if text.spare is not None:
+        yield f"{made['spare']:.3g} of its medium spare"
+    if text.power is not None:
+        yield f"at most {made['power_cap_w']:g} W"
+    if text.trim is not None:
+        yield f"trims {text.trim}"
+    if text.write_cache is not None:
+        yield f"write cache {'on' if text.write_cache else 'off'}"

@@ -1,0 +1,197 @@
+"""The file that keeps a simulated drive between commands (``state=FILE``).
+
+The file is held exclusively from opening to close, by a lock beside it, and is replaced whole: what is there
+is always a state that was written to its end. A command that is killed leaves the state that it found.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ssdlab.model.errors import HostError, Refused, UsageError
+
+if TYPE_CHECKING:
+    from ssdlab import _core
+
+
+class KeepableState:
+    """The state of an open simulated drive; implements `ssdlab.drives.base.DriveState`."""
+
+    def __init__(
+        self,
+        drive: _core.SimulatedDrive,
+        identity: Mapping[str, str],
+        *,
+        lasting: bool,
+        settle: Callable[[], None],
+    ) -> None:
+        self._drive = drive
+        self._identity = dict(identity)
+        self._lasting = lasting
+        self._settle = settle
+
+    @property
+    def lasting(self) -> bool:
+        """Whether a file keeps it, so that opening the drive does not make it anew."""
+        return self._lasting
+
+    def digest(self) -> str:
+        """Return a short text that stands for it; costs about a millisecond."""
+        return self._drive.digest()
+
+    def save(self, path: Path) -> None:
+        """Put it into a file, in place of what is there; see `replace_state`."""
+        replace_state(self._drive, path, self._identity)
+
+    def load(self, path: Path) -> None:
+        """Bring the drive into the state of a file; `Refused` if that is not whole and of this drive."""
+        self._drive.load_state(path, self._identity)
+
+    def settle(self) -> None:
+        """Bring the file that keeps it, if there is one, up to date."""
+        self._settle()
+
+    def mark(self) -> object:
+        """Keep it in memory."""
+        return self._drive.snapshot()
+
+    def back(self, mark: object) -> None:
+        """Bring the drive back to what `mark` kept."""
+        self._drive.restore(cast("_core.SimulatedState", mark))
+
+
+class StateFile:
+    """A state file, held.
+
+    Parameters
+    ----------
+    text
+        Its path as the user gave it; links are followed.
+    identity
+        What decides which drive it is: only the same drive takes the state up.
+
+    Raises
+    ------
+    UsageError
+        Its folder does not exist.
+    Refused
+        Another process holds it (`reason` is ``state-held``), or it is no file (``no-state``).
+    HostError
+        The lock cannot be made beside it.
+    """
+
+    def __init__(self, text: str, identity: Mapping[str, str]) -> None:
+        self.path = Path(os.path.realpath(Path(text).expanduser()))
+        self._identity = dict(identity)
+        if not self.path.parent.is_dir():
+            raise UsageError(
+                f"there is no folder {self.path.parent} to keep a drive's state in",
+                "make it, or name a file elsewhere",
+                path=str(self.path),
+            )
+        if self.path.exists() and not stat.S_ISREG(self.path.stat().st_mode):
+            raise Refused(
+                f"{self.path} is no file, and a drive's state is kept in one",
+                "name a file, or one that does not exist yet",
+                reason="no-state",
+                path=str(self.path),
+            )
+        self._lock_path = self.path.with_name(f".{self.path.name}.lock")
+        self._lock = self._hold()
+
+    @property
+    def exists(self) -> bool:
+        """Whether a state is kept there already."""
+        return self.path.exists()
+
+    def take_up(self, drive: _core.SimulatedDrive) -> None:
+        """Bring a drive into the state that is kept.
+
+        Raises
+        ------
+        Refused
+            It is torn, corrupt, of another format or of another drive; the drive is as it was, and so is the
+            file. `reason` says which of these, `setting` what differs.
+        """
+        drive.load_state(self.path, self._identity)
+
+    def put_back(self, drive: _core.SimulatedDrive) -> None:
+        """Keep a drive's state in place of what was there: all of it, durably, or nothing.
+
+        Raises
+        ------
+        HostError
+            It could not be written; the file is as it was.
+        """
+        replace_state(drive, self.path, self._identity)
+
+    def release(self) -> None:
+        """Let go of the file."""
+        if self._lock < 0:
+            return
+        self._lock_path.unlink(missing_ok=True)
+        os.close(self._lock)
+        self._lock = -1
+
+    def _hold(self) -> int:
+        """Lock the file beside. Who held it before may have removed it: then another lies there, or none."""
+        while True:
+            try:
+                descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                raise _cannot(self.path, error) from error
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(descriptor)
+                raise Refused(
+                    f"the drive kept in {self.path} is in use by another process",
+                    "wait until that ends; a copy of the file is a drive of its own",
+                    reason="state-held",
+                    path=str(self.path),
+                ) from error
+            with contextlib.suppress(FileNotFoundError):
+                if self._lock_path.stat().st_ino == os.fstat(descriptor).st_ino:
+                    return descriptor
+            os.close(descriptor)
+
+
+def replace_state(drive: _core.SimulatedDrive, path: Path, identity: Mapping[str, str]) -> None:
+    """Write a drive's state to a path in place of what is there: all of it, durably, or nothing.
+
+    Raises
+    ------
+    HostError
+        It could not be written; what was there stands.
+    """
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.unlink(missing_ok=True)  # of a process that was killed
+        drive.save_state(temporary, dict(identity))
+        temporary.replace(path)
+        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except (OSError, HostError) as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise _cannot(path, error) from error
+
+
+def _cannot(path: Path, error: OSError | HostError) -> HostError:
+    number = error.errno if isinstance(error, OSError) else error.facts.get("errno")
+    reason = os.strerror(number) if isinstance(number, int) else str(error).splitlines()[0]
+    return HostError(
+        f"the state of the simulated drive cannot be kept in {path}: {reason}",
+        "free space there or see to its permissions; what was kept before is unchanged",
+        path=str(path),
+        errno=number,
+    )

@@ -1,0 +1,203 @@
+"""What the text of a simulated drive says: ``sim:PROFILE[,scale=S][,spare=SHARE][,power=LIMIT]...``.
+
+PROFILE is the name of a profile that ssdlab brings along, or the path of one (see `profiles`). ``scale``
+makes the drive so many times smaller with everything that decides its steady state kept; ``spare`` is the
+share of its medium that the user cannot address; ``power`` limits what it draws, as ``10W`` or as one of its
+power states, ``ps1``; ``trim=ignored`` is a drive or a host that ignores trims; ``write-cache=off`` completes
+a write when it is in flash; ``seed`` decides what chance decides in the drive; ``state`` keeps the drive
+between commands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+from ssdlab.drives.simulated.profiles import is_path, profile_text
+from ssdlab.model.errors import UsageError, unknown
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedText:
+    """What the text of a simulated drive says.
+
+    Attributes
+    ----------
+    profile
+        Name of a profile, or the path of one.
+    scale
+        So many times smaller than the drive it stands for.
+    spare
+        Share of the medium that the user cannot address; None for the profile's own.
+    power
+        Limit on its power: W, or the name of a power state as ``ps1``; None for the profile's own.
+    trim
+        ``honoured`` or ``ignored``; None for the profile's own.
+    write_cache
+        Whether a write is complete when it is in the buffer; None for the profile's own.
+    seed
+        Seed of what chance decides in the drive.
+    state
+        File that keeps the drive between commands; None: it lives as long as it is open.
+    """
+
+    profile: str
+    scale: int = 1
+    spare: float | None = None
+    power: float | str | None = None
+    trim: str | None = None
+    write_cache: bool | None = None
+    seed: int = 1
+    state: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read the text of a simulated drive.
+
+        >>> SimulatedText.parse("sim:tiny-test,spare=25%,seed=7").spare
+        0.25
+        >>> str(SimulatedText.parse("sim:tiny-test,write-cache=off,power=10W"))
+        'sim:tiny-test,power=10W,write-cache=off'
+
+        Raises
+        ------
+        UsageError
+            It says something else.
+        """
+        profile, *words = text.removeprefix(PREFIX).split(",")
+        if not profile:
+            raise UsageError(
+                f"{text} names no profile", "see `ssdlab sim list`, and write sim:NAME", target=text
+            )
+        given: dict[str, Any] = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not equals or name not in _READERS:
+                raise unknown("option of a simulated drive", name, _READERS)
+            attribute = name.replace("-", "_")
+            if attribute in given:
+                raise UsageError(f"{text} says {name} twice", "say it once", target=text)
+            given[attribute] = _READERS[name](name, value)
+        return cls(profile, **given)
+
+    def anchored(self) -> Self:
+        """Return the same with absolute paths: what it means from any working directory."""
+        profile = _absolute(self.profile) if is_path(self.profile) else self.profile
+        return replace(self, profile=profile, state=None if self.state is None else _absolute(self.state))
+
+    @property
+    def drive(self) -> str:
+        """The text of the drive itself, wherever its state is kept."""
+        return str(replace(self.anchored(), state=None))
+
+    def identity(self) -> dict[str, str]:
+        """Return what decides which drive it is: a state is good only for the drive with the same."""
+        profile = hashlib.sha256(profile_text(self.profile).encode()).hexdigest()[:32]
+        own = SimulatedText(self.profile)
+        settings = {
+            field.name: "the profile's own" if (value := getattr(self, field.name)) is None else str(value)
+            for field in fields(own)
+            if field.name not in ("profile", "state")
+        }
+        return {"profile": profile, **settings}
+
+    def __str__(self) -> str:
+        own = SimulatedText(self.profile)
+        words = [PREFIX + self.profile]
+        for name in _READERS:
+            value = getattr(self, name.replace("-", "_"))
+            if value != getattr(own, name.replace("-", "_")):
+                words.append(f"{name}={_written(name, value)}")
+        return ",".join(words)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the native side is told beside the profile, but for the seed."""
+        state = int(self.power[2:]) if isinstance(self.power, str) else None
+        return {
+            "scale": self.scale,
+            "spare": self.spare,
+            "power_w": None if isinstance(self.power, str) else self.power,
+            "power_state": state,
+            "honours_trim": None if self.trim is None else self.trim == "honoured",
+            "write_cache": self.write_cache,
+        }
+
+
+def _written(name: str, value: object) -> str:
+    if name == "write-cache":
+        return "on" if value else "off"
+    return f"{value:.12g}W" if name == "power" and isinstance(value, float) else str(value)
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
+def _file(name: str, value: str) -> str:
+    if not value:
+        raise UsageError("state names no file", f"write it so: {name}=drive.sim")
+    return value
+
+
+_WHOLE_BITS = {"scale": 32, "seed": 64}
+
+
+def _whole(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdecimal():
+        raise UsageError(f"{name}={value} is no whole number", f"write it so: {name}=16")
+    most = 2 ** _WHOLE_BITS[name] - 1
+    if len(value) > 20 or int(value) > most:
+        raise UsageError(f"{name}={value} is too large", f"choose one up to {most}")
+    return int(value)
+
+
+def _share(name: str, value: str) -> float:
+    from ssdlab.model.units import parse_percent
+
+    try:
+        return float(parse_percent(value)) if value.endswith("%") else float(value)
+    except ValueError as error:
+        raise UsageError(f"{name}={value} is no share", f"write it so: {name}=25% or {name}=0.25") from error
+
+
+def _power(name: str, value: str) -> float | str:
+    if re.fullmatch(r"ps\d{1,2}", value, re.ASCII):
+        return f"ps{int(value[2:])}"
+    number, watts = (value[:-1], True) if value[-1:] in {"W", "w"} else (value, False)
+    try:
+        limit = float(number)
+    except ValueError:
+        limit = math.nan
+    if not watts or not math.isfinite(limit):
+        raise UsageError(
+            f"{name}={value} is no limit on power",
+            f"write it so: {name}=10W, or {name}=ps1 for a power state of the profile",
+        )
+    return limit
+
+
+def _choice(choices: Mapping[str, Any]) -> Callable[[str, str], Any]:
+    def read(name: str, value: str) -> Any:  # noqa: ANN401 - what the choice stands for
+        if value not in choices:
+            raise unknown(f"choice of {name}", value, choices)
+        return choices[value]
+
+    return read
+
+
+_READERS: dict[str, Callable[[str, str], Any]] = {
+    "scale": _whole,
+    "spare": _share,
+    "power": _power,
+    "trim": _choice({"honoured": "honoured", "ignored": "ignored"}),
+    "write-cache": _choice({"on": True, "off": False}),
+    "seed": _whole,
+    "state": _file,
+}
+"""What can be said beside the profile, in the order in which it is written, and how each is read."""

@@ -1,0 +1,155 @@
+"""The options of act_storage and act_index: defaults and bounds, each once.
+
+What the originals accept and then divide by zero, run unthrottled or crash on is refused here with the
+reason: a record larger than the large block, no load at all, huge records. Fields stand in the order in which
+the originals print them, `_` for `-`.
+
+Source: Aerospike ACT 6.6, src/storage/cfg_storage.c and src/index/cfg_index.c, README (configuration).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from ssdlab.model.errors import UsageError
+
+RECORD_UNIT_BYTES = 16
+"""Records are stored in units of this."""
+MOST_RECORD_BYTES = 8 << 20
+MOST_RATE = 100_000_000
+READS_1X, WRITES_1X = 2000, 1000
+"""Client requests a second and device of the load that ACT calls 1x."""
+
+
+def _option(default: Any, least: int = 0, most: int = 0) -> Any:  # noqa: ANN401 - of the field's own type
+    """Define an option; bounds hold for numbers."""
+    return field(default=default, metadata={"least": least, "most": most})
+
+
+@dataclass(frozen=True, slots=True)
+class StorageConfig:
+    """The options of act_storage.
+
+    Attributes
+    ----------
+    device_names
+        Drives that the rates are for, all together. Empty where the drive is named elsewhere.
+    file_size_mbytes
+        Undocumented: tests files of this size, through the page cache. 0: devices.
+    service_threads
+        Threads that do the small I/Os; None: left out, and the original takes five for each CPU.
+    read_reqs_per_sec, write_reqs_per_sec
+        Client requests a second.
+    record_bytes, record_bytes_range_max
+        Size of a record; with a range, sizes lie evenly between the two. 0: no range.
+    large_block_op_kbytes
+        Size of the large I/Os that move records between memory and drive.
+    replication_factor, update_pct, defrag_lwm_pct
+        Copies of each write; writes that read first; fill at which a block is collected.
+    compress_pct
+        What written data compresses to; 100: not at all.
+    max_lag_sec
+        How far behind its schedule a thread may be before the test ends; 0: never.
+    """
+
+    program: ClassVar[str] = "act_storage"
+
+    device_names: tuple[str, ...] = _option(())
+    file_size_mbytes: int = _option(0, 0, 1 << 32)
+    service_threads: int | None = _option(None, 1, 4096)
+    test_duration_sec: int = _option(86_400, 1, 31_536_000)
+    report_interval_sec: int = _option(1, 1, 3600)
+    microsecond_histograms: bool = _option(False)
+    read_reqs_per_sec: int = _option(READS_1X, 0, MOST_RATE)
+    write_reqs_per_sec: int = _option(WRITES_1X, 0, MOST_RATE)
+    record_bytes: int = _option(1536, 1, MOST_RECORD_BYTES)
+    record_bytes_range_max: int = _option(0, 0, MOST_RECORD_BYTES)
+    large_block_op_kbytes: int = _option(128, 1, 8192)
+    replication_factor: int = _option(1, 1, 128)
+    update_pct: int = _option(0, 0, 100)
+    defrag_lwm_pct: int = _option(50, 0, 99)
+    no_defrag_reads: bool = _option(False)
+    compress_pct: int = _option(100, 0, 100)
+    disable_odsync: bool = _option(False)
+    commit_to_device: bool = _option(False)
+    tomb_raider: bool = _option(False)
+    tomb_raider_sleep_usec: int = _option(0, 0, 10_000_000)
+    max_lag_sec: int = _option(10, 0, 86_400)
+
+    def __post_init__(self) -> None:
+        _check(self)
+        kbytes, most = self.large_block_op_kbytes, self.record_bytes_range_max
+        if kbytes & (kbytes - 1):
+            raise bad("large_block_op_kbytes", kbytes, "it is a power of two")
+        if 0 < most <= self.record_bytes:
+            raise bad("record_bytes_range_max", most, f"it is above record-bytes, {self.record_bytes}, or 0")
+        if stored(max(self.record_bytes, most)) > kbytes * 1024:
+            name = "record_bytes_range_max" if most else "record_bytes"
+            raise bad(name, most or self.record_bytes, f"no record fits into a large block of {kbytes} KiB")
+        if self.disable_odsync and self.commit_to_device:
+            raise bad("disable_odsync", "yes", "with commit-to-device each write is synchronous")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """The options of act_index; those of act_storage's names mean the same.
+
+    Attributes
+    ----------
+    cache_threads
+        Threads that do all writes, and the reads of collection.
+    """
+
+    program: ClassVar[str] = "act_index"
+
+    device_names: tuple[str, ...] = _option(())
+    file_size_mbytes: int = _option(0, 0, 1 << 32)
+    service_threads: int | None = _option(None, 1, 4096)
+    cache_threads: int = _option(8, 1, 4096)
+    test_duration_sec: int = _option(86_400, 1, 31_536_000)
+    report_interval_sec: int = _option(1, 1, 3600)
+    microsecond_histograms: bool = _option(False)
+    read_reqs_per_sec: int = _option(READS_1X, 0, MOST_RATE)
+    write_reqs_per_sec: int = _option(WRITES_1X, 0, MOST_RATE)
+    replication_factor: int = _option(1, 1, 128)
+    defrag_lwm_pct: int = _option(50, 0, 99)
+    disable_odsync: bool = _option(False)
+    max_lag_sec: int = _option(10, 0, 86_400)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+ActConfig = StorageConfig | IndexConfig
+
+
+def stored(record_bytes: int) -> int:
+    """Return the size that a record of so many bytes takes up."""
+    return -(-record_bytes // RECORD_UNIT_BYTES) * RECORD_UNIT_BYTES
+
+
+def option_name(key: str) -> str:
+    """Return a field's name as ACT writes it."""
+    return key.replace("_", "-")
+
+
+def options(config: ActConfig) -> dict[str, Any]:
+    """Return the options by field name, without those left out and without the drives."""
+    found = {each.name: getattr(config, each.name) for each in fields(config)}
+    return {name: value for name, value in found.items() if name != "device_names" and value is not None}
+
+
+def bad(key: str, value: object, why: str) -> UsageError:
+    """Return the error of a value that cannot be."""
+    name = option_name(key)
+    return UsageError(f"{name} cannot be {value}: {why}", f"change {name}", option=name, given=value)
+
+
+def _check(config: ActConfig) -> None:
+    for each in fields(config):
+        value, least, most = getattr(config, each.name), each.metadata["least"], each.metadata["most"]
+        if most and value is not None and not least <= value <= most:
+            raise bad(each.name, value, f"it lies between {least} and {most}")
+    if config.read_reqs_per_sec == 0 and config.write_reqs_per_sec == 0:
+        raise bad("read_reqs_per_sec", 0, "with no writes either there is no load")

@@ -1,0 +1,190 @@
+"""Records what is asked of a block device, as the text that blkparse prints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.formats.traces import blkparse
+from ssdlab.host.durable import library_errors
+from ssdlab.host.sysfs import HostFiles, device_number, names, number, text
+from ssdlab.host.tracefs import Queued, Tracing
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+LOOK_S = 0.1
+SETTLED_NS = 50_000_000
+"""An event is in its buffer so long after its time at the latest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A block device to be recorded.
+
+    Attributes
+    ----------
+    numbers
+        Its own and those of its partitions, by each of which it can be asked: major << 20 | minor.
+    label
+        ``major,minor``, as traces name it.
+    start_sector
+        Where a partition begins on its disk.
+    """
+
+    numbers: tuple[int, ...]
+    label: str
+    start_sector: int
+
+
+@dataclass(slots=True)
+class Captured:
+    """What a recording came to."""
+
+    file: str
+    device: str
+    seconds: float = 0.0
+    ios: int = 0
+    lost: int = 0
+    """Events that the kernel's buffers had no room for."""
+
+
+def traced_device(path: str, files: HostFiles | None = None) -> Traced:
+    """Find a block device and its partitions.
+
+    Raises
+    ------
+    UsageError
+        There is no such device.
+    """
+    files = files or HostFiles()
+    own = files.number_of(path)
+    node = files.node(own) if own is not None else None
+    if own is None or node is None:
+        raise UsageError(f"{path} is no block device", "see ssdlab drives for those that are here", path=path)
+    start = number(node / "start") if (node / "partition").exists() else None
+    parts = (
+        []
+        if start is not None
+        else [node / name for name in names(node) if (node / name / "partition").exists()]
+    )
+    every = [own, *(found for part in parts if (found := text(part / "dev")) is not None)]
+    return Traced(tuple(_kernel_number(each) for each in every), own.replace(":", ","), start or 0)
+
+
+def _kernel_number(device: str) -> int:
+    major, _, minor = device.partition(":")
+    return int(major) << 20 | int(minor)
+
+
+def capture(
+    device: str,
+    output: Path,
+    *,
+    seconds: float | None = None,
+    stopped: Callable[[], bool] = lambda: False,
+    on_look: Callable[[Captured], None] = lambda captured: None,
+) -> Captured:
+    """Record a device until the time is over or it is stopped.
+
+    Parameters
+    ----------
+    device
+        A block device; of a disk, what goes to its partitions is recorded too.
+    output
+        A new file.
+    seconds
+        How long; None until `stopped`.
+    on_look
+        Told ten times a second how far it is.
+
+    Raises
+    ------
+    UsageError, Refused
+        There is no such device; the file is there already, or lies on the device.
+    HostError
+        The kernel has no tracepoints for us, or the file cannot be written.
+    """
+    traced = traced_device(device)
+    _check_output(output, traced)
+    captured = Captured(str(output), device)
+    with (
+        library_errors(output),
+        output.open("x", encoding="ascii") as out,
+        Tracing(traced.numbers) as tracing,
+    ):
+        started_ns = time.monotonic_ns()
+        writer = _Writer(out, traced, started_ns)
+        waiting: list[Queued] = []
+        over = False
+        while not over:
+            time.sleep(LOOK_S)
+            now_ns = time.monotonic_ns()
+            over = stopped() or (seconds is not None and now_ns >= started_ns + seconds * NS_PER_S)
+            if over:
+                tracing.stop()
+            # Of each CPU they come in order; together they do once all of that time are there.
+            waiting.extend(tracing.read())
+            settled_ns = now_ns if over else now_ns - SETTLED_NS
+            waiting = writer.write(waiting, None if over else settled_ns)
+            captured.ios, captured.seconds = writer.count, (now_ns - started_ns) / NS_PER_S
+            on_look(captured)
+        captured.lost = tracing.lost()
+        if captured.lost:
+            out.write(blkparse.lost_line(traced.label, now_ns - started_ns, captured.lost) + "\n")
+    return captured
+
+
+def _check_output(output: Path, traced: Traced) -> None:
+    """Refuse a file that is there, and one whose writing would be recorded."""
+    if output.exists():
+        raise Refused(
+            f"{output} is there already", "give the name of a new file, or remove it", path=str(output)
+        )
+    folder = output.absolute().parent
+    if not folder.is_dir():
+        raise UsageError(f"there is no folder {folder}", "make it, or give another place", path=str(folder))
+    if _kernel_number(device_number(folder.stat().st_dev)) in traced.numbers:
+        raise Refused(
+            f"{output} lies on the device that is to be recorded: its own writing would be in it",
+            "put the file on another drive, or into memory (/dev/shm)",
+            path=str(output),
+        )
+
+
+class _Writer:
+    """Writes what was queued, in order of time."""
+
+    def __init__(self, out: TextIO, traced: Traced, zero_ns: int) -> None:
+        self._out, self._traced, self._zero_ns = out, traced, zero_ns
+        self.count = 0
+
+    def write(self, queued: Iterable[Queued], until_ns: int | None) -> list[Queued]:
+        """Write what is of that time or before, and return the rest."""
+        kept: list[Queued] = []
+        ready: list[Queued] = []
+        for each in queued:
+            (ready if until_ns is None or each.time_ns <= until_ns else kept).append(each)
+        ready.sort(key=lambda each: each.time_ns)
+        for each in ready:
+            self.count += 1
+            self._out.write(self._line(each) + "\n")
+        return kept
+
+    def _line(self, each: Queued) -> str:
+        return blkparse.line_of(
+            self._traced.label,
+            each.cpu,
+            self.count,
+            max(0, each.time_ns - self._zero_ns),
+            each.pid,
+            each.flags,
+            each.sector - self._traced.start_sector,
+            each.sectors,
+            each.command,
+        )

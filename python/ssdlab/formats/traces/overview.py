@@ -1,0 +1,89 @@
+"""What is in a trace, before anybody replays it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, Event
+from ssdlab.formats.traces.reading import ALL, Source, Tally, events
+
+GAP_NS = 25_000_000
+"""Gaps longer than this count as idle: what AnandTech's storage bench cut them to."""
+_NAMES = {READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "flush"}
+
+
+@dataclass
+class Kind:
+    """The I/Os of one operation."""
+
+    ios: int = 0
+    bytes: int = 0
+    sizes: Counter[int] = field(default_factory=Counter)
+
+
+@dataclass
+class Overview:
+    """A trace as a whole; offsets in bytes, times in ns from the first I/O."""
+
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    extent_bytes: int = 0
+    unit_bytes: int = 0
+    """Largest power of two, up to 1 MiB, that divides every offset and length."""
+    duration_ns: int = 0
+    longest_gap_ns: int = 0
+    gaps: int = 0
+    gaps_ns: int = 0
+    """How many gaps are longer than `GAP_NS`, and their sum."""
+
+    @property
+    def ios(self) -> int:
+        """All I/Os, flushes included."""
+        return sum(kind.ios for kind in self.kinds.values())
+
+
+def overview(source: Source) -> tuple[Overview, Tally]:
+    """Read a trace to its end; bad lines are counted, and without a device all of them are looked at.
+
+    Raises
+    ------
+    UsageError, HostError
+        As in `reading.events`.
+    """
+    tally = Tally()
+    chosen = source.model_copy(update={"bad_lines": "skip", "device": source.device or ALL})
+    found = Overview()
+    bits = 1 << 20
+    for event in _timed(events(chosen, tally), found):
+        kind = found.kinds.setdefault(_NAMES[event.op], Kind())
+        kind.ios += 1
+        kind.bytes += event.length
+        kind.sizes[event.length] += 1
+        if event.op != FLUSH:
+            bits |= event.offset | event.length
+            found.extent_bytes = max(found.extent_bytes, event.offset + event.length)
+    found.unit_bytes = bits & -bits
+    return found, tally
+
+
+def _timed(every: Iterator[Event], found: Overview) -> Iterator[Event]:
+    """Note times and gaps on the way."""
+    first_ns = last_ns = None
+    for event in every:
+        if first_ns is None or last_ns is None:
+            first_ns = last_ns = event.time_ns
+        gap_ns = event.time_ns - last_ns
+        if gap_ns > GAP_NS:
+            found.gaps += 1
+            found.gaps_ns += gap_ns
+        found.longest_gap_ns = max(found.longest_gap_ns, gap_ns)
+        found.duration_ns = max(found.duration_ns, event.time_ns - first_ns)
+        last_ns = max(last_ns, event.time_ns)
+        yield event
+
+
+def as_dict(found: Overview, tally: Tally) -> dict[str, Any]:
+    """Return both as JSON holds them."""
+    return {**asdict(found), **asdict(tally), "devices": dict(tally.devices.most_common())}

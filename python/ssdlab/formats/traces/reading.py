@@ -1,0 +1,244 @@
+"""A trace from its file: the format found out, bad lines counted, one device chosen."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Literal, Protocol
+
+from pydantic import Field
+
+from ssdlab.formats.traces import blkparse, example, iolog
+from ssdlab.formats.traces.columns import (
+    ALIBABA,
+    MSR,
+    TIME_UNITS_NS,
+    InColumns,
+    TimeUnit,
+    parse_columns,
+    read_columns,
+)
+from ssdlab.formats.traces.events import BadLine, Event
+from ssdlab.model.errors import HostError, UsageError
+from ssdlab.model.frozen import Frozen
+
+Format = Literal["auto", "iolog", "blkparse", "msr", "alibaba", "columns"]
+ALL = "all"
+"""Stands for every device of a trace, laid over one another."""
+BAD_LINES_KEPT = 5
+"""Bad lines that are told with their reason; the others are only counted."""
+
+_BINARY = b"tae"  # the last bytes of BLK_IO_TRACE_MAGIC, 0x65617407, on little-endian hosts
+_GZIP = b"\x1f\x8b"
+
+
+class Source(Frozen):
+    """Which trace is read, and how."""
+
+    file: str = Field(description="the trace; .gz is unpacked")
+    format: Format = Field("auto", description="auto finds out which")
+    columns: str = Field(
+        "", description="what the columns mean: a TOML file, or time:1:us,op:2,offset:3,length:4"
+    )
+    device: str = Field("", description="one of the trace's devices, or all; may be left out if there is one")
+    action: blkparse.Action = Field("Q", description="of blkparse: Q queued, D issued to the driver")
+    unit: TimeUnit = Field("us", description="of the times of a fio iolog version 3")
+    bad_lines: Literal["stop", "skip"] = Field("stop", description="what a line that cannot be read means")
+
+
+@dataclass
+class Tally:
+    """What was found in a trace, beside its I/Os."""
+
+    format: str = ""
+    lines: int = 0
+    bad_lines: int = 0
+    first_bad: list[tuple[int, str]] = field(default_factory=list)
+    devices: Counter[str] = field(default_factory=Counter)
+    backwards: int = 0
+    first_backwards: int | None = None
+    """Line of the first I/O whose time is before that of the one in front of it."""
+    lost: int = 0
+    """Events that were lost when it was recorded, as far as it says."""
+
+    def bad(self, line: int, why: str) -> None:
+        """Count a bad line."""
+        self.bad_lines += 1
+        if len(self.first_bad) < BAD_LINES_KEPT:
+            self.first_bad.append((line, why))
+
+    @property
+    def bad_text(self) -> str:
+        """The bad lines in words, the first of them with their reasons."""
+        told = "; ".join(f"line {line} {why}" for line, why in self.first_bad)
+        more = self.bad_lines - len(self.first_bad)
+        return told + (f"; and {more} more" if more else "")
+
+
+class _Parser(Protocol):
+    def line(self, text: str) -> Event | None: ...
+
+
+def events(source: Source, tally: Tally) -> Iterator[Event]:
+    """Go through the I/Os of a trace in the order of its lines.
+
+    Raises
+    ------
+    UsageError
+        It is not there or its format is not known; it has several devices and none is chosen; at the end,
+        when lines were bad and that is to stop it.
+    HostError
+        It cannot be read to its end.
+    """
+    with _opened(source) as lines:
+        head, rest = _peek(lines)
+        parser = _parser(source, head, tally)
+        last_ns = -1
+        for text in rest:
+            tally.lines += 1
+            try:
+                event = parser.line(text)
+            except BadLine as bad:
+                tally.bad(tally.lines, str(bad))
+                continue
+            if event is None:
+                continue
+            tally.devices[event.device] += 1
+            if source.device != ALL and event.device != source.device:
+                if source.device:
+                    continue
+                _check_single(source, tally)
+            if event.time_ns < last_ns:
+                tally.backwards += 1
+                if tally.first_backwards is None:
+                    tally.first_backwards = tally.lines
+            last_ns = event.time_ns
+            yield event
+        tally.lost = getattr(parser, "lost", 0)
+    if tally.bad_lines and source.bad_lines == "stop":
+        raise UsageError(
+            f"{tally.bad_lines} of {tally.lines} lines of {source.file} cannot be read: {tally.bad_text}",
+            "put them right, or leave them out with --set bad_lines=skip; the result then tells how many",
+            file=source.file,
+            bad_lines=tally.bad_lines,
+            lines=[line for line, _ in tally.first_bad],
+        )
+
+
+def _check_single(source: Source, tally: Tally) -> None:
+    """Refuse a second device where none was chosen: their offsets have nothing to do with one another."""
+    if len(tally.devices) > 1:
+        first, second, *_ = tally.devices
+        raise UsageError(
+            f"{source.file} has the I/O of more than one device: {first}, {second} (line {tally.lines})",
+            f"choose one with --set device={first}, or lay all over one another with --set device=all; "
+            "ssdlab trace show FILE lists them",
+            devices=[first, second],
+        )
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[Iterator[str]]:
+    if source.file == example.NAME:
+        yield example.lines()
+        return
+    path = Path(source.file)
+    try:
+        with _raw(path) as lines:
+            yield lines
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise UsageError(
+            f"{path}: {error.strerror}",
+            "give the path of a trace, or example for a made-up one",
+            file=str(path),
+        ) from error
+    except (OSError, EOFError) as error:
+        raise HostError(
+            f"{path} cannot be read to its end: {error}", "see whether the file is whole", file=str(path)
+        ) from error
+
+
+def _raw(path: Path) -> IO[str]:
+    with path.open("rb") as file:
+        head = file.read(4)
+    if head[1:] == _BINARY or head[:3] == _BINARY[::-1]:
+        raise UsageError(
+            f"{path} is a binary file of blktrace",
+            f"make text of it first: blkparse -i {path.name} > trace.txt",
+            file=str(path),
+        )
+    if head[:2] == _GZIP:
+        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
+    return path.open(encoding="utf-8", errors="replace")
+
+
+def _peek(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """Return the first line that is not empty, and all lines."""
+    seen: list[str] = []
+    head = ""
+    for line in lines:
+        seen.append(line)
+        if line.strip():
+            head = line
+            break
+
+    def every() -> Iterator[str]:
+        yield from seen
+        yield from lines
+
+    return head, every()
+
+
+def _parser(source: Source, head: str, tally: Tally) -> _Parser:
+    name = source.format
+    if name == "auto":
+        name = "columns" if source.columns else _format_of(source, head)
+    tally.format = name
+    if name == "iolog":
+        version = iolog.version_of(head)
+        if version not in (2, 3):
+            raise UsageError(
+                f"{source.file} begins with {head.strip()[:60]!r}: no fio iolog of version 2 or 3",
+                "write one with fio --write_iolog, or name another --set format",
+            )
+        tally.format = f"iolog v{version}"
+        return iolog.Iolog(version, TIME_UNITS_NS[source.unit])
+    if name == "blkparse":
+        return blkparse.Blkparse(source.action)
+    if name == "columns":
+        if not source.columns:
+            raise UsageError("format columns needs to know them", "give --set columns=FILE.toml")
+        path = Path(source.columns)
+        inline = ":" in source.columns and not path.exists()
+        return InColumns(parse_columns(source.columns) if inline else read_columns(path))
+    return InColumns(MSR if name == "msr" else ALIBABA)
+
+
+def _format_of(source: Source, head: str) -> Format:
+    """Find out the format by the first line.
+
+    Raises
+    ------
+    UsageError
+        There is none, or it is none of those that are known.
+    """
+    if not head:
+        raise UsageError(f"{source.file} is empty", "give a trace with at least one I/O", file=source.file)
+    if iolog.version_of(head) is not None:
+        return "iolog"
+    if blkparse.looks_like(head):
+        return "blkparse"
+    fields = [field.strip() for field in head.split(",")]
+    if len(fields) == 7 and fields[3].casefold() in ("read", "write"):
+        return "msr"
+    if len(fields) == 5 and fields[1] in ("R", "W"):
+        return "alibaba"
+    raise UsageError(
+        f"{source.file} begins with {head.strip()[:60]!r}, which is no format that is known",
+        "set format to iolog, blkparse, msr or alibaba, or describe it with columns=FILE.toml",
+        file=source.file,
+    )

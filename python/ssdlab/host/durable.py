@@ -1,0 +1,77 @@
+"""Writing so that a crash or a power cut leaves the old or the new, never half of one.
+
+A rename is atomic only once the new file's bytes and then the directory that names it have reached the
+disk; each function here does both.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ssdlab.model.errors import HostError, LabError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def library_errors(path: Path) -> Iterator[None]:
+    """Turn an operating-system error on a library file into a `HostError` that says what to do.
+
+    Raises
+    ------
+    HostError
+        With the errno and the path as facts.
+    """
+    try:
+        yield
+    except LabError:
+        raise
+    except OSError as error:
+        full = error.errno in _FULL or "No space left" in str(error)
+        reason = "the file system is full" if full else (error.strerror or str(error))
+        advice = (
+            "free some space there, then go on with ssdlab resume: all that was finished is kept"
+            if full
+            else "look after that file system, or name another with --library"
+        )
+        raise HostError(
+            f"cannot write {path}: {reason}", advice, path=str(path), errno=error.errno, full=full
+        ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace(path: Path, text: str) -> None:
+    """Put `text` in place of a file's content: all of it or nothing, and for good.
+
+    Raises
+    ------
+    HostError
+        When the file system under it is full or fails; the old content then stands.
+    """
+    temporary = path.with_name(f".{path.name}.new")
+    with library_errors(path):
+        try:
+            with temporary.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(path.parent)

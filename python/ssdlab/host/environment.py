@@ -1,0 +1,409 @@
+"""The machine around a measurement: what a reader must know to compare numbers, and what made them.
+
+Facts only, from `/proc` and `/sys`; what the kernel does not tell is None and never guessed. Sources:
+proc(5), Documentation/ABI/testing/sysfs-devices-system-cpu, Documentation/admin-guide/cgroup-v1 and
+cgroup-v2.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.host import cgroup
+from ssdlab.host.attributes import disk_of
+from ssdlab.host.mounts import devices_of, mount_of, mounts
+from ssdlab.host.queue_settings import Conditions, read_conditions
+from ssdlab.host.sysfs import HostFiles, flag, names, number, text
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
+    from ssdlab.host.identity import Identity
+
+SCHEMA = "ssdlab.environment/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """The running kernel.
+
+    Attributes
+    ----------
+    release, version, architecture
+        As `uname` gives them.
+    clocksource
+        What the kernel reads the time from; anything but `tsc` on x86 makes each time stamp dearer.
+    preemption
+        Preemption model in force, where the kernel shows it.
+    mitigations
+        State of each CPU vulnerability, by its name; mitigations add to the cost of every system call.
+    """
+
+    release: str
+    version: str
+    architecture: str
+    clocksource: str | None
+    preemption: str | None
+    mitigations: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """The processors.
+
+    Attributes
+    ----------
+    model_name
+        As in `/proc/cpuinfo`.
+    sockets, cores, cpus
+        Packages, physical cores, and logical CPUs that are online.
+    allowed
+        Logical CPUs that this process may run on.
+    isolated
+        Logical CPUs taken out of general scheduling at boot, as the kernel lists them.
+    governors
+        Frequency governors in force; empty where the kernel has no say over the frequency (most virtual
+        machines).
+    boost
+        Whether frequencies above the nominal one are allowed.
+    deepest_idle
+        Deepest idle state that is enabled: waking from it adds to every completion that finds the CPU asleep.
+    """
+
+    model_name: str | None
+    sockets: int | None
+    cores: int | None
+    cpus: int | None
+    allowed: int | None
+    isolated: str | None
+    governors: tuple[str, ...]
+    boost: bool | None
+    deepest_idle: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNode:
+    """One NUMA node and its CPUs, as the kernel lists them."""
+
+    node: int
+    cpus: str
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What the system runs in and how loaded it was before the run.
+
+    Attributes
+    ----------
+    hostname
+        Its name.
+    hypervisor
+        Its name; `unknown` where the CPU says that there is one and nothing says which; None on bare metal.
+    container
+        Kind of container, None outside of one.
+    memory_bytes, available_bytes
+        All memory, and what could be had without swapping.
+    load_average
+        Over 1, 5 and 15 minutes.
+    """
+
+    hostname: str | None
+    hypervisor: str | None
+    container: str | None
+    memory_bytes: int | None
+    available_bytes: int | None
+    load_average: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """Hardware queues of a block device.
+
+    Attributes
+    ----------
+    present
+        Queues that the driver set up; 0 for a device without (bio-based: zram, device mapper).
+    used
+        Queues that the CPUs this process may run on submit to.
+    of_cpu
+        Queue of each CPU, by its number.
+    """
+
+    present: int
+    used: int
+    of_cpu: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSystem:
+    """The file system under a file, and the block devices beneath it (kernel names)."""
+
+    fstype: str
+    mount_point: str
+    options: tuple[str, ...]
+    source: str
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How a drive hangs on this host; `file_system` only for a file.
+
+    `drivers` are the kernel's, from the disk to its bus, such as `sd` and `ahci`.
+    """
+
+    identity: Identity
+    conditions: Conditions | None
+    queues: Queues | None
+    drivers: tuple[str, ...]
+    file_system: FileSystem | None
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Everything about host and drive that is stored with a result."""
+
+    kernel: Kernel
+    cpu: Cpu
+    numa: tuple[NumaNode, ...]
+    machine: Machine
+    limits: cgroup.Limits
+    storage: Storage | None
+    tool: dict[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it, under a versioned schema."""
+        return {"schema": SCHEMA, **_plain(asdict(self))}
+
+
+def read_environment(identity: Identity | None = None, *, files: HostFiles | None = None) -> Environment:
+    """Read the facts of this host, and of the drive of an identity.
+
+    Parameters
+    ----------
+    identity
+        The drive under test; None for the host alone.
+    files
+        The host; another root for tests.
+    """
+    files = files or HostFiles()
+    allowed = parse_cpu_list(_status(files).get("Cpus_allowed_list"))
+    return Environment(
+        kernel=_kernel(files),
+        cpu=_cpu(files, allowed),
+        numa=_numa(files),
+        machine=_machine(files),
+        limits=cgroup.read_limits(files),
+        storage=None if identity is None else _storage(files, identity, allowed),
+        tool=tool_facts(),
+    )
+
+
+def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
+    """Return the environment of an open drive as JSON can hold it.
+
+    With the test platform by its rig file, and what a person noted of the drive in its record.
+    """
+    from ssdlab.drives.drive_record import find_record
+    from ssdlab.host.platform import read_platform
+
+    platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
+    record = find_record(drive.identity.model, drive.identity.serial)
+    return {
+        **read_environment(drive.identity).as_dict(),
+        "platform": platform_facts,
+        "drive_record": None if record is None else record.model_dump(mode="json", exclude_none=True),
+    }
+
+
+def tool_facts() -> dict[str, str]:
+    """Return version and build profile of ssdlab and the Python it runs on."""
+    from ssdlab import _core
+
+    return {**_core.build_info(), "python": platform.python_version()}
+
+
+def parse_cpu_list(listed: str | None) -> tuple[int, ...]:
+    """Return the CPUs of a kernel list.
+
+    >>> parse_cpu_list("0-2,8")
+    (0, 1, 2, 8)
+    """
+    found: list[int] = []
+    for part in re.split(r"[,\s]+", listed or ""):
+        first, _, last = part.partition("-")
+        if first.isdigit():
+            found.extend(range(int(first), int(last or first) + 1))
+    return tuple(found)
+
+
+def _kernel(files: HostFiles) -> Kernel:
+    system = platform.uname()
+    weak = files.sys / "devices/system/cpu/vulnerabilities"
+    preemption = re.search(r"\((\w+)\)", text(files.sys / "kernel/debug/sched/preempt") or "")
+    return Kernel(
+        release=text(files.proc / "sys/kernel/osrelease") or system.release,
+        version=text(files.proc / "sys/kernel/version") or system.version,
+        architecture=system.machine,
+        clocksource=text(files.sys / "devices/system/clocksource/clocksource0/current_clocksource"),
+        preemption=preemption.group(1) if preemption else None,
+        mitigations={name: state for name in names(weak) if (state := text(weak / name)) is not None},
+    )
+
+
+def _cpu(files: HostFiles, allowed: tuple[int, ...]) -> Cpu:
+    root = files.sys / "devices/system/cpu"
+    model = re.search(r"^(?:model name|cpu model|Processor)\s*:\s*(.+)$", _cpuinfo(files), re.MULTILINE)
+    online = parse_cpu_list(text(root / "online"))
+    packages, cores = set(), set()
+    for cpu in online:
+        topology = root / f"cpu{cpu}" / "topology"
+        package, core = number(topology / "physical_package_id"), number(topology / "core_id")
+        if package is not None and core is not None:
+            packages.add(package)
+            cores.add((package, number(topology / "die_id"), core))
+    policies = (root / "cpufreq").glob("policy*")
+    governors = {text(policy / "scaling_governor") for policy in policies} - {None}
+    return Cpu(
+        model_name=model.group(1).strip() if model else None,
+        sockets=len(packages) or None,
+        cores=len(cores) or None,
+        cpus=len(online) or None,
+        allowed=len(allowed) or None,
+        isolated=text(root / "isolated"),
+        governors=tuple(sorted(name for name in governors if name is not None)),
+        boost=_boost(root),
+        deepest_idle=_deepest_idle(root),
+    )
+
+
+def _boost(root: Path) -> bool | None:
+    no_turbo = flag(root / "intel_pstate/no_turbo")
+    return flag(root / "cpufreq/boost") if no_turbo is None else not no_turbo
+
+
+def _deepest_idle(root: Path) -> str | None:
+    folder = root / "cpu0/cpuidle"
+    states = [folder / name for name in names(folder) if text(folder / name / "disable") != "1"]
+    return text(max(states, key=lambda state: number(state / "latency") or 0) / "name") if states else None
+
+
+def _numa(files: HostFiles) -> tuple[NumaNode, ...]:
+    root = files.sys / "devices/system/node"
+    found = []
+    for name in names(root):
+        if re.fullmatch(r"node\d+", name):
+            memory = re.search(r"MemTotal:\s*(\d+) kB", text(root / name / "meminfo") or "")
+            memory_bytes = int(memory.group(1)) * 1024 if memory else None
+            found.append(NumaNode(int(name[4:]), text(root / name / "cpulist") or "", memory_bytes))
+    return tuple(sorted(found, key=lambda node: node.node))
+
+
+def _machine(files: HostFiles) -> Machine:
+    memory = text(files.proc / "meminfo") or ""
+    load = (text(files.proc / "loadavg") or "").split()
+    return Machine(
+        hostname=text(files.proc / "sys/kernel/hostname"),
+        hypervisor=_hypervisor(files),
+        container=_container(files),
+        memory_bytes=_kibibytes(memory, "MemTotal"),
+        available_bytes=_kibibytes(memory, "MemAvailable"),
+        load_average=(float(load[0]), float(load[1]), float(load[2])) if len(load) > 2 else None,
+    )
+
+
+def _hypervisor(files: HostFiles) -> str | None:
+    """Name the hypervisor; the DMI product is what virtual machines put there, and bare metal its board."""
+    named = text(files.sys / "hypervisor/type")
+    if named is not None:
+        return named
+    if not re.search(r"^flags\s*:.*\bhypervisor\b", _cpuinfo(files), re.MULTILINE):
+        return None
+    dmi = files.sys / "class/dmi/id"
+    return " ".join(filter(None, (text(dmi / "sys_vendor"), text(dmi / "product_name")))) or "unknown"
+
+
+def _container(files: HostFiles) -> str | None:
+    declared = text(files.root / "run/systemd/container")
+    if declared is not None:
+        return declared
+    for marker, kind in (("run/.containerenv", "podman"), (".dockerenv", "docker")):
+        if (files.root / marker).exists():
+            return kind
+    paths = text(files.proc / "self/cgroup") or ""
+    match = re.search(r"/(docker|kubepods|lxc|libpod|crio)", paths)
+    return match.group(1) if match else None
+
+
+def _storage(files: HostFiles, identity: Identity, allowed: tuple[int, ...]) -> Storage:
+    file_system = _file_system(files, Path(identity.path)) if identity.kind == "file" else None
+    beneath = (identity.name,) if file_system is None else file_system.devices[:1]
+    node = files.node_named(beneath[0]) if beneath else None
+    return Storage(
+        identity=identity,
+        conditions=None if node is None else read_conditions(node),
+        queues=None if node is None else read_queues(node, allowed),
+        drivers=() if node is None else drivers_of(node),
+        file_system=file_system,
+    )
+
+
+def drivers_of(node: Path) -> tuple[str, ...]:
+    """Return the kernel's drivers of a block device, from the disk to the device on the PCI bus."""
+    found = []
+    for folder in disk_of(node).parents:
+        if (folder / "driver").is_symlink():
+            found.append((folder / "driver").readlink().name)
+        if (folder / "subsystem").is_symlink() and (folder / "subsystem").readlink().name == "pci":
+            break
+    return tuple(found)
+
+
+def read_queues(node: Path, allowed: tuple[int, ...]) -> Queues:
+    """Read the hardware queues of the disk of a sysfs folder, and how many of them these CPUs reach."""
+    folder = disk_of(node) / "mq"
+    queues = [name for name in names(folder) if name.isdigit()]
+    of_cpu = {
+        cpu: int(queue) for queue in queues for cpu in parse_cpu_list(text(folder / queue / "cpu_list"))
+    }
+    used = {queue for cpu, queue in of_cpu.items() if cpu in allowed}
+    return Queues(present=len(queues), used=len(used), of_cpu=dict(sorted(of_cpu.items())))
+
+
+def _file_system(files: HostFiles, path: Path) -> FileSystem | None:
+    mount = mount_of(mounts(files), path)
+    if mount is None:
+        return None
+    nodes = [files.node(device) for device in devices_of(files, mount)]
+    return FileSystem(
+        fstype=mount.kind,
+        mount_point=mount.point,
+        options=mount.options,
+        source=mount.source,
+        devices=tuple(node.name for node in nodes if node is not None),
+    )
+
+
+def _cpuinfo(files: HostFiles) -> str:
+    return text(files.proc / "cpuinfo") or ""
+
+
+def _status(files: HostFiles) -> dict[str, str]:
+    lines = (text(files.proc / "self/status") or "").splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def _kibibytes(table: str, name: str) -> int | None:
+    match = re.search(rf"^{name}:\s*(\d+) kB", table, re.MULTILINE)
+    return int(match.group(1)) * 1024 if match else None
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - the leaves of a dataclass
+    """Turn tuples into lists and keys into text."""
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

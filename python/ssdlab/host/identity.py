@@ -1,0 +1,147 @@
+"""Who a drive is, as far as the kernel knows without asking it.
+
+The facts come from :mod:`ssdlab.host.attributes`; the name that gives consent from
+:mod:`ssdlab.host.consent`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.host.attributes import (
+    disk_of,
+    firmware_of,
+    model_of,
+    namespace_siblings,
+    numa_node_of,
+    serial_of,
+    transport_of,
+    wwid_of,
+)
+from ssdlab.host.consent import consent_id
+from ssdlab.host.sysfs import HostFiles, flag, names, number, text
+
+SECTOR_BYTES = 512
+"""The unit of `/sys/block/*/size`, whatever the logical block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What is known of a drive without sending it a command; None is "the kernel does not say".
+
+    Attributes
+    ----------
+    path
+        The path that reaches the drive now (resolved: `/dev/nvme0n1`, `/data/scratch.img`).
+    name
+        Kernel name of a block device, name of a file.
+    kind
+        `block`, `partition`, `file` or `sim`.
+    consent_id
+        What `--destroy` must be given to write here.
+    serial, wwid, model, firmware
+        As the drive reports them.
+    transport
+        `pcie`, `tcp`, `sata`, `sas`, `usb`, `virtio`, `mmc`, `loop`, `zram`, `dm`, `md`, or None.
+    nsid, siblings
+        Namespace number, and the names of other namespaces of the same NVMe controller or subsystem.
+    capacity_bytes, logical_block_bytes, physical_block_bytes
+        Sizes in bytes.
+    rotational
+        What the kernel believes; virtual disks often say True.
+    numa_node
+        Node that the controller hangs on; None where the host has no say.
+    hardware_queues
+        Submission queues that blk-mq set up; 0 for a bio-based device.
+    diskseq
+        The kernel's running number of this attachment: another drive under the same name has another number.
+    backing
+        File or device behind a loop device.
+    links
+        Names under `/dev/disk/by-id`.
+    inode, file_device, birth_ns
+        Of a file: its number, the device (`major:minor`) whose number that is, and when it was made. Another
+        file under the same name differs in one of them.
+    """
+
+    path: str
+    name: str
+    kind: str
+    consent_id: str
+    capacity_bytes: int
+    logical_block_bytes: int
+    physical_block_bytes: int | None = None
+    serial: str | None = None
+    wwid: str | None = None
+    model: str | None = None
+    firmware: str | None = None
+    transport: str | None = None
+    nsid: int | None = None
+    siblings: tuple[str, ...] = ()
+    rotational: bool | None = None
+    numa_node: int | None = None
+    hardware_queues: int | None = None
+    diskseq: int | None = None
+    backing: str | None = None
+    links: tuple[str, ...] = ()
+    inode: int | None = None
+    file_device: str | None = None
+    birth_ns: int | None = None
+
+
+def changes_of(identity: Identity, node: Path) -> dict[str, tuple[object, object]]:
+    """Return what of a block device is not as it was: by name, what it was and what it is now.
+
+    Compared is what stays the same while a drive is held. The kernel counts attachments (`diskseq`) and
+    repeats no number. Cheap enough to be asked while a measurement runs.
+    """
+    disk = disk_of(node)
+    now = {
+        "diskseq": number(disk / "diskseq"),
+        "serial": serial_of(disk),
+        "wwid": wwid_of(disk),
+        "model": model_of(disk),
+        "nsid": number(disk / "nsid"),
+        "capacity_bytes": (number(node / "size") or 0) * SECTOR_BYTES,
+        "logical_block_bytes": number(disk / "queue" / "logical_block_size") or SECTOR_BYTES,
+    }
+    return {name: (then, value) for name, value in now.items() if (then := getattr(identity, name)) != value}
+
+
+def block_identity(files: HostFiles, node: Path) -> Identity:
+    """Read the identity of a whole block device or a partition from its sysfs folder."""
+    disk = disk_of(node)
+    queue = disk / "queue"
+    kernel_name = node.name.replace("!", "/")
+    return Identity(
+        path=f"/dev/{kernel_name}",
+        name=kernel_name,
+        kind="block" if disk == node else "partition",
+        consent_id=consent_id(files, node),
+        capacity_bytes=(number(node / "size") or 0) * SECTOR_BYTES,
+        logical_block_bytes=number(queue / "logical_block_size") or SECTOR_BYTES,
+        physical_block_bytes=number(queue / "physical_block_size"),
+        serial=serial_of(disk),
+        wwid=wwid_of(disk),
+        model=model_of(disk),
+        firmware=firmware_of(disk),
+        transport=transport_of(disk),
+        nsid=number(disk / "nsid"),
+        siblings=namespace_siblings(disk),
+        rotational=flag(queue / "rotational"),
+        numa_node=numa_node_of(disk),
+        hardware_queues=len(names(disk / "mq")),
+        diskseq=number(disk / "diskseq"),
+        backing=text(disk / "loop" / "backing_file"),
+        links=_links(files, kernel_name),
+    )
+
+
+def _links(files: HostFiles, kernel_name: str) -> tuple[str, ...]:
+    folder = files.dev / "disk" / "by-id"
+    target = files.dev / kernel_name
+    return tuple(
+        name for name in names(folder) if os.path.realpath(folder / name) == os.path.realpath(target)
+    )

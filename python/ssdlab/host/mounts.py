@@ -1,0 +1,128 @@
+"""What is mounted and swapped on: `/proc/self/mountinfo`, `/proc/swaps` and the members of btrfs.
+
+Names in these tables lie: the root file system is often called `/dev/root`, a bind mount repeats the name of
+another, and a loop device is mounted under the name of its node while the disk under its backing file goes
+unmentioned. So what counts is the `major:minor` column, and a name is only looked up where the kernel gives
+no block number (btrfs).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.host.sysfs import HostFiles, names, text
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One line of the mount table.
+
+    Attributes
+    ----------
+    number
+        `major:minor` of the file system; major 0 where the file system has no block device of its own.
+    root
+        The part of the file system that is mounted (`/`, or a folder in a bind mount).
+    point
+        Where it is mounted.
+    kind, source, options
+        Type of file system, what it was mounted from, and its options (of the mount, then of the file
+        system).
+    """
+
+    number: str
+    root: str
+    point: str
+    kind: str
+    source: str
+    options: tuple[str, ...]
+
+
+def parse_mountinfo(table: str) -> tuple[Mount, ...]:
+    r"""Parse `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
+
+    >>> parse_mountinfo("36 35 98:0 /a\\040b /mnt rw,noatime shared:1 - ext4 /dev/root rw,discard")[0].root
+    '/a b'
+    """
+    mounts = []
+    for line in table.splitlines():
+        fields = line.split(" ")
+        # The optional fields end with a lone hyphen; there may be any number of them.
+        if "-" not in fields[6:]:
+            continue
+        separator = fields.index("-", 6)
+        tail = fields[separator + 1 :]
+        if len(tail) < 2:
+            continue
+        options = dict.fromkeys(",".join([fields[5], *tail[2:]]).split(","))
+        mounts.append(
+            Mount(
+                number=fields[2],
+                root=_unescape(fields[3]),
+                point=_unescape(fields[4]),
+                kind=tail[0],
+                source=_unescape(tail[1]),
+                options=tuple(options),
+            )
+        )
+    return tuple(mounts)
+
+
+def parse_swaps(table: str) -> tuple[str, ...]:
+    r"""Return the paths in `/proc/swaps`.
+
+    >>> parse_swaps("Filename Type Size Used Priority\n/dev/zram1 partition 100 0 -2\n")
+    ('/dev/zram1',)
+    """
+    return tuple(_unescape(line.split()[0]) for line in table.splitlines()[1:] if line.split())
+
+
+def mounts(files: HostFiles) -> tuple[Mount, ...]:
+    """Return the mount table of this process."""
+    return parse_mountinfo(text(files.proc / "self" / "mountinfo") or "")
+
+
+def swaps(files: HostFiles) -> tuple[str, ...]:
+    """Return the paths of active swap areas, partitions and files alike."""
+    return parse_swaps(text(files.proc / "swaps") or "")
+
+
+def devices_of(files: HostFiles, mount: Mount) -> tuple[str, ...]:
+    """Return `major:minor` of every block device that a mount is known to lie on.
+
+    btrfs reports an anonymous number, and only one of its members as the source; sysfs lists the members.
+    """
+    found = [] if mount.number.startswith("0:") else [mount.number]
+    if not found:
+        source = files.number_of(mount.source)
+        if source is not None:
+            found.append(source)
+    if mount.kind == "btrfs":
+        found.extend(_btrfs_siblings(files, found))
+    return tuple(dict.fromkeys(found))
+
+
+def mount_of(table: tuple[Mount, ...], path: Path) -> Mount | None:
+    """Return the mount of a resolved path: the longest mount point above it, the last one there."""
+    best: Mount | None = None
+    for mount in table:
+        point = Path(mount.point)
+        if path.is_relative_to(point) and (best is None or len(point.parts) >= len(Path(best.point).parts)):
+            best = mount
+    return best
+
+
+def _btrfs_siblings(files: HostFiles, members: list[str]) -> list[str]:
+    for volume in (files.sys / "fs" / "btrfs").glob("*/devices"):
+        numbers = [text(volume / name / "dev") for name in names(volume)]
+        if any(member in numbers for member in members):
+            return [number for number in numbers if number is not None]
+    return []
+
+
+def _unescape(field: str) -> str:
+    return _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), field)

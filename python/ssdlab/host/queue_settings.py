@@ -1,0 +1,134 @@
+"""The settings that a drive's numbers depend on, as the kernel holds them now.
+
+Sources: Documentation/ABI/stable/sysfs-block and Documentation/block/queue-sysfs.rst; for the link,
+sysfs-bus-pci.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssdlab.host.attributes import controller_of, disk_of
+from ssdlab.host.sysfs import flag, number, text
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Queue and cache settings of a block device; None is "this device has no such setting, or does not say".
+
+    Attributes
+    ----------
+    device
+        Kernel name of the disk that these are of: for a file, the one beneath its file system.
+    scheduler, schedulers
+        The I/O scheduler in force, and those on offer; `none` for a device without a choice.
+    write_cache
+        `write back` or `write through`, as the kernel believes (it may be wrong about what the drive does).
+    fua
+        Whether the drive takes writes that bypass its cache.
+    nr_requests
+        Requests that a queue holds before submitters wait.
+    max_io_bytes, max_io_hardware_bytes
+        Largest request that is sent; larger I/Os are split, and count as several at the drive.
+    nomerges
+        0 merges neighbours, 1 only simply, 2 never.
+    writeback_throttle_us
+        Latency target of writeback throttling; 0 is off.
+    io_poll
+        Whether the device has polled queues.
+    rq_affinity
+        Where completions run: 0 anywhere, 1 in the same group, 2 on the CPU that submitted.
+    discard_granularity_bytes, discard_max_bytes
+        Unit and largest size of a discard; 0 is "no discard".
+    read_ahead_bytes
+        Read-ahead of buffered reads; no part in direct I/O.
+    rotational, zoned, iostats, add_random
+        As in sysfs.
+    link
+        PCIe speed and width in use, of those possible: `16.0 GT/s x4 of 16.0 GT/s x4`.
+    runtime_power
+        Runtime power management of the controller: `on`, or `auto` (the kernel may put it to sleep).
+    """
+
+    device: str
+    scheduler: str | None
+    schedulers: tuple[str, ...]
+    write_cache: str | None
+    fua: bool | None
+    nr_requests: int | None
+    max_io_bytes: int | None
+    max_io_hardware_bytes: int | None
+    nomerges: int | None
+    writeback_throttle_us: int | None
+    io_poll: bool | None
+    rq_affinity: int | None
+    discard_granularity_bytes: int | None
+    discard_max_bytes: int | None
+    read_ahead_bytes: int | None
+    rotational: bool | None
+    zoned: str | None
+    iostats: bool | None
+    add_random: bool | None
+    link: str | None
+    runtime_power: str | None
+
+
+def read_conditions(node: Path) -> Conditions:
+    """Read the settings of the disk that a block device's sysfs folder belongs to."""
+    disk = disk_of(node)
+    queue = disk / "queue"
+    scheduler, schedulers = _schedulers(text(queue / "scheduler"))
+    controller = controller_of(disk)
+    return Conditions(
+        device=disk.name.replace("!", "/"),
+        scheduler=scheduler,
+        schedulers=schedulers,
+        write_cache=text(queue / "write_cache"),
+        fua=flag(queue / "fua"),
+        nr_requests=number(queue / "nr_requests"),
+        max_io_bytes=_kibibytes(queue / "max_sectors_kb"),
+        max_io_hardware_bytes=_kibibytes(queue / "max_hw_sectors_kb"),
+        nomerges=number(queue / "nomerges"),
+        writeback_throttle_us=number(queue / "wbt_lat_usec"),
+        io_poll=flag(queue / "io_poll"),
+        rq_affinity=number(queue / "rq_affinity"),
+        discard_granularity_bytes=number(queue / "discard_granularity"),
+        discard_max_bytes=number(queue / "discard_max_bytes"),
+        read_ahead_bytes=_kibibytes(queue / "read_ahead_kb"),
+        rotational=flag(queue / "rotational"),
+        zoned=text(queue / "zoned"),
+        iostats=flag(queue / "iostats"),
+        add_random=flag(queue / "add_random"),
+        link=_link(controller),
+        runtime_power=text(controller / "power" / "control"),
+    )
+
+
+def _schedulers(line: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """Split `none [mq-deadline] kyber` into the one in force and all.
+
+    >>> _schedulers("none [mq-deadline] kyber")
+    ('mq-deadline', ('none', 'mq-deadline', 'kyber'))
+    """
+    if line is None:
+        return None, ()
+    chosen = re.search(r"\[([^\]]+)\]", line)
+    offered = tuple(line.replace("[", "").replace("]", "").split())
+    return (chosen.group(1) if chosen else line if len(offered) == 1 else None), offered
+
+
+def _kibibytes(path: Path) -> int | None:
+    value = number(path)
+    return None if value is None else value * 1024
+
+
+def _link(controller: Path) -> str | None:
+    """Return speed and width of the nearest PCI ancestor."""
+    for folder in (controller, *controller.parents):
+        speed, width = text(folder / "current_link_speed"), text(folder / "current_link_width")
+        if speed is not None and width is not None:
+            most = f"{text(folder / 'max_link_speed')} x{text(folder / 'max_link_width')}"
+            return f"{speed} x{width} of {most}".replace(" PCIe", "")
+    return None

@@ -1,0 +1,245 @@
+"""Block tracepoints read straight from the kernel's ring buffers (tracefs), with their losses.
+
+An instance of its own is made, so that nobody else's tracing is disturbed; each CPU has a buffer, which is
+read in whole pages. Their layout is the kernel's, told by `events/header_page` and `header_event`: a stamp,
+the bytes that follow, then events, each with its distance in time to the one in front. The text that
+`trace_pipe` gives holds times to the microsecond only; here they are in ns.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ssdlab.model.errors import HostError
+
+PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+EVENT = "events/block/block_bio_queue"
+BUFFER_KIB = 16 * 1024
+"""For each CPU: 200 000 I/Os, a fifth of a second of the fastest drives."""
+
+_HEAD = struct.Struct("=QQ")
+_COMMITTED = 0xFFFFF
+"""Bits of the second word that hold the bytes of a page; above them stands that events were missed."""
+_PADDING, _EXTEND, _STAMP = 29, 30, 31
+_EXTEND_SHIFT = 27
+_STAMP_BITS = (1 << 59) - 1
+"""Of an absolute stamp; the bits above are those of the stamp before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """One I/O that was queued to a block device.
+
+    Attributes
+    ----------
+    time_ns
+        CLOCK_MONOTONIC.
+    device
+        The kernel's own number: major << 20 | minor.
+    sector, sectors
+        Of 512 bytes, from the beginning of the disk.
+    flags
+        As in ``rwbs``.
+    """
+
+    time_ns: int
+    cpu: int
+    pid: int
+    device: int
+    sector: int
+    sectors: int
+    flags: str
+    command: str
+
+
+class Fields:
+    """Where the fields of an event lie, by the kernel's own description."""
+
+    _LINE = re.compile(r"field:(.*?)(\w+)(?:\[(\d+)\])?;\s*offset:(\d+);\s*size:(\d+);")
+
+    def __init__(self, description: str) -> None:
+        found = {name: (int(at), int(size)) for _, name, _, at, size in self._LINE.findall(description)}
+        number = re.search(r"^ID: (\d+)$", description, re.MULTILINE)
+        wanted = {"common_type", "common_pid", "dev", "sector", "nr_sector", "rwbs", "comm"}
+        if number is None or not wanted <= found.keys():
+            raise HostError(
+                "this kernel describes block_bio_queue otherwise than any that is known",
+                "record with blktrace or bpftrace, and replay their text",
+            )
+        self.id = int(number[1])
+        self._at = found
+
+    def number(self, event: bytes, name: str) -> int:
+        """Return a whole number."""
+        at, size = self._at[name]
+        return int.from_bytes(event[at : at + size], "little")
+
+    def text(self, event: bytes, name: str) -> str:
+        """Return a text that ends with a zero byte."""
+        at, size = self._at[name]
+        return event[at : at + size].partition(b"\0")[0].decode("utf-8", "replace")
+
+    def queued(self, event: bytes, time_ns: int, cpu: int) -> Queued:
+        """Return the I/O of an event."""
+        return Queued(
+            time_ns,
+            cpu,
+            self.number(event, "common_pid"),
+            self.number(event, "dev"),
+            self.number(event, "sector"),
+            self.number(event, "nr_sector"),
+            self.text(event, "rwbs"),
+            self.text(event, "comm"),
+        )
+
+
+def events_of(page: bytes) -> Iterator[tuple[int, bytes]]:
+    """Go through the events of a page of a ring buffer: time in ns, and the event's own bytes."""
+    time_ns, committed = _HEAD.unpack_from(page)
+    at, end = _HEAD.size, _HEAD.size + (committed & _COMMITTED)
+    while at < end:
+        (head,) = struct.unpack_from("=I", page, at)
+        kind, delta = head & 31, head >> 5
+        at += 4
+        if kind == _PADDING:
+            if delta == 0:
+                return
+            (skipped,) = struct.unpack_from("=I", page, at)
+            at += skipped
+        elif kind in (_EXTEND, _STAMP):
+            (more,) = struct.unpack_from("=I", page, at)
+            at += 4
+            whole = (more << _EXTEND_SHIFT) + delta
+            time_ns = time_ns + whole if kind == _EXTEND else (time_ns & ~_STAMP_BITS) | whole
+            continue
+        else:
+            if kind:
+                length, skip = kind * 4, 0
+            else:
+                (length,) = struct.unpack_from("=I", page, at)
+                length, skip = length - 4, 4
+            time_ns += delta
+            yield time_ns, page[at + skip : at + skip + length]
+            at += skip + length
+            continue
+        time_ns += delta
+
+
+class Tracing:
+    """Queued I/Os of some devices, as long as the ``with`` block lasts.
+
+    Parameters
+    ----------
+    devices
+        The kernel's numbers: major << 20 | minor.
+    buffer_kib
+        Of each CPU.
+    """
+
+    def __init__(self, devices: tuple[int, ...], *, buffer_kib: int = BUFFER_KIB) -> None:
+        self._devices = devices
+        self._buffer_kib = buffer_kib
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        root = _tracefs()
+        self._folder = root / "instances" / f"ssdlab-{os.getpid()}"
+        try:
+            self.fields = Fields((root / EVENT / "format").read_text(encoding="ascii"))
+            self._folder.mkdir()
+            self._stack.callback(self._remove)
+            self._begin()
+        except OSError as error:
+            self._stack.close()
+            raise HostError(
+                f"the kernel's block tracepoints cannot be used: {error.strerror} ({error.filename})",
+                "run as root, on a kernel with CONFIG_BLK_DEV_IO_TRACE or CONFIG_EVENT_TRACING",
+            ) from error
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def _begin(self) -> None:
+        self._write("tracing_on", "0")
+        self._write("buffer_size_kb", str(self._buffer_kib))
+        self._write("trace_clock", "mono")
+        filtered = " || ".join(f"dev == {device}" for device in self._devices)
+        self._write(f"{EVENT}/filter", filtered)
+        self._pages = {}
+        for folder in sorted((self._folder / "per_cpu").glob("cpu*")):
+            descriptor = os.open(folder / "trace_pipe_raw", os.O_RDONLY | os.O_NONBLOCK)
+            self._stack.callback(os.close, descriptor)
+            self._pages[int(folder.name[3:])] = descriptor
+        self._write(f"{EVENT}/enable", "1")
+        self._write("tracing_on", "1")
+
+    def stop(self) -> None:
+        """Let no event come any more; what has come can still be read."""
+        self._write("tracing_on", "0")
+
+    def read(self) -> Iterator[Queued]:
+        """Read what has come: of each CPU in order of time."""
+        page_bytes = os.sysconf("SC_PAGE_SIZE")
+        for cpu, descriptor in self._pages.items():
+            while page := self._page(descriptor, page_bytes):
+                for time_ns, event in events_of(page):
+                    if self.fields.number(event, "common_type") == self.fields.id:
+                        yield self.fields.queued(event, time_ns, cpu)
+
+    @staticmethod
+    def _page(descriptor: int, page_bytes: int) -> bytes:
+        try:
+            return os.read(descriptor, page_bytes)
+        except BlockingIOError:
+            return b""
+
+    def lost(self) -> int:
+        """Return how many events the buffers had no room for."""
+        total = 0
+        for path in (self._folder / "per_cpu").glob("cpu*/stats"):
+            for line in path.read_text(encoding="ascii").splitlines():
+                name, _, count = line.partition(":")
+                if name in ("overrun", "dropped events"):
+                    total += int(count)
+        return total
+
+    def _write(self, name: str, text: str) -> None:
+        (self._folder / name).write_text(text, encoding="ascii")
+
+    def _remove(self) -> None:
+        with suppress(OSError):
+            self._write(f"{EVENT}/enable", "0")
+        with suppress(OSError):
+            self._folder.rmdir()
+
+
+def _tracefs() -> Path:
+    """Return where the kernel's tracing files are.
+
+    Raises
+    ------
+    HostError
+        Nowhere.
+    """
+    for place in PLACES:
+        if (place / "events" / "block").is_dir():
+            return place
+    raise HostError(
+        "the kernel's tracing files are not there, or not to be read",
+        "as root: mount -t tracefs tracefs /sys/kernel/tracing",
+        looked_in=[str(place) for place in PLACES],
+    )

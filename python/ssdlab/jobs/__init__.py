@@ -1,1 +1,0 @@
-"""Jobs: sequences of steps of the user's own."""

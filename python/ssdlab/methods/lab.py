@@ -1,0 +1,310 @@
+"""The verbs a procedure may use, and nothing else: a method knows no drive.
+
+A procedure is straight-line code over these verbs. Each verb makes a `Request`, a step with an ordinal, and
+hands it to an `Executor`: `runner.Runner` does it on a drive and journals it, `plan.Recorder` only counts
+it. On resume the procedure runs again from its first line; a finished step is read back from the journal
+and not done twice. So a procedure may branch only on what a verb returned, on its parameters and on the
+facts of the drive.
+
+Interruption policies of a step:
+
+`continue`
+    What was done counts; the next attempt does the rest.
+`restart`
+    The attempt is voided and begun anew.
+`re-precondition`
+    The drive's state was part of the measurement and a pause has changed it: the last `precondition` step
+    is done again first, and every trim after it, then the interrupted step. Other finished steps stay so.
+`from-purge`
+    The state is all that happened since the drive was fresh: the last purge and every step after it are done
+    again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from ssdlab.methods.asking import Asking
+from ssdlab.methods.steps import Finding, Until
+from ssdlab.model import units
+from ssdlab.model.errors import UsageError
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.drives.purge import PurgeMethod
+    from ssdlab.formats.traces.reading import Source
+    from ssdlab.methods.traces.mapping import Laying
+    from ssdlab.results.records import Policy
+    from ssdlab.results.run_folder import Step
+
+T = TypeVar("T")
+
+FILL_BLOCK_BYTES = 128 * 1024
+"""SNIA's block for sequential preconditioning."""
+
+
+class Lab(Asking):
+    """What a procedure sees; made as `Asking` says."""
+
+    def run(
+        self,
+        workload: Workload,
+        *,
+        label: str,
+        until: Until | None = None,
+        policy: Policy = "restart",
+        certain: bool = True,
+        overload: bool = False,
+    ) -> Step:
+        """Run a workload and measure it.
+
+        Parameters
+        ----------
+        workload
+            Streams without a span of their own get the lab's; without a seed of its own it gets the step's.
+        label
+            What the step is called in reports: "depth 8".
+        until
+            Ends it early.
+        policy
+            What an interruption means, unless a block says otherwise.
+        certain
+            False for a step of a search, which may end before it: a plan then counts it as at most.
+        overload
+            More may be asked for than the drive can do, and that is the finding: no warning about it.
+        """
+        extra: dict[str, JsonValue] = {} if certain else {"certain": False}
+        if overload:
+            extra["overload"] = True
+        return self._work("run", workload, label, until, policy, extra)
+
+    def sweep(
+        self,
+        name: str,
+        values: Iterable[T],
+        workload_of: Callable[[T], Workload],
+        *,
+        label_of: Callable[[T], str] = str,
+        policy: Policy = "restart",
+        forked: bool = False,
+    ) -> list[Step]:
+        """Run one workload for each value, as steps of their own labelled `name value`.
+
+        With `forked` each begins in the state that the drive is in now; see `fork`.
+        """
+
+        def run(value: T) -> Step:
+            return self.run(workload_of(value), label=f"{name} {label_of(value)}", policy=policy)
+
+        if not forked:
+            return [run(value) for value in values]
+        steps = []
+        with self.fork() as back:
+            for value in values:
+                back()
+                steps.append(run(value))
+        return steps
+
+    def fill(
+        self,
+        *,
+        passes: int = 1,
+        block_bytes: int = FILL_BLOCK_BYTES,
+        depth: int = 1,
+        unless_written: bool = False,
+    ) -> Step:
+        """Write the whole span sequentially, with data that does not compress.
+
+        Parameters
+        ----------
+        passes
+            How often.
+        block_bytes
+            Block; cut down to what divides the span on a very small one.
+        depth
+            I/Os in flight; above 1 by io_uring.
+        unless_written
+            Leave it out where the drive can prove that every byte was written (a file can, a device cannot).
+        """
+        if passes < 1:
+            raise UsageError(f"a fill of {passes} passes is none", "ask for 1 or more", passes=passes)
+        unit = block_bytes
+        while unit > self.logical_block_bytes and self._usable_bytes % unit:
+            unit //= 2
+        stream = Stream(
+            name="fill",
+            ops=Mix(read_pct=0),
+            block=(Block(bytes=unit),),
+            pattern=Sequential(),
+            depth=depth,
+            engine="sync" if depth == 1 else "uring",
+            stop=Stop(bytes=passes * (self._usable_bytes // unit) * unit),
+        )
+        extra: dict[str, JsonValue] = {"passes": passes, "unless_written": unless_written}
+        return self._work("fill", Workload.of(stream), f"fill, {passes} x", None, "continue", extra)
+
+    def precondition(
+        self,
+        workload: Workload,
+        *,
+        label: str = "precondition",
+        until: Until | None = None,
+        policy: Policy = "restart",
+        certain: bool = True,
+    ) -> Step:
+        """Bring the drive into the state that the following steps measure; its own figures are kept too."""
+        extra: dict[str, JsonValue] | None = None if certain else {"certain": False}
+        return self._work("precondition", workload, label, until, policy, extra)
+
+    def idle(self, seconds: float, *, label: str = "idle", certain: bool = True) -> Step:
+        """Leave the drive alone; `certain` is that of `run`."""
+        if seconds < 0:
+            raise UsageError(f"idle for {seconds} s is in the past", "give a time of 0 s or more")
+        args: dict[str, JsonValue] = {"seconds": seconds, **({} if certain else {"certain": False})}
+        return self._do("idle", label, args, "restart")
+
+    def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
+        """Discard a span, by default the whole one, and find out what came of it.
+
+        The step's facts have in ``trim`` what `ssdlab.drives.trim.trimming.TrimRecord` says:
+        ``reached_device`` (True, False, or None where nothing shows it), its ``evidence``, and what trimmed
+        blocks ``reads`` (`zeroes`, `unchanged`, ...; None where the samples were blank before).
+
+        Parameters
+        ----------
+        start, length
+            The span in bytes; without a length, to the end of the part in use.
+        label
+            What the step is called in reports.
+        """
+        from ssdlab.drives.trim.trimming import check_range  # a plan of other steps needs no drives
+
+        if length is None:
+            length = self._usable_bytes - start
+        check_range(start, length, self.capacity_bytes, self.logical_block_bytes)
+        return self._do("trim", label, {"start": start, "length": length}, "restart")
+
+    def flush(self) -> Step:
+        """Make everything written durable, the drive's cache included."""
+        return self._do("flush", "flush", {}, "restart")
+
+    def conditions(self, **required: str) -> Step:
+        """Set what is required, read it back and record it; what cannot be had becomes a departure.
+
+        Names and values are those of `ssdlab.drives.settings.NAMES`: ``scheduler="none"``,
+        ``write_cache="off"``. All is put back at the end of the run.
+
+        Raises
+        ------
+        Unsupported, DriveError, HostError
+            Of ``lba_format`` alone, which loses the drive's data: it could not be set.
+        """
+        args: dict[str, JsonValue] = {"required": dict(sorted(required.items()))}
+        step = self._do("conditions", "conditions", args, "restart")
+        self._reformatted(required.get("lba_format"), step)
+        return step
+
+    def variant(self, demands: Mapping[str, str], usable: Mapping[str, JsonValue] | None, label: str) -> Step:
+        """Make the drive the variant that is under test, or fail; see `ssdlab.runs.conditions.variant`."""
+        args: dict[str, JsonValue] = {"required": dict(sorted(demands.items()))}
+        args["usable"] = None if usable is None else dict(usable)
+        step = self._do("variant", label, args, "restart")
+        self._reformatted(demands.get("lba_format"), step)
+        if usable is not None:
+            self._use(int(str(usable["length"])))
+        return step
+
+    def limit(self, usable_bytes: int) -> Step:
+        """Use only the first bytes of the drive from here on: spare area for the drive to work with."""
+        unit = self.logical_block_bytes
+        if not unit <= usable_bytes <= self.capacity_bytes or usable_bytes % unit:
+            raise UsageError(
+                f"a limit of {usable_bytes} bytes is not a part of this drive of {self.capacity_bytes}",
+                f"give a multiple of {units.block_text(unit)} up to its capacity",
+                usable_bytes=usable_bytes,
+            )
+        step = self._do("limit", "limit", {"usable_bytes": usable_bytes}, "restart")
+        self._usable_bytes = usable_bytes
+        return step
+
+    def note(self, text: str) -> Step:
+        """Put a remark into the record."""
+        return self._do("note", "note", {"text": text}, "restart")
+
+    def find(self, finding: Finding, *, label: str) -> Step:
+        """Work something out from the tables of finished steps; the step's facts hold it.
+
+        A summary, which every measured step returns, says much already; this is for what only rows tell. In
+        a plan the facts are empty.
+        """
+        args: dict[str, JsonValue] = {"name": finding.name, **finding.args}
+        return self._do("find", label, args, "restart", finding=finding)
+
+    def purge(
+        self, *, if_able: bool = False, method: PurgeMethod | None = None, label: str = "purge"
+    ) -> Step:
+        """Erase the drive to its fresh state, and prove it.
+
+        The step's facts have `purged`, and in `record` what `ssdlab.drives.purge.PurgeRecord` says.
+
+        Parameters
+        ----------
+        if_able
+            Where the drive has no way to be purged (a file has none), go on without; the step then says
+            so, and the result departs from its method.
+        method
+            The way to use; by default the strongest that the drive supports.
+        label
+            What the step is called in reports.
+
+        Raises
+        ------
+        DriveError
+            It cannot be purged, failed in it, or was proven not to be purged.
+        Unsupported
+            The drive has no such way.
+        """
+        return self._do("purge", label, {"if_able": if_able, "method": method}, "restart")
+
+    def trace(self, source: Source, how: Laying) -> Step:
+        """Make a trace into a recording for the part of the drive in use; the drive is not touched.
+
+        The facts of the step tell what became of it; `Recording` and `RecordedOps` are made of them.
+        """
+        args: dict[str, JsonValue] = {
+            "source": source.model_dump(mode="json"),
+            "laying": how.model_dump(mode="json"),
+            "usable_bytes": self._usable_bytes,
+            "logical_block_bytes": self.logical_block_bytes,
+        }
+        return self._do("trace", "read the trace", args, "restart")
+
+    def health(self) -> Step:
+        """Read the drive's own health counters.
+
+        Raises
+        ------
+        Unsupported
+            Of a real drive nothing is read so far.
+        """
+        return self._do("health", "health", {}, "restart")
+
+    @contextmanager
+    def fork(self) -> Iterator[Callable[[], Step]]:
+        """Let the parts of a block each begin in the state that the drive is in now.
+
+        Yields what brings the drive back to it; that is done at the block's end too. A real drive cannot go
+        back: what is measured then has the order of the parts in it, which becomes a departure.
+        """
+        mark = self._do("fork", "fork", {}, "restart")
+
+        def back(*, end: bool = False) -> Step:
+            return self._do("back", "back to the fork", {"to": mark.ordinal, "end": end}, "restart")
+
+        yield back
+        back(end=True)

@@ -1,0 +1,127 @@
+"""Results of Aerospike ACT: a test of either program at one load, and the search for the highest load."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from ssdlab.model.stored import Stored
+from ssdlab.results.schema import ResultBase
+
+Rule = Literal["2019", "6.x"]
+RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
+"""What each rule counts a read from: being due, or being issued."""
+Program = Literal["act_storage", "act_index"]
+
+
+class ActSlice(Stored):
+    """One slice of a test, by both rules."""
+
+    number: int = Field(description="from 1")
+    ios: dict[str, int] = Field(description="reads that each rule counts")
+    rates: dict[str, float] = Field(description="of them, per second")
+    response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
+    service: dict[str, float] = Field(description="likewise, from issue")
+    given: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    passed: dict[str, bool] = Field(description="whether each rule's limits hold, and the load was done")
+    short: tuple[str, ...] = Field(default=(), description="streams of which too little was done to count")
+
+    @property
+    def done_share(self) -> float:
+        """Share that was done of the stream that fell short most."""
+        return min(self.given.values(), default=1.0)
+
+
+class ActVerdict(Stored):
+    """What one rule says."""
+
+    rule: Rule
+    passed: bool
+    worst: dict[str, float] = Field(
+        description="worst share of any slice at each threshold; of what ran, where no slice is whole"
+    )
+    why: str = Field(default="", description="the first limit that did not hold, and where")
+
+
+class ActResult(ResultBase):
+    """A test at one load."""
+
+    kind: Literal["act"] = "act"
+    program: Program
+    act_version: str = Field(description="whose definition of the load: 6.6")
+    load: int = Field(description="N of Nx: 2000 reads and 1000 writes a second each; 0 for other ratios")
+    arrivals: str
+    service_threads: int
+    config: dict[str, JsonValue] = Field(description="options of the program")
+    derived: dict[str, str] = Field(description="what the program derives and prints, by its names")
+    asked: dict[str, float] = Field(description="I/Os a second of each stream")
+    ordinal: int
+    asked_s: float
+    ran_s: float
+    completed: bool = Field(description="whether it ran to its end")
+    stopped: str = Field(default="", description="why it did not")
+    undone: int = Field(description="I/Os due at the end that a second more was not enough for")
+    slice_s: float
+    slices: tuple[ActSlice, ...]
+    verdicts: tuple[ActVerdict, ...]
+    rule: Rule = Field(description="the one that the load's name goes by, from its arrivals")
+    mean_w: float | None = None
+    stress_completed: bool | None = Field(
+        default=None, description="whether twice the load ran to its end; None: not asked for"
+    )
+    stress_stopped: str = Field(default="", description="why it did not")
+    certified: bool | None = Field(
+        default=None, description="24 h passed at a load of ACT's own, and 24 h at twice of it to the end"
+    )
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the drive passes at this load, by the rule named; a quick run judges nothing."""
+        if self.quick:
+            return None
+        held = self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
+        return held and self.stress_completed is not False
+
+
+class ActTry(Stored):
+    """One load of a search."""
+
+    load: int
+    ordinal: int
+    ran_s: float
+    completed: bool = Field(description="whether it ran to its end")
+    abandoned: bool = Field(description="whether it was ended because it was seen to come to nothing")
+    passed: bool
+    why: str = Field(default="", description="why it did not pass")
+    worst: dict[str, float] = Field(description="as in `ActVerdict`")
+    done: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    drive_state: str = Field(description="what was done to the drive before")
+    written_before_bytes: int = Field(description="written to the drive before, by this run")
+    mean_w: float | None = None
+
+    @property
+    def least_done(self) -> float:
+        """Share that was done of the stream that fell short most."""
+        return min(self.done.values(), default=1.0)
+
+
+class ActSearchResult(ResultBase):
+    """The highest load at which the limits hold."""
+
+    kind: Literal["act-search"] = "act-search"
+    act_version: str
+    arrivals: str
+    service_threads: int
+    rule: Rule
+    slice_s: float
+    seconds: float = Field(description="of each try")
+    score: int | None = Field(description="highest load that passed below the lowest that did not; N of Nx")
+    resolution: int | None = Field(
+        description="from the score to the lowest load that did not pass; None: none failed"
+    )
+    highest_completed: int | None = Field(description="highest load that ran to its end")
+    tries: tuple[ActTry, ...] = Field(description="in the order they were run")
+    drive_state: str = Field(description="what the drive did between two tries")
+    score_w: float | None = Field(default=None, description="mean power at the score")
+    score_per_w: float | None = None

@@ -1,0 +1,115 @@
+"""The Result of performance consistency."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+import numpy as np
+from pydantic import Field
+
+from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.model.stored import Stored
+from ssdlab.model.units import NS_PER_S
+from ssdlab.results.schema import ResultBase, Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+
+class StretchFigures(Stored):
+    """IOPS of the one-second rows of a stretch of a run."""
+
+    name: str
+    from_s: float
+    to_s: float
+    rows: int
+    floor: float = Field(description="slowest second")
+    p1: float = Field(description="1 % of the seconds are slower")
+    mean: float
+    deviation: float = Field(description="sample standard deviation")
+    evenness: float | None = Field(description="mean / deviation; None where nothing deviates")
+
+    @classmethod
+    def of(cls, name: str, found: Stretch) -> Self:
+        """Return the figures of a stretch under its name."""
+        return cls(name=name, evenness=found.evenness, **asdict(found))
+
+
+class ConsistencyEntry(Stored):
+    """One amount of spare area."""
+
+    name: str = Field(description="stock, or how much was left unwritten")
+    usable_bytes: int
+    spare_of_capacity: float = Field(description="share of the user capacity that stays unwritten")
+    ordinal: int
+    steady_from_s: float | None = Field(description="from when on SNIA's rule holds; None: it never did")
+    stretches: tuple[StretchFigures, ...] = Field(description="whole, late, steady, last")
+    write_amplification: float | None = None
+    iops: float = Field(description="of the whole run, as the two below")
+    mb_s: float
+    mean_w: float | None = Field(default=None, description="mean power; None: no meter")
+
+    @classmethod
+    def of(cls, name: str, step: Step, rows: Columns, capacity_bytes: int, round_s: float) -> Self:
+        """Return what the long write of one amount of spare area found; steady by rounds of `round_s`."""
+        ends_s = rows["end_ns"].astype(np.float64) / NS_PER_S
+        iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(np.float64)
+        whole = ~rows["partial"]
+        ends_s, iops = ends_s[whole], iops[whole]
+        end_s = float(ends_s[-1]) if ends_s.size else 0.0
+        steady_s = steady_from(ends_s, iops, round(round_s))
+        parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", max(0.0, end_s - LAST_S))]
+        if steady_s is not None:
+            parts.append(("steady", steady_s))
+        found = [(part, stretch(ends_s, iops, from_s, end_s)) for part, from_s in parts]
+        summary = cast("dict[str, Any]", step.result.measurement)
+        span = cast("dict[str, Any]", step.args["workload"])["streams"][0]["span"]
+        return cls(
+            name=name,
+            usable_bytes=span["length"],
+            spare_of_capacity=1 - span["length"] / capacity_bytes,
+            ordinal=step.ordinal,
+            steady_from_s=steady_s,
+            stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
+            write_amplification=(summary.get("drive") or {}).get("write_amplification"),
+            mb_s=summary["mb_s"],
+            iops=summary["iops"],
+            mean_w=mean_w_of(summary),
+        )
+
+    @property
+    def headlines(self) -> tuple[Scalar, ...]:
+        """The figures that it is ranked by."""
+        last = next(part for part in self.stretches if part.name == "last")
+        spare = round(self.spare_of_capacity * 100)
+        name = f"consistency_spare_{spare}" if self.spare_of_capacity else "consistency_stock"
+        found = efficiency("random", self.iops, self.mb_s, self.mean_w)
+        return (
+            Scalar.more(f"{name}_iops", f"{self.name}, last {LAST_S:g} s", last.mean, "IOPS"),
+            *power_scalars(name, f"{self.name}, all of it,", found, self.mean_w),
+        )
+
+
+class ConsistencyResult(ResultBase):
+    """IOPS second by second under random writes, with the stock and with more spare area."""
+
+    kind: Literal["consistency"] = "consistency"
+    block_bytes: int
+    depth: int
+    engine: str
+    purged: bool
+    entries: tuple[ConsistencyEntry, ...]
+
+
+def caveats_of(*, purged: bool, seconds: float) -> tuple[str, ...]:
+    """Return what takes from the meaning of runs of that length, on a drive purged before or not."""
+    caveats = []
+    if not purged:
+        caveats.append("the drive was not purged before, so its beginning is not that of a fresh one")
+    if seconds < LATE_FROM_S + LAST_S:
+        caveats.append(f"{seconds:g} s are too short to see what the reviews show from {LATE_FROM_S:g} s on")
+    return tuple(caveats)

@@ -1,0 +1,73 @@
+"""The Result of mixed random I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pydantic import Field
+
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.model.stored import Stored
+from ssdlab.results.schema import ResultBase, Scalar, SteadyProof
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+
+
+class MixPoint(Stored):
+    """One share of reads at one depth; without latencies, of which so deep a queue says nothing."""
+
+    read_pct: int
+    depth: int = Field(description="I/Os in flight asked for")
+    ordinal: int
+    mb_s: float = Field(description="both directions together")
+    iops: float
+    read_mb_s: float
+    write_mb_s: float
+    mean_w: float | None = Field(description="mean power over the same time; None without a meter")
+
+    @classmethod
+    def of(cls, step: Step, depth: int, read_pct: int) -> Self:
+        """Return what the step of a mix found."""
+        summary = cast("dict[str, Any]", step.result.measurement)
+        moved = {name: (summary.get(name) or {}).get("bytes", 0) for name in ("read", "write")}
+        seconds = float(summary["elapsed_s"])
+        return cls(
+            read_pct=read_pct,
+            depth=depth,
+            ordinal=step.ordinal,
+            mb_s=summary["mb_s"],
+            iops=summary["iops"],
+            read_mb_s=moved["read"] / seconds / 1e6,
+            write_mb_s=moved["write"] / seconds / 1e6,
+            mean_w=mean_w_of(summary),
+        )
+
+    @property
+    def mb_s_per_w(self) -> float | None:
+        """Efficiency."""
+        return self.mb_s / self.mean_w if self.mean_w else None
+
+    @property
+    def headlines(self) -> tuple[Scalar, ...]:
+        """The figures that it is ranked by."""
+        name = f"mixed_random_qd{self.depth}"
+        label = f"{self.read_pct}/{100 - self.read_pct} mix at QD {self.depth}"
+        found = efficiency("mixed", self.iops, self.mb_s, self.mean_w)
+        return (
+            Scalar.more(f"{name}_mb_s", label, self.mb_s, "MB/s"),
+            *power_scalars(name, f"{label},", found, self.mean_w),
+        )
+
+
+class MixedResult(ResultBase):
+    """Throughput over the share of reads, at a few depths."""
+
+    kind: Literal["mixed"] = "mixed"
+    block_bytes: int
+    engine: str
+    headline_read_pct: int = Field(description="the share of reads that comparisons use: 70")
+    points: tuple[MixPoint, ...] = Field(description="by depth, then from all reads to all writes")
+    latency_withheld: str = Field(description="why no latency is given")
+    steady: SteadyProof | None = Field(description="the state that the mixes were taken in")

@@ -1,0 +1,214 @@
+"""The Result of paced bursts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+import numpy as np
+from pydantic import Field
+
+from ssdlab.analysis.bursts import busy_ns, spans_ns
+from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.analysis.percentiles import of_time
+from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.model.stored import Stored
+from ssdlab.model.units import NS_PER_S
+from ssdlab.results.schema import Direction, Latencies, ResultBase, Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+_DIRECTIONS: tuple[Direction, ...] = ("read", "write")
+_PERCENTILES = ("50", "90", "99", "99.9", "99.99", "99.999")
+
+
+class BurstSide(Stored):
+    """One direction of a load, while it had I/Os in flight."""
+
+    direction: Direction
+    ios: int
+    bytes: int
+    busy_s: float = Field(description="time with an I/O of this direction in flight")
+    latencies_s: float = Field(description="plain sum of the latencies")
+    mb_s: float = Field(description="bytes / busy_s: idle time is not counted")
+    by_count: Latencies = Field(description="service latency, ns: percentiles of the I/Os")
+    by_time: Latencies = Field(description="service latency, ns: percentiles of the time waited")
+
+    @classmethod
+    def of(
+        cls, step: Step, direction: Direction, buckets: Columns, ios: Columns | None = None
+    ) -> Self | None:
+        """Return a direction of a step; None if it did nothing.
+
+        Parameters
+        ----------
+        step
+            One that did I/O.
+        direction
+            Which.
+        buckets
+            Histograms of the step.
+        ios
+            Its single I/Os; without them it counts as busy all the time.
+        """
+        summary = cast("dict[str, Any]", step.result.measurement)
+        side = summary.get(direction)
+        if not side or not side["ios"]:
+            return None
+        busy_s = float(summary["elapsed_s"])
+        latencies_s = side["service_ns"]["mean"] * side["ios"] / NS_PER_S
+        if ios is not None:
+            ours = ios["direction"] == direction
+            begin, took = ios["submit_ns"][ours], ios["latency_ns"][ours]
+            busy_s, latencies_s = busy_ns(begin, begin + took) / NS_PER_S, float(took.sum()) / NS_PER_S
+        return cls(
+            direction=direction,
+            ios=side["ios"],
+            bytes=side["bytes"],
+            busy_s=busy_s,
+            latencies_s=latencies_s,
+            mb_s=side["bytes"] / busy_s / 1e6,
+            by_count=side["service_ns"],
+            by_time=_by_time(buckets, direction),
+        )
+
+
+class BurstLoad(Stored):
+    """Both streams at once, in bursts or without a pause."""
+
+    name: Literal["paced", "saturated"]
+    ordinal: int
+    seconds: float
+    sides: tuple[BurstSide, ...]
+    mean_w: float | None = Field(
+        default=None, description="mean power over all of it, pauses included; None: no meter"
+    )
+
+    @classmethod
+    def of(
+        cls, name: Literal["paced", "saturated"], step: Step, buckets: Columns, ios: Columns | None = None
+    ) -> Self:
+        """Return what the step of a load found; histograms and single I/Os as of `BurstSide.of`."""
+        sides = [BurstSide.of(step, direction, buckets, ios) for direction in _DIRECTIONS]
+        summary = cast("dict[str, Any]", step.result.measurement)
+        return cls(
+            name=name,
+            ordinal=step.ordinal,
+            seconds=summary["elapsed_s"],
+            sides=tuple(side for side in sides if side is not None),
+            mean_w=mean_w_of(summary),
+        )
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """MB/s for each watt over all of the load, pauses included; None without a meter."""
+        if self.seconds <= 0:
+            return None
+        moved = sum(side.bytes for side in self.sides)
+        return efficiency("mixed", 0.0, moved / self.seconds / 1e6, self.mean_w)
+
+    def side(self, direction: Direction) -> BurstSide | None:
+        """Return a direction, if it did anything."""
+        return next((side for side in self.sides if side.direction == direction), None)
+
+
+class PacedRate(Stored):
+    """One sustained rate of paced writes that was tried."""
+
+    rate: int = Field(description="MB/s")
+    ordinal: int
+    written_bytes: int = 0
+    p99_ns: float | None = Field(default=None, description="service latency of the writes")
+    max_ns: float | None = None
+    held: bool
+    why: str = Field(default="", description="why it did not hold")
+
+
+class PacedBurstResult(ResultBase):
+    """Writes in bursts beside large reads, as a desktop does them."""
+
+    kind: Literal["paced-burst"] = "paced-burst"
+    span_bytes: int
+    block_bytes: int
+    burst_bytes: int
+    every_s: float
+    read_bytes: int = Field(description="of each read")
+    read_every_s: float
+    depth: int
+    loads: tuple[BurstLoad, ...]
+    load_s: float = Field(description="time with a read in flight, of all reads of the paced load")
+    load_latencies_s: float = Field(description="plain sum of their latencies")
+    reads_s: tuple[float, ...] = Field(description="of each read, from when it was due to its last I/O")
+    rates: tuple[PacedRate, ...] = Field(description="by rising rate")
+    safe_mb_s: int | None = Field(description="highest rate that held below the lowest that did not")
+    lowest_failed_mb_s: int | None
+    factor: float = Field(description="times the unloaded p99 that the p99 may reach")
+
+    @classmethod
+    def of(
+        cls,
+        loads: tuple[BurstLoad, ...],
+        ios: Columns,
+        tries: Iterable[PacedRate],
+        **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
+    ) -> Self:
+        """Return the Result of the loads, the single I/Os of the first of them, and the rates tried.
+
+        `facts` are the other fields: what the loads were made of.
+        """
+        rates = tuple(sorted(tries, key=lambda each: each.rate))
+        failed = min((each.rate for each in rates if not each.held), default=None)
+        held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
+        reads = loads[0].side("read")
+        result = cls(
+            loads=loads,
+            load_s=reads.busy_s if reads else 0.0,
+            load_latencies_s=reads.latencies_s if reads else 0.0,
+            reads_s=_reads_s(ios),
+            rates=rates,
+            safe_mb_s=max(held, default=None),
+            lowest_failed_mb_s=failed,
+            **facts,
+        )
+        return result.model_copy(update={"scalars": result._headlines(), "caveats": tuple(result._to_mind())})
+
+    def _to_mind(self) -> Iterator[str]:
+        """Yield what stands between these figures and the question."""
+        if self.lowest_failed_mb_s is None:
+            yield "no rate of writing failed: the sustained rate lies higher than the search went"
+        if self.safe_mb_s is None:
+            yield "not even the lowest rate of writing was done in time"
+        if self.quick:
+            yield "quick: bursts and span are a hundredth of the review's, so a cache does not end in them"
+
+    def _headlines(self) -> tuple[Scalar, ...]:
+        """Return the figures that it is ranked by."""
+        paced = self.loads[0]
+        return (
+            Scalar.less("paced_load_s", "load time", self.load_s, "s"),
+            *(
+                Scalar.more(
+                    f"paced_{side.direction}_mb_s", f"{side.direction}s inside bursts", side.mb_s, "MB/s"
+                )
+                for side in paced.sides
+            ),
+            Scalar.more("paced_safe_mb_s", "safe sustained write rate", self.safe_mb_s, "MB/s"),
+            *power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w),
+        )
+
+
+def _reads_s(ios: Columns) -> tuple[float, ...]:
+    """Return for each large read the time from when it was due to its last I/O, of single I/Os."""
+    ours = ios["direction"] == "read"
+    ends_ns = ios["submit_ns"][ours] + ios["latency_ns"][ours]
+    return tuple(each / NS_PER_S for each in spans_ns(ios["intended_ns"][ours], ends_ns))
+
+
+def _by_time(buckets: Columns, direction: Direction) -> dict[str, float | None]:
+    """Return percentiles of the time waited, of the histogram of one direction."""
+    ours = (buckets["direction"] == direction) & (buckets["clock"] == "service")
+    order = np.argsort(buckets["low_ns"][ours], kind="stable")
+    low, high, count = (buckets[name][ours][order] for name in ("low_ns", "high_ns", "count"))
+    return {f"p{percent}": of_time(low, high, count, percent) for percent in _PERCENTILES}

@@ -1,0 +1,115 @@
+"""The Result of a rate under a latency bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pydantic import Field
+
+from ssdlab.methods.results.figures import mean_w_of
+from ssdlab.model.stored import Stored
+from ssdlab.results.schema import Latencies, ResultBase, Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+
+SHARE_DONE = 0.99
+"""Of what arrived, the share that must be done for a rate to hold."""
+_SHOWN = ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max")
+
+
+class OfferedLoad(Stored):
+    """One rate tried in an open loop."""
+
+    rate: int = Field(description="arrivals a second")
+    ordinal: int
+    iops: float | None = None
+    dropped: int = 0
+    response_ns: Latencies = Field(default={}, description="of the slower direction")
+    mean_w: float | None = None
+    held: bool = Field(description="whether the rate was done and the percentile stayed under the bound")
+    why: str = Field(default="", description="why it did not hold")
+
+    @classmethod
+    def of(cls, step: Step, percentile: str, bound_ns: float, most: int) -> Self:
+        """Judge the step of one rate, whose label begins with it.
+
+        A plan measures nothing: it takes the longest way, on which only the rate `most` fails.
+        """
+        summary = cast("dict[str, Any] | None", step.result.measurement)
+        rate = int(step.label.split()[0])
+        if summary is None:
+            return cls(rate=rate, ordinal=step.ordinal, held=rate < most, why="not measured")
+        sides = [summary[name] for name in ("read", "write") if summary.get(name)]
+        worst = {key: _worst(sides, key) for key in _SHOWN}
+        # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.
+        latency_ns = worst["max"] if worst[percentile] is None else worst[percentile]
+        requested, dropped = (sum(side[name] for side in sides) for name in ("requested", "dropped"))
+        done = sum(side["ios"] for side in sides) / requested if requested else 0.0
+        why = _why_not(done, dropped, latency_ns, percentile, bound_ns)
+        return cls(
+            rate=rate,
+            ordinal=step.ordinal,
+            iops=summary["iops"],
+            dropped=dropped,
+            response_ns=worst,
+            mean_w=mean_w_of(summary),
+            held=not why,
+            why=why,
+        )
+
+
+class RateLimitResult(ResultBase):
+    """The highest rate of arrivals under a latency bound."""
+
+    kind: Literal["rate-limit"] = "rate-limit"
+    read_pct: int
+    block_bytes: int
+    percentile: str
+    bound_ns: float
+    highest_held: int | None
+    lowest_failed: int | None
+    tries: tuple[OfferedLoad, ...] = Field(description="by rising rate")
+
+    @classmethod
+    def of(
+        cls,
+        tries: Iterable[OfferedLoad],
+        **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
+    ) -> Self:
+        """Return the Result of the rates tried; `facts` are the fields that say what was asked."""
+        rates = tuple(sorted(tries, key=lambda each: each.rate))
+        failed = min((each.rate for each in rates if not each.held), default=None)
+        held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
+        result = cls(tries=rates, highest_held=max(held, default=None), lowest_failed=failed, **facts)
+        bound, name = f"{result.bound_ns / 1e6:g}", result.percentile
+        scalar = Scalar.more(
+            f"rate_under_{bound}_ms_{name}", f"rate with {name} under {bound} ms", result.highest_held, "IOPS"
+        )
+        return result.model_copy(update={"scalars": (scalar,), "caveats": tuple(result._to_mind())})
+
+    def _to_mind(self) -> Iterator[str]:
+        """Yield what stands between these figures and the question."""
+        if self.highest_held is None:
+            yield "no rate held: the lowest tried was too high, or the bound is below what one I/O takes"
+        if self.tries and all(each.held for each in self.tries):
+            yield "no rate failed: the limit lies higher than the search went"
+
+
+def _worst(sides: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    """Return a figure of response time, of the direction that has the greater one."""
+    return max((value for side in sides if (value := side["response_ns"].get(key)) is not None), default=None)
+
+
+def _why_not(share: float, dropped: int, latency_ns: float | None, percentile: str, bound_ns: float) -> str:
+    """Return why a rate does not hold; nothing if it does."""
+    if dropped:
+        return f"{dropped} I/Os were dropped"
+    if share < SHARE_DONE:
+        return f"only {share:.1%} of what arrived was done"
+    if latency_ns is None:
+        return "no I/O was done"
+    if latency_ns >= bound_ns:
+        return f"{percentile} was {latency_ns / 1e6:.3g} ms"
+    return ""

@@ -1,0 +1,175 @@
+"""The Result of a replayed trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pydantic import Field
+
+from ssdlab.model.stored import Stored
+from ssdlab.model.units import NS_PER_S
+from ssdlab.results.schema import Latencies, ResultBase, Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+
+
+class TraceSource(Stored):
+    """Where a trace came from."""
+
+    file: str
+    format: str
+    lines: int
+    bad_lines: int = Field(description="that could not be read and were skipped")
+    bad_text: str = Field(description="the first of them, with their reasons")
+    backwards: int = Field(description="I/Os whose time is before that of the one in front")
+    lost: int = Field(description="events that were lost when it was recorded, as far as it says")
+    devices: int
+    device: str
+
+
+class TraceLaid(Stored):
+    """What became of a trace's I/Os on this drive."""
+
+    speed: str = Field(description="times faster than recorded, or max")
+    ios: int = Field(description="of the trace, as far as it was read, flushes included")
+    extent_bytes: int = Field(description="first byte behind all of them, as recorded")
+    trace_ns: int = Field(description="from the first replayed I/O to the last, as recorded")
+    wrapped: int = Field(description="I/Os beyond the drive's end that were moved into it")
+    gap_most_ns: int = Field(description="what longer gaps were cut to; 0: none was")
+    gaps_cut: int
+    gaps_cut_ns: int
+    left_out: dict[str, int] = Field(description="I/Os that were not replayed, by reason")
+
+
+class TraceRecording(Stored):
+    """The file of records that was replayed."""
+
+    digest: str = Field(description="BLAKE3, hex")
+    reads: int
+    writes: int
+    trims: int
+    read_bytes: int
+    write_bytes: int
+    trim_bytes: int
+    duration_ns: int = Field(description="when the last I/O was due; 0 as fast as possible")
+    end: int = Field(description="first byte behind all I/Os")
+    longest_bytes: int
+    unit_bytes: int = Field(description="what divides all offsets and lengths")
+
+
+class Replayed(Stored):
+    """What a replay came to; a storage-bench page, and how far the host kept up."""
+
+    ordinal: int
+    seconds: float
+    busy_s: float = Field(description="time with at least one I/O in flight")
+    ios: int
+    late: int = Field(description="issued more than 1 ms after they were due")
+    dropped: int
+    failed: int
+    read_bytes: int
+    write_bytes: int
+    mb_s: float | None = Field(description="bytes read and written over the busy time")
+    service_mean_ns: float | None = Field(description="of all directions")
+    in_flight: float = Field(description="mean over the whole time")
+    lateness_ns: Latencies
+    service_ns: dict[str, Latencies] = Field(description="by direction")
+    response_ns: dict[str, Latencies] = Field(description="by direction, from the intended start")
+    mean_w: float | None
+    energy_j: float | None
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return what the step that replayed came to."""
+        summary = cast("dict[str, Any]", step.result.measurement)
+        sides = {name: side for name in ("read", "write", "trim") if (side := summary.get(name))}
+        sums = {
+            key: sum(side[key] for side in sides.values()) for key in ("ios", "late", "dropped", "failed")
+        }
+        waited_ns = sum(side["service_ns"]["mean"] * side["ios"] for side in sides.values() if side["ios"])
+        busy_s = summary["workers"]["busy_ns"] / NS_PER_S
+        moved = {name: sides[name]["bytes"] if name in sides else 0 for name in ("read", "write")}
+        power = summary.get("power") or {}
+        return cls(
+            ordinal=step.ordinal,
+            seconds=summary["total_s"],
+            busy_s=busy_s,
+            **sums,
+            read_bytes=moved["read"],
+            write_bytes=moved["write"],
+            mb_s=sum(moved.values()) / busy_s / 1e6 if busy_s else None,
+            service_mean_ns=waited_ns / sums["ios"] if sums["ios"] else None,
+            in_flight=summary["in_flight"],
+            lateness_ns=summary["lateness_ns"],
+            service_ns={name: side["service_ns"] for name, side in sides.items()},
+            response_ns={name: side["response_ns"] for name, side in sides.items()},
+            mean_w=power.get("mean_w"),
+            energy_j=power.get("energy_j"),
+        )
+
+
+class TraceResult(ResultBase):
+    """A recorded workload, replayed."""
+
+    kind: Literal["trace"] = "trace"
+    depth: int = Field(description="in flight at most; as fast as possible: always")
+    source: TraceSource
+    laid: TraceLaid
+    recording: TraceRecording
+    done: Replayed
+
+    @classmethod
+    def of(cls, replayed: Step, read: Step, depth: int, notes: Sequence[str], *, quick: bool) -> Self:
+        """Return the Result of the steps that read the trace and replayed it; `notes` are caveats."""
+        facts, done = read.result.facts, Replayed.of(replayed)
+        source = TraceSource.model_validate(facts["source"])
+        laid = TraceLaid.model_validate(facts["laid"])
+        return cls(
+            quick=quick,
+            depth=depth,
+            source=source,
+            laid=laid,
+            recording=TraceRecording.model_validate(facts["recording"]),
+            done=done,
+            caveats=(*notes, *_caveats(source, laid, done)),
+            scalars=_scalars(done),
+        )
+
+
+def _scalars(done: Replayed) -> tuple[Scalar, ...]:
+    tails = (("read", "reads"), ("write", "writes"))
+    found = [
+        ("trace_mb_s", "data rate while busy", done.mb_s, "MB/s", "higher"),
+        ("trace_service_ns", "mean service time", done.service_mean_ns, "ns", "lower"),
+        *(
+            (f"trace_{name}_p99_ns", f"p99 service time of {words}", service.get("p99"), "ns", "lower")
+            for name, words in tails
+            if (service := done.service_ns.get(name))
+        ),
+        ("trace_energy_j", "energy", done.energy_j, "J", "lower"),
+    ]
+    return tuple(
+        Scalar.model_validate(dict(zip(("name", "label", "value", "unit", "better"), one, strict=True)))
+        for one in found
+        if one[2] is not None
+    )
+
+
+def _caveats(source: TraceSource, laid: TraceLaid, done: Replayed) -> Iterator[str]:
+    if source.bad_lines:
+        yield f"{source.bad_lines} lines could not be read and were skipped: {source.bad_text}"
+    if source.lost:
+        yield f"{source.lost} events were lost when the trace was recorded"
+    for reason, count in laid.left_out.items():
+        yield f"{count} I/Os were left out: {reason}"
+    if source.backwards:
+        yield f"the times of the trace went back {source.backwards} times; it was sorted"
+    if laid.wrapped:
+        yield (
+            f"{laid.wrapped} I/Os beyond the drive's end were wrapped: their offset is the remainder by the "
+            "drive's size, and what would then cross the end lies in front of it"
+        )
+    if done.dropped:
+        yield f"{done.dropped} I/Os were dropped: they would have begun later than the backlog allows"

@@ -1,0 +1,140 @@
+"""The Result of TRIM validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+from pydantic import Field
+
+from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.analysis.over_position import speed_until, speeds_over
+from ssdlab.analysis.trim_verdict import PASSES_FROM, judge_trim
+from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.model.stored import Stored
+from ssdlab.results.schema import ResultBase, Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+VERDICTS = {"works": "works", "fails": "does not work", "no contrast": "cannot be judged"}
+"""What the verdicts on TRIM are in words."""
+
+
+class LbaPlot(Stored):
+    """Write speed over the position on the drive, in one state of it."""
+
+    name: str = Field(description="clean, after TRIM, or before TRIM")
+    ordinal: int
+    part_bytes: float
+    parts_mb_s: tuple[float, ...]
+    mean_mb_s: float = Field(description="from the first block to the last")
+    sustained_mb_s: float = Field(description="over the first `sustained_s` seconds of the writing")
+    mean_w: float | None = Field(default=None, description="mean power over the plot; None: no meter")
+
+    @classmethod
+    def of(
+        cls, name: str, passes: Sequence[tuple[Step, Columns]], sustained_s: float, most_parts: int
+    ) -> Self:
+        """Return the plot of a pass over all blocks, and of what was written on after it, with their rows."""
+        step, rows = passes[0]
+        speeds, part_bytes = speeds_over(rows, most_parts)
+        summary = cast("dict[str, Any]", step.result.measurement)
+        return cls(
+            name=name,
+            ordinal=step.ordinal,
+            part_bytes=part_bytes,
+            parts_mb_s=tuple(speeds),
+            mean_mb_s=summary["mb_s"],
+            mean_w=mean_w_of(summary),
+            sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
+        )
+
+    @property
+    def efficiency(self) -> Efficiency | None:
+        """MB/s for each watt, from the first block to the last; None without a meter."""
+        return efficiency("sequential", 0.0, self.mean_mb_s, self.mean_w)
+
+
+class TrimEffect(Stored):
+    """What is known of the discard itself."""
+
+    reached_device: bool | None = Field(description="None where nothing shows it")
+    evidence: str | None = Field(description="what shows it: tracepoint, counters, simulated")
+    reads: str | None = Field(description="what trimmed blocks return: zeroes, unchanged, ...")
+    seconds: float | None
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return what a step of the verb `trim` found out."""
+        told = cast("dict[str, Any]", step.result.facts.get("trim") or {})
+        return cls(**{name: told.get(name) for name in cls.model_fields})
+
+
+class TrimResult(ResultBase):
+    """Whether TRIM gives a drive that was tortured its clean speed back."""
+
+    kind: Literal["trim"] = "trim"
+    block_bytes: int
+    torture_s: float = Field(description="of random writes before")
+    sustained_s: float
+    clean: LbaPlot
+    after: LbaPlot
+    before: LbaPlot | None = Field(description="the contrast; from a cycle of its own")
+    recovered: float = Field(
+        description="speed after TRIM / clean: of sustained and whole pass the lesser share"
+    )
+    regained: float | None = Field(
+        description="of the speed over all blocks that was lost, the share that came back; None: hardly any"
+    )
+    passes_from: float = Field(description="`recovered` from which TRIM is said to work: 0.95")
+    verdict: Literal["works", "fails", "no contrast"]
+    trim: TrimEffect
+    purged: bool
+
+    @classmethod
+    def of(
+        cls,
+        clean: LbaPlot,
+        before: LbaPlot,
+        after: LbaPlot,
+        effect: TrimEffect,
+        **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
+    ) -> Self:
+        """Judge the three plots; `facts` are the other fields of the conditions they were taken under."""
+        found = judge_trim(clean, before, after)
+        result = cls(
+            clean=clean,
+            after=after,
+            before=before,
+            recovered=found.recovered,
+            regained=found.regained,
+            passes_from=PASSES_FROM,
+            verdict=found.verdict,
+            trim=effect,
+            scalars=(
+                Scalar.more("trim_recovered", "speed after TRIM, of clean", 100 * found.recovered, "%"),
+                *power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w),
+            ),
+            **facts,
+        )
+        return result.model_copy(update={"caveats": tuple(result._to_mind())})
+
+    def _to_mind(self) -> Iterator[str]:
+        """Yield what stands between these figures and the question."""
+        if not self.purged:
+            yield "the drive was not purged before, so what is called clean may not be"
+        if self.trim.reached_device is False:
+            yield "the discard did not reach the device: host or driver kept it, not the drive"
+        if self.trim.reached_device is None:
+            yield "whether the discard reached the device is not known"
+        if self.verdict == "no contrast":
+            yield "the random writes hardly slowed the drive, so there was nothing for TRIM to give back"
+        if self.quick:
+            yield "quick: seconds of random writes instead of an hour hardly wear a drive's free blocks"
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether TRIM works; None where it could not be judged, and of a quick run, which judges nothing."""
+        return None if self.quick or self.verdict == "no contrast" else self.verdict == "works"

@@ -1,0 +1,1 @@
+"""A trace replayed: mapped onto the drive, recorded in our own form, run."""

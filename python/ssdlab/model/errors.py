@@ -1,0 +1,172 @@
+"""The error tree: what went wrong, what to do about it, and the facts as fields.
+
+    LabError                    70   a fault of this program unless a subclass says otherwise
+    ├── UsageError               2   the command or the call contradicts itself, or names what does not exist
+    ├── Refused                  2   understood, but it would be unsafe or dishonest to do it
+    │   └── Unsupported          2   the kind of drive in use cannot do that
+    ├── DriveError               3   the drive failed, or cannot do what was asked
+    ├── HostError                3   the host, its kernel or its disks failed or lack something
+    ├── Interrupted            130   stopped by a signal; `.measurement` is what was measured until then
+    └── VerdictFailed            1   everything ran, and the verdict is: failed
+
+Libraries raise these and never print or exit. The command line prints `what` on one line and `advice` on the
+next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from ssdlab.model.measurement import Measurement
+
+
+class LabError(Exception):
+    """An error that tells its reader what to do.
+
+    Parameters
+    ----------
+    what
+        What is wrong, in one line without a full stop.
+    advice
+        What to do about it, in one line.
+    facts
+        The values behind the words, for programs; also attributes: ``errno``, ``device``, ``operation``,
+        ``offset`` and ``length`` of a failed I/O.
+    measurement
+        What was measured until then, where a run had begun.
+    """
+
+    kind: ClassVar[str] = "internal"
+    """Name of the error in `--json`."""
+    exit_status: ClassVar[int] = 70
+    """What the command line exits with."""
+
+    def __init__(
+        self, what: str, advice: str, *, measurement: Measurement | None = None, **facts: object
+    ) -> None:
+        super().__init__(what)
+        self.what = _one_line(what)
+        self.advice = _one_line(advice)
+        self.facts: dict[str, Any] = dict(facts)
+        self.measurement = measurement
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a fact may be anything
+        """Return a fact by its name."""
+        facts = self.__dict__.get("facts", {})
+        if name in facts:
+            return facts[name]
+        raise AttributeError(f"{type(self).__name__} has no fact {name!r}")
+
+    def __str__(self) -> str:
+        return f"{self.what}\n{self.advice}" if self.advice else self.what
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the error as `--json` prints it, with what was measured until then."""
+        told: dict[str, Any] = {
+            "error": self.kind,
+            "what": self.what,
+            "advice": self.advice,
+            "facts": {name: _plain(value) for name, value in self.facts.items()},
+            "exit_status": self.exit_status,
+        }
+        if self.measurement is not None:
+            told["measurement"] = self.measurement.summary()
+        return told
+
+
+class UsageError(LabError):
+    """What was asked contradicts itself, is out of bounds, or names what does not exist."""
+
+    kind = "usage"
+    exit_status = 2
+
+
+class Refused(LabError):
+    """Understood, but it would write the wrong drive, or yield a number that is not what it says."""
+
+    kind = "refused"
+    exit_status = 2
+
+
+class Unsupported(Refused):
+    """The kind of drive in use cannot do what a verb asks for; nothing was touched."""
+
+    kind = "unsupported"
+
+
+class DriveError(LabError):
+    """The drive failed, or it cannot do what was asked of it."""
+
+    kind = "drive"
+    exit_status = 3
+
+
+class HostError(LabError):
+    """The host failed or lacks something: a full disk, a limit, a missing feature of the kernel."""
+
+    kind = "host"
+    exit_status = 3
+
+
+class Interrupted(LabError):
+    """A signal stopped the work; I/O in flight was drained first, and `measurement` is what was measured."""
+
+    kind = "interrupted"
+    exit_status = 130
+
+
+class VerdictFailed(LabError):
+    """Everything ran, and what was judged did not pass."""
+
+    kind = "verdict"
+    exit_status = 1
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name that `word` most likely meant, or None if it is like none of them."""
+    import difflib  # only an error needs it
+
+    names = list(known)
+    if word.casefold() in (folded := {name.casefold(): name for name in names}):
+        return folded[word.casefold()]
+    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.5)
+    return folded[close[0]] if close else None
+
+
+def unknown(noun: str, word: str, known: Iterable[str], *, elsewhere: str = "") -> UsageError:
+    """Return the error for a name that does not exist, with the nearest one that does.
+
+    Parameters
+    ----------
+    noun
+        What sort of name it is: ``method``, ``option``, ``unit``.
+    word
+        What was given.
+    known
+        The names that exist.
+    elsewhere
+        Where all names can be seen, as a phrase for the advice (``see `ssdlab methods` ``); by default they
+        are listed.
+    """
+    names = list(known)
+    guess = nearest(word, names)
+    rest = elsewhere or f"known: {', '.join(names)}"
+    advice = f"did you mean {guess}? ({rest})" if guess else rest
+    return UsageError(f"there is no {noun} {word!r}", advice, given=word, nearest=guess)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(value: object) -> object:
+    """Return a fact as JSON can hold it."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return str(value)

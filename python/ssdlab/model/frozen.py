@@ -1,0 +1,122 @@
+"""The base of the models that users and files fill in: frozen, strict, with errors that say what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+
+from ssdlab.model import units
+from ssdlab.model.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from pydantic import ModelWrapValidatorHandler
+    from pydantic.fields import FieldInfo
+    from pydantic_core import ErrorDetails
+
+
+def _nanoseconds(value: object) -> object:
+    return units.parse_duration(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Metavar:
+    """What stands for a value of this type in help texts."""
+
+    word: str
+
+
+Bytes = Annotated[int, BeforeValidator(units.parse_bytes), Metavar("SIZE")]
+"""A size in bytes; text such as ``"4k"`` is understood."""
+Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
+"""A time in nanoseconds; text such as ``"90s"`` is understood."""
+
+
+class Frozen(BaseModel):
+    """An immutable model; what does not fit it raises `UsageError` with the name, the value and the bound."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    noun: ClassVar[str] = ""
+    """What a field is called in errors; by default "field of a" and the class."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _typed(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:  # noqa: ANN401 - anything comes
+        try:
+            return handler(value)
+        except ValidationError as error:
+            raise usage_error(error, cls) from None
+
+
+def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
+    """Return the first fault that `error` found in a `model`, as one line what and one line what to do."""
+    fault = error.errors(include_url=False)[0]
+    place = _place(fault["loc"])
+    noun = model.noun or model.__name__.lower()
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    if fault["type"] == "extra_forbidden":
+        return unknown(noun if model.noun else f"field of a {noun}", str(fault["loc"][-1]), fields)
+    field = fields.get(str(fault["loc"][0])) if fault["loc"] else None
+    meaning = f": {field.description}" if field is not None and field.description else ""
+    if fault["type"] == "missing":
+        return UsageError(f"{noun} needs {place}", f"give {place}{meaning}", field=place)
+    if fault["type"] == "literal_error" and isinstance(fault["input"], str):
+        return unknown(place, fault["input"], re.findall(r"'([^']*)'", fault["ctx"]["expected"]))
+    return UsageError(
+        f"{place or noun} is {_shown(fault['input'], field)}, {_fault_text(fault, field)}",
+        f"{place or noun}{meaning}",
+        field=place,
+        given=str(fault["input"]),
+    )
+
+
+def marks(annotation: object, metadata: Iterable[object]) -> Iterator[Metavar]:
+    """Return what stands for the values of a field, from its annotation and metadata."""
+    yield from (mark for mark in metadata if isinstance(mark, Metavar))
+    for part in get_args(annotation):
+        yield from marks(part, getattr(part, "__metadata__", ()))
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Return where in a model something is, in words: ``item 2 of depths``, ``stop.ios``."""
+    place = ""
+    for part in location:
+        if isinstance(part, int):
+            place = f"item {part + 1} of {place}"
+        else:
+            place = f"{part} of {place}" if place.startswith("item ") else f"{place}.{part}".lstrip(".")
+    return place
+
+
+def _shown(value: object, field: FieldInfo | None) -> str:
+    """Return a value as a user writes it: with the unit that its field has."""
+    if isinstance(value, str):
+        return f"'{value}'"
+    words = {mark.word for mark in marks(field.annotation, field.metadata)} if field is not None else set()
+    if isinstance(value, int) and "TIME" in words:
+        return units.duration_text(value)
+    if isinstance(value, int) and "SIZE" in words:
+        return units.block_text(value)
+    return str(value)
+
+
+def _fault_text(fault: ErrorDetails, field: FieldInfo | None) -> str:
+    """Return what is wrong with a value, as the end of a sentence."""
+    context = fault.get("ctx", {})
+    if fault["type"].startswith("int_"):
+        return "not a whole number"
+    bounds = {
+        "greater_than_equal": ("ge", "below {}"),
+        "greater_than": ("gt", "not above {}"),
+        "less_than_equal": ("le", "above {}"),
+        "less_than": ("lt", "not below {}"),
+    }
+    if fault["type"] in bounds:
+        name, words = bounds[fault["type"]]
+        return words.format(_shown(context[name], field))
+    message = fault["msg"]
+    return f"which does not do: {message[0].lower()}{message[1:]}"

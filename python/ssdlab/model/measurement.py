@@ -1,0 +1,267 @@
+"""A measurement as Python sees it: totals, interval rows, histograms and what to think of them.
+
+The figures stay where they were counted, in native memory or in a step's append log; this file only gives
+them their documented shape. `summary()` is what ``ssdlab measure --json`` prints: schema
+``ssdlab.measurement/1``, latencies in ns, null for a percentile with fewer than 10 samples beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from ssdlab.model.errors import LabError, unknown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ssdlab import _core
+    from ssdlab.model.warnings import Warning
+
+    Columns = dict[str, NDArray[Any]]
+
+SCHEMA = "ssdlab.measurement/1"
+PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
+"""Keys of the percentiles in a summary; null where fewer than 10 samples lie beyond."""
+
+Direction = Literal["read", "write", "trim"]
+DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
+Clock = Literal["service", "response"]
+"""Where a latency begins: *service* at submission, *response* at the intended start."""
+
+_KEYS = (
+    "schema",
+    "iops",
+    "mb_s",
+    "elapsed_s",
+    "read",
+    "write",
+    "trim",
+    "intervals",
+    "requested_iops",
+    "in_flight",
+    "cpu",
+    "power",
+    "seed",
+    "engine",
+    "warnings",
+    "drive",
+)
+"""The contract's keys, in the order they are printed; others follow."""
+
+
+class Measurement:
+    """What a run measured. Immutable; made by `ssdlab.measure`, `Drive.run` or `Measurement.from_journal`."""
+
+    def __init__(self, summary: Mapping[str, Any], source: Callable[[], _core.Measurement]) -> None:
+        known = {"schema": SCHEMA, **summary}
+        self._summary = {name: known.pop(name, None) for name in _KEYS} | known
+        self._load = source
+        self._source: _core.Measurement | None = None
+
+    @classmethod
+    def of(
+        cls,
+        native: _core.Measurement,
+        drive: object,
+        *,
+        engine: str | None = None,
+        power: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Wrap what the native runner returned.
+
+        Parameters
+        ----------
+        native
+            What was measured.
+        drive
+            Its identity: a dataclass or a mapping.
+        engine
+            What issued the I/O, where it was not the engine that the workload names.
+        power
+            ``mean_w energy_j source`` over the time that the totals cover, where somebody metered it.
+        """
+        identity = asdict(drive) if is_dataclass(drive) and not isinstance(drive, type) else drive
+        summary = {**native.summary(), "drive": identity, "warnings": [], "power": power}
+        if engine is not None:
+            streams = [{**stream, "engine": engine} for stream in summary["streams"]]
+            summary |= {"engine": engine, "streams": streams}
+        return cls(summary, lambda: native)
+
+    @classmethod
+    def from_journal(cls, record: Mapping[str, Any], log_path: Path | str) -> Self:
+        """Return the measurement of a finished step: its summary as journalled, the rest from its append log.
+
+        The log is read when rows or histograms are first asked for.
+        """
+
+        def read() -> _core.Measurement:
+            from ssdlab import _core
+
+            return _core.read_log(log_path).measurement
+
+        return cls(record, read)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the totals as `measure --json` prints them; a copy at the top level."""
+        return dict(self._summary)
+
+    def report(self) -> dict[str, Any]:
+        """Return what `measure --json` prints: the summary, with `intervals` as the list of them.
+
+        Each interval has ``start_s duration_s partial ramp iops mb_s in_flight in_flight_max`` and, for
+        each direction that the run used, its counts and the p50, p99, p99.9 and max of both clocks in ns:
+        null where the interval has no I/O, or where several streams share the direction (percentiles
+        cannot be added up).
+        """
+        from ssdlab.model.intervals import as_dicts
+
+        return {**self._summary, "intervals": as_dicts(self)}
+
+    @property
+    def iops(self) -> float:
+        """I/Os done a second, all streams and directions."""
+        return float(self._summary["iops"])
+
+    @property
+    def mb_s(self) -> float:
+        """Decimal megabytes a second."""
+        return float(self._summary["mb_s"])
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds that the totals cover."""
+        return float(self._summary["elapsed_s"])
+
+    @property
+    def warnings(self) -> tuple[Warning, ...]:
+        """What could make the figures mean less than they seem to."""
+        from ssdlab.model.warnings import Warning
+
+        return tuple(Warning.from_dict(warning) for warning in self._summary["warnings"] or ())
+
+    def with_warnings(self, warnings: Iterable[Warning]) -> Measurement:
+        """Return the same measurement with these warnings in its summary."""
+        return self._with(warnings=[warning.as_dict() for warning in warnings])
+
+    def with_facts(self, **facts: object) -> Measurement:
+        """Return the same measurement with more facts in its summary, beside the contract's keys."""
+        if taken := sorted(facts.keys() & set(_KEYS)):
+            raise ValueError(f"{taken[0]} is measured, not added")
+        return self._with(**facts)
+
+    @property
+    def streams(self) -> list[str]:
+        """Names of the streams, in the order of the workload."""
+        return self.source.streams
+
+    @property
+    def source(self) -> _core.Measurement:
+        """Where rows and histograms come from."""
+        if self._source is None:
+            self._source = self._load()
+        return self._source
+
+    def rows(self, stream: str | None = None, direction: Direction | None = None) -> Columns:
+        """Return numpy columns with one entry per interval, those without I/O included.
+
+        Parameters
+        ----------
+        stream, direction
+            What to look at; None takes all of them together.
+
+        Returns
+        -------
+        dict
+            ``index start_ns duration_ns partial ramp ios failed dropped late bytes lateness_max_ns
+            in_flight_mean in_flight_max`` and, for each clock, ``{clock}_p50_ns {clock}_p99_ns
+            {clock}_p99_9_ns {clock}_max_ns`` (0 where an interval has no sample). Percentiles cannot be added
+            up: with several streams or directions only the maxima are there, and ``in_flight_max`` is the sum
+            of the streams' own, an upper bound.
+        """
+        streams = self.streams if stream is None else [self._known_stream(stream)]
+        directions = DIRECTIONS if direction is None else (direction,)
+        per_stream = [[self.source.rows(name, each) for each in directions] for name in streams]
+        used = [[cell for cell in cells if _used(cell)] or cells[:1] for cells in per_stream]
+        if len(used) == 1 and len(used[0]) == 1:
+            return dict(used[0][0])
+        return _combined(used)
+
+    def histogram(self, direction: Direction, clock: Clock, stream: str | None = None) -> _core.Histogram:
+        """Return the latencies of one direction; of all streams together unless one is named."""
+        if stream is not None:
+            self._known_stream(stream)
+        return self.source.histogram(direction, clock, stream)
+
+    def __repr__(self) -> str:
+        return f"<Measurement {self.iops:.0f} IOPS, {self.mb_s:.1f} MB/s, {self.elapsed_s:.2f} s>"
+
+    def _known_stream(self, stream: str) -> str:
+        if stream not in self.streams:
+            raise unknown("stream", stream, self.streams)
+        return stream
+
+    def _with(self, **changes: object) -> Measurement:
+        changed = Measurement({**self._summary, **changes}, self._load)
+        changed._source = self._source
+        return changed
+
+
+def run(target: _core.Target, resolved: str, drive: object, **options: Any) -> Measurement:  # noqa: ANN401
+    """Run a resolved workload natively and wrap the result, also that which an error carries.
+
+    Parameters
+    ----------
+    target, resolved
+        The open drive, and the JSON that `Workload.resolve` gave for it.
+    drive
+        Its identity, for the summary.
+    options
+        Passed on to the native ``run``.
+    """
+    from ssdlab import _core
+
+    try:
+        return Measurement.of(_core.run(target, resolved, **options), drive)
+    except LabError as error:
+        if isinstance(error.measurement, _core.Measurement):
+            error.measurement = Measurement.of(error.measurement, drive)
+        raise
+
+
+def read_ios(path: Path | str) -> Columns:
+    """Return the single I/Os of a log made with ``--log-ios``, in numpy columns of equal length.
+
+    ``stream direction intended_ns submit_ns latency_ns offset length``: stream and direction (read, write,
+    trim) as places in their lists, times in ns since the start of the run, offset and length in bytes.
+    """
+    from ssdlab import _core
+
+    return _core.read_log(path).ios()
+
+
+_CLOCK = ("index", "start_ns", "duration_ns", "partial", "ramp")
+_SUMS = ("ios", "failed", "dropped", "late", "bytes")
+_MAXIMA = ("lateness_max_ns", "service_max_ns", "response_max_ns")
+
+
+def _used(cell: Columns) -> bool:
+    return any(cell[name].any() for name in ("ios", "failed", "dropped"))
+
+
+def _combined(per_stream: list[list[Columns]]) -> Columns:
+    """Add cells up: counts over all of them, I/Os in flight once per stream, the greatest of the maxima."""
+    import numpy as np
+
+    cells = [cell for cells in per_stream for cell in cells]
+    once = [cells[0] for cells in per_stream]
+    columns: Columns = {name: cells[0][name] for name in _CLOCK}
+    columns |= {name: np.stack([cell[name] for cell in cells]).sum(axis=0) for name in _SUMS}
+    columns |= {
+        name: np.stack([cell[name] for cell in once]).sum(axis=0)
+        for name in ("in_flight_mean", "in_flight_max")
+    }
+    columns |= {name: np.stack([cell[name] for cell in cells]).max(axis=0) for name in _MAXIMA}
+    return columns

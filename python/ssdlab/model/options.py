@@ -1,0 +1,289 @@
+"""The options of one measurement: the one definition of what `ssdlab measure` may be told.
+
+The command's flags and help, the parameters of `ssdlab.measure` and the run steps of a job derive from
+`MeasureOptions`; `MeasureOptions.workload` says what the options mean as a `Workload`.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+
+from ssdlab.model import units
+from ssdlab.model.arrival import Closed, Open, Rate
+from ssdlab.model.errors import Refused, UsageError, unknown
+from ssdlab.model.frozen import Bytes, Frozen, Metavar
+from ssdlab.model.pattern import AnyPattern, Sequential, Uniform
+from ssdlab.model.span import AnySpan, Span
+from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Block, Blocks, Cpus, Mix, Stop, Stream, Workload
+
+Duration = Annotated[
+    int,
+    BeforeValidator(units.parse_duration),
+    PlainSerializer(units.duration_text),
+    Metavar("TIME"),
+]
+"""A time: text with a unit, or a number of seconds; kept in ns."""
+
+DEFAULT_TIME_NS = 10 * units.NS_PER_S
+_DIRECTIONS = {
+    "read": (True, 100),
+    "write": (True, 0),
+    "rw": (True, None),
+    "randread": (False, 100),
+    "randwrite": (False, 0),
+    "randrw": (False, None),
+    "trim": (True, None),
+    "randtrim": (False, None),
+}
+"""fio's names: whether the pattern is sequential, and the share of reads where the name fixes it."""
+
+
+def _percent(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    share = units.parse_percent(value if value.rstrip().endswith("%") else f"{value}%") * 100
+    if share.denominator != 1:
+        raise UsageError(f"share {value!r} is not a whole percentage", "give one such as 50%", given=value)
+    return share.numerator
+
+
+def endurance_share(value: object) -> object:
+    """Return the share that the text of ``--endurance-cap`` means: a percentage, above 100 % too.
+
+    >>> endurance_share("150%")
+    1.5
+    """
+    if not isinstance(value, str):
+        return value
+    return float(units.parse_percent(value, noun="endurance cap", beyond=True))
+
+
+EnduranceShare = Annotated[float, BeforeValidator(endurance_share), Metavar("PERCENT")]
+"""A share of a drive's rated endurance; 0.1 is a tenth."""
+
+
+class MeasureOptions(Frozen):
+    """What `ssdlab measure` may be told; names and text as on the command line."""
+
+    noun: ClassVar[str] = "option of measure"
+
+    rw: Literal["read", "write", "rw", "randread", "randwrite", "randrw", "trim", "randtrim"] = Field(
+        "randread", description="direction and order, as in fio; rw and randrw mix reads and writes"
+    )
+    read_pct: int | None = Field(
+        None, ge=0, le=100, description="share of reads of rw and randrw, in percent [default: 50]"
+    )
+    block: Blocks = Field(
+        (Block(bytes=4096),),
+        alias="bs",
+        min_length=1,
+        max_length=64,
+        description="block size: 4k, or sizes with weights: 4k:70,128k:30 [default: 4k]",
+    )
+    workers: int = Field(1, alias="threads", ge=1, le=MAX_WORKERS, description="threads that issue I/O")
+    depth: int = Field(1, ge=1, le=MAX_DEPTH, description="I/Os in flight per thread; over 1 needs uring")
+    engine: Literal["sync", "uring"] = Field(
+        "sync", description="sync: one blocking call at a time per thread; uring: io_uring"
+    )
+    batch: int | None = Field(None, ge=1, description="I/Os to gather before a submission (uring)")
+    pattern: AnyPattern | None = Field(
+        None, description="of random I/O: uniform, zipf:1.1, or hot:80/20 [default: uniform]"
+    )
+    arrival: str | None = Field(
+        None,
+        description="closed (the next I/O when one completes), or an open loop at --rate: even, poisson, "
+        "act6, act2019 or act2019:QUEUES [default: closed; even with --rate]",
+    )
+    rate: Rate | None = Field(None, description="I/Os a second in all, exactly: 2000, 23.53, 60k, 400/17")
+    backlog_ns: Duration | None = Field(
+        None,
+        alias="backlog",
+        gt=0,
+        description="how long an I/O may be due before it is dropped [default: 10s]",
+    )
+    think_ns: Duration | None = Field(
+        None, alias="think", description="pause between a completion and the next I/O (closed)"
+    )
+    time_ns: Duration | None = Field(
+        None,
+        alias="seconds",
+        gt=0,
+        description="how long to measure: 5, 90s, 10m [default: 10 s, or until --bytes]",
+    )
+    stop_bytes: Bytes | None = Field(None, alias="bytes", gt=0, description="how much to transfer: 10GiB")
+    ramp_ns: Duration = Field(
+        0, alias="ramp", description="whole intervals at the start, run and not counted [default: none]"
+    )
+    span: AnySpan = Field(Span(), description="part of the drive: 0..25%, 10GiB..20GiB [default: all]")
+    interval_ns: Duration = Field(
+        units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval row [default: 1s]"
+    )
+    seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw; the same seed gives the same I/Os")
+    precondition: Literal["none", "fill", "steady"] = Field(
+        "none", description="before measuring: none, or fill (write the whole drive once); steady is to come"
+    )
+    compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
+        0,
+        alias="compressible",
+        ge=0,
+        le=100,
+        description="share of written data that compresses away: 50% [default: 0%]",
+    )
+    dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
+    cpus: Cpus = Field((), description="CPUs the threads are pinned to, in turn: 0-3,8 [default: not pinned]")
+    numa: int | None = Field(None, ge=0, description="NUMA node whose CPUs the threads are pinned to")
+    allow_unwritten: bool = Field(
+        False, description="let reads go where nothing was ever written: measures the tool, not the drive"
+    )
+    log_ios: Path | None = Field(None, description="file that gets a record of every single I/O")
+    size_bytes: Bytes | None = Field(
+        None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
+    )
+    destroy: Annotated[str, Metavar("ID")] | None = Field(
+        None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
+    )
+    wipe_signatures: bool = Field(
+        False, description="let --destroy cover a file system, partition table or array member on the drive"
+    )
+    endurance_cap: EnduranceShare | None = Field(
+        None, gt=0, description="share of the rated endurance that may be written [default: 10%]"
+    )
+    save: bool = Field(False, description="keep the result in the library, as a run")
+    library: Annotated[Path, Metavar("FOLDER")] | None = Field(
+        None, description="folder of runs for --save [default: ssdlab/runs in the data folder]"
+    )
+
+    @property
+    def writing(self) -> bool:
+        """Whether anything on the drive changes."""
+        return self.precondition != "none" or self.workload().changes_data
+
+    def workload(self, cpus: tuple[int, ...] = ()) -> Workload:
+        """Return the workload that the options mean.
+
+        Parameters
+        ----------
+        cpus
+            CPUs of the NUMA node asked for, which the options cannot know.
+        """
+        sequential, _ = _DIRECTIONS[self.rw]
+        if "trim" in self.rw:
+            ops: Mix | Literal["trim"] = "trim"
+        else:
+            ops = Mix(read_pct=self._read_pct())
+        stream = Stream(
+            name=self.rw,
+            ops=ops,
+            block=self.block,
+            pattern=Sequential() if sequential else self.pattern or Uniform(),
+            span=self.span,
+            workers=self.workers,
+            depth=self.depth,
+            engine=self.engine,
+            batch=self.batch,
+            arrival=self._arrival(),
+            compressible_pct=self.compressible_pct,
+            dsync=self.dsync,
+            cpus=self.cpus or cpus,
+            stop=self._stop(),
+            log_ios=self.log_ios is not None,
+        )
+        return Workload(seed=self.seed, interval_ns=self.interval_ns, ramp_ns=self.ramp_ns, streams=(stream,))
+
+    def _read_pct(self) -> int:
+        _, fixed = _DIRECTIONS[self.rw]
+        if fixed is not None:
+            return fixed
+        return 50 if self.read_pct is None else self.read_pct
+
+    def _stop(self) -> Stop:
+        time_ns = self.time_ns
+        if time_ns is None and self.stop_bytes is None:
+            time_ns = DEFAULT_TIME_NS
+        return Stop(time_ns=None if time_ns is None else time_ns + self.ramp_ns, bytes=self.stop_bytes)
+
+    def _arrival(self) -> Closed | Open:
+        name, _, queues = (self.arrival or ("closed" if self.rate is None else "even")).partition(":")
+        if name not in ("closed", "even", "poisson", "act6", "act2019"):
+            raise unknown("arrival", name, ("closed", "even", "poisson", "act6", "act2019"))
+        if name == "closed":
+            if self.rate is not None:
+                raise UsageError(
+                    "a closed loop has no rate: its next I/O waits for a completion",
+                    "use --arrival even or poisson with --rate, or --think for a pause",
+                )
+            if self.backlog_ns is not None:
+                raise UsageError("a closed loop has no backlog", "use --backlog with --rate, or leave it out")
+            return Closed(think_ns=self.think_ns or 0)
+        if self.rate is None:
+            raise UsageError(f"arrival {name} needs a rate", "give --rate, in I/Os a second, such as 2000")
+        if self.think_ns is not None:
+            raise UsageError(
+                f"arrival {name} has no think time: I/Os are due at --rate",
+                "leave out --think, or use closed",
+            )
+        backlog = {} if self.backlog_ns is None else {"backlog_ns": self.backlog_ns}
+        return Open(process=name, queues=self._queues(name, queues), rate=self.rate, **backlog)
+
+    def _queues(self, name: str, text: str) -> int | None:
+        if text and not (name == "act2019" and text.isdecimal() and int(text)):
+            raise UsageError(
+                f"arrival {self.arrival} is not understood", "only act2019 takes queues: act2019:4"
+            )
+        if name != "act2019":
+            return None
+        # ACT before 6 gave each queue four threads.
+        return int(text) if text else max(1, self.workers // 4)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        sequential, fixed = _DIRECTIONS[self.rw]
+        if self.read_pct is not None and self.rw not in ("rw", "randrw"):
+            raise UsageError(f"{self.rw} has no share of reads", "use --rw randrw (or rw) with --read-pct")
+        if self.pattern is not None and sequential:
+            raise UsageError(
+                f"{self.rw} is sequential and has no {self.pattern.kind} pattern",
+                f"use --rw rand{self.rw} with --pattern",
+            )
+        if isinstance(self.pattern, Sequential):
+            raise UsageError(
+                f"{self.rw} is random, not sequential", f"use --rw {self.rw.removeprefix('rand')}"
+            )
+        if self.cpus and self.numa is not None:
+            raise UsageError("both --cpus and --numa say where threads run", "give one of them")
+        if self.precondition == "steady":
+            raise Refused(
+                "--precondition steady is not in this version for real drives",
+                "use --precondition fill, then a long randwrite, and watch its rows until they are level",
+            )
+        if self.allow_unwritten and (fixed == 0 or "trim" in self.rw):
+            raise UsageError(f"{self.rw} reads nothing", "leave out --allow-unwritten")
+        if self.allow_unwritten and self.precondition == "fill":
+            raise UsageError(
+                "after a fill nothing is unwritten", "leave out --allow-unwritten or --precondition"
+            )
+        if self.library is not None and not self.save:
+            raise UsageError("--library says where to save, and nothing is saved", "add --save")
+        self._check_ramp()
+        self.workload()
+        return self
+
+    def _check_ramp(self) -> None:
+        if self.ramp_ns and self.stop_bytes is not None and self.time_ns is None:
+            raise UsageError(
+                "a ramp would use up part of --bytes, or all of it, uncounted", "use --seconds with --ramp"
+            )
+        # Whole intervals are counted or not: a part of one would be in the figures, ramp or no ramp.
+        if self.ramp_ns % self.interval_ns:
+            common_ns = max(gcd(self.ramp_ns, self.interval_ns), units.NS_PER_S // 1000)
+            raise UsageError(
+                f"the ramp of {units.duration_text(self.ramp_ns)} is not a multiple of the interval, "
+                f"{units.duration_text(self.interval_ns)}",
+                f"use --interval {units.duration_text(common_ns)}, or another --ramp",
+                ramp_ns=self.ramp_ns,
+                interval_ns=self.interval_ns,
+            )

@@ -1,0 +1,132 @@
+"""Where in its span a stream goes."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from ssdlab.model.errors import UsageError
+from ssdlab.model.frozen import Bytes, Frozen, Metavar
+
+
+class Sequential(Frozen):
+    """One block behind the other; worker i of n begins at i/n of the span and wraps at its end."""
+
+    kind: Literal["sequential"] = "sequential"
+    cursors: tuple[int, ...] | None = Field(
+        None, description="byte on the drive where each source goes on; null: from its beginning"
+    )
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"sequential": {"cursors": self.cursors}}
+
+
+class Uniform(Frozen):
+    """Every block of the span equally likely, without a map of those already visited."""
+
+    kind: Literal["uniform"] = "uniform"
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return "uniform"
+
+
+class Stepped(Frozen):
+    """Every multiple of a step equally likely, whatever the block size; room is left for the largest."""
+
+    kind: Literal["stepped"] = "stepped"
+    step_bytes: Bytes = Field(
+        ge=512, le=1 << 30, description="distance of neighbouring places, a multiple of 512 bytes"
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.step_bytes % 512:
+            raise UsageError(
+                f"a step of {self.step_bytes} bytes is not a multiple of 512", "use multiples of 512 bytes"
+            )
+        return self
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"stepped": {"step_bytes": self.step_bytes}}
+
+
+class Zipf(Frozen):
+    """Zipf's law over the blocks; the hot ones lie scattered over the span."""
+
+    kind: Literal["zipf"] = "zipf"
+    theta_milli: int = Field(ge=1, le=10_000, description="exponent in thousandths: 1100 is fio's zipf:1.1")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"zipf": {"theta_milli": self.theta_milli}}
+
+
+class Band(Frozen):
+    """A part of the span: `access_weight` of the I/Os go to `span_weight` of the bytes."""
+
+    access_weight: int = Field(ge=0, lt=2**32, description="relative share of the I/Os")
+    span_weight: int = Field(ge=1, lt=2**32, description="relative share of the span")
+
+
+class Bands(Frozen):
+    """Neighbouring bands from the start of the span, each with its own share of the I/Os."""
+
+    kind: Literal["bands"] = "bands"
+    bands: tuple[Band, ...] = Field(min_length=1, max_length=64, description="the bands in order of offset")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"bands": [band.model_dump() for band in self.bands]}
+
+
+class Recording(Frozen):
+    """Where a recording went, in its order: a file of records that was laid on the drive before."""
+
+    kind: Literal["recorded"] = "recorded"
+    file: str = Field(description="file of records; within a run a name in its folder")
+    digest: str = Field(description="BLAKE3 of the file, in hex")
+    duration_ns: int = Field(ge=0, description="when the last I/O is due, in ns; 0 where times do not count")
+    moved_bytes: int = Field(ge=0, description="read and written by all of it")
+    written_bytes: int = Field(ge=0, description="written by all of it")
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"recorded": {"path": self.file, "digest": self.digest}}
+
+
+def parse_pattern(value: object) -> object:
+    """Return the pattern that text such as ``zipf:1.1`` or ``hot:80/20`` means; other values pass."""
+    if not isinstance(value, str):
+        return value
+    name, _, rest = value.partition(":")
+    if name == "zipf" and (match := re.fullmatch(r"\d{1,2}(\.\d{1,3})?", rest)):
+        if theta_milli := int(Fraction(match[0]) * 1000):
+            return Zipf(theta_milli=theta_milli)
+        raise UsageError("zipf with an exponent of 0 is uniform", "use uniform, or zipf:1.1", given=value)
+    if name == "hot" and (match := re.fullmatch(r"(\d{1,2})/(\d{1,2})", rest)):
+        access, span = int(match[1]), int(match[2])
+        if access and span:
+            hot = Band(access_weight=access, span_weight=span)
+            return Bands(bands=(hot, Band(access_weight=100 - access, span_weight=100 - span)))
+    if name in ("uniform", "sequential") and not rest:
+        return {"kind": name}
+    raise UsageError(
+        f"pattern {value!r} is not known",
+        "use uniform, zipf:1.1 (exponent) or hot:80/20 (80 % of the I/Os to 20 % of the span)",
+        given=value,
+    )
+
+
+AnyPattern = Annotated[
+    Sequential | Uniform | Stepped | Zipf | Bands | Recording,
+    Field(discriminator="kind"),
+    BeforeValidator(parse_pattern),
+    Metavar("PATTERN"),
+]
+"""A pattern; text such as ``"zipf:1.1"`` is understood."""

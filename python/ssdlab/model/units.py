@@ -1,0 +1,297 @@
+"""Sizes, shares, durations and rates: text in, exact numbers out, and numbers back into text.
+
+Sizes follow fio: ``4k`` is 4096 bytes and ``1m`` is 1 MiB; ``KiB`` and ``GiB`` say the same in full, while
+``kB`` and ``GB`` are decimal. Durations are nanoseconds inside; a plain number is seconds. Rates are exact
+fractions a second, where ``k`` is a thousand. Text is printed as review tables do: three significant digits,
+``k`` and ``M``, µs, ms or s by size.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from math import isfinite
+
+from ssdlab.model.errors import UsageError, nearest
+
+NS_PER_S = 1_000_000_000
+
+SIZE_UNITS: dict[str, int] = {
+    "": 1,
+    "B": 1,
+    **{letter: 1024**power for power, letter in enumerate("kmgtp", start=1)},
+    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGTP", start=1)},
+    **{f"{letter}B": 1000**power for power, letter in enumerate("kMGTP", start=1)},
+}
+"""Bytes per unit; written in any case."""
+
+DURATION_UNITS: dict[str, int] = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": NS_PER_S,
+    "m": 60 * NS_PER_S,
+    "min": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S,
+    "d": 86_400 * NS_PER_S,
+}
+"""Nanoseconds per unit."""
+
+RATE_UNITS: dict[str, int] = {"": 1, "k": 1_000, "M": 1_000_000}
+"""Arrivals a second per unit."""
+
+_NUMBER = r"(?:\d[\d_]*(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3})?"
+_QUANTITY = re.compile(rf"({_NUMBER})\s*([^\d\s.,;:+-]*)", re.IGNORECASE)
+
+
+def parse_bytes(text: str | int, *, noun: str = "size") -> int:
+    """Return the bytes that `text` means: ``4k``, ``1.5GiB``, ``480GB``, ``4096``.
+
+    Raises
+    ------
+    UsageError
+        Not a size, an unknown unit (with the nearest one), or not a whole number of bytes.
+    """
+    if isinstance(text, int) and not isinstance(text, bool):
+        if text < 0:
+            raise UsageError(f"{noun} {text} is negative", "give a size such as 4k or 1GiB", given=text)
+        return text
+    value = _quantity(str(text), SIZE_UNITS, noun, "a size such as 4k, 128KiB, 1GiB or 480GB")
+    if value.denominator != 1:
+        raise UsageError(
+            f"{noun} {text!r} is {float(value):.9g} bytes, not a whole number",
+            "give a whole number of bytes",
+            given=text,
+        )
+    return value.numerator
+
+
+def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fraction:
+    """Return the exact share, 0 to 1, of a percentage such as ``25%`` or ``12.5%``.
+
+    With `beyond`, one above 100 % is taken too.
+
+    Raises
+    ------
+    UsageError
+        Not a percentage, or outside 0 to 100 %.
+    """
+    match = re.fullmatch(rf"({_NUMBER}|\d+/0*[1-9]\d*)\s*%", str(text).strip(), re.IGNORECASE)
+    if match is None:
+        raise UsageError(f"{noun} {text!r} is not a percentage", "give one such as 25%", given=text)
+    share = Fraction(match[1].replace("_", "")) / 100
+    if share > 1 and not beyond:
+        raise UsageError(f"{noun} {text!r} is more than 100%", "give 0% to 100%", given=text)
+    return share
+
+
+def parse_duration(text: str | float | Fraction, *, noun: str = "duration") -> int:
+    """Return nanoseconds: ``90s``, ``10m``, ``1h30m``, ``500us``; a plain number is seconds.
+
+    Raises
+    ------
+    UsageError
+        Not a duration, negative, or an unknown unit (with the nearest one).
+    """
+    example = "a duration such as 90s, 10m, 1h30m or 500us"
+    if isinstance(text, int | float | Fraction) and not isinstance(text, bool):
+        if not isfinite(text) or text < 0:
+            raise UsageError(f"{noun} {text} is not a duration", f"give {example}", given=str(text))
+        seconds = Fraction(str(text)) if isinstance(text, float) else Fraction(text)
+        return _whole_ns(seconds * NS_PER_S, noun, text)
+    stripped = str(text).strip()
+    if re.fullmatch(_NUMBER, stripped, re.IGNORECASE):
+        return _whole_ns(Fraction(stripped.replace("_", "")) * NS_PER_S, noun, text)
+    position, total = 0, Fraction(0)
+    for match in _QUANTITY.finditer(stripped):
+        if stripped[position : match.start()].strip():
+            break
+        total += Fraction(match[1].replace("_", "")) * _unit(match[2], DURATION_UNITS, "unit of time", text)
+        position = match.end()
+    if position == 0 or stripped[position:].strip():
+        raise UsageError(f"{noun} {text!r} is not a duration", f"give {example}", given=text)
+    return _whole_ns(total, noun, text)
+
+
+def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
+    """Return the exact rate a second of ``2000``, ``23.53``, ``60k`` or ``400/17``.
+
+    Raises
+    ------
+    UsageError
+        Not a rate, or not above 0.
+    """
+    example = "a rate such as 2000, 23.53, 60k or 400/17 (I/Os a second)"
+    if isinstance(text, int | float | Fraction) and not isinstance(text, bool):
+        if not isfinite(text):
+            raise UsageError(f"{noun} {text} is not a rate", f"give {example}", given=str(text))
+        rate = Fraction(str(text)) if isinstance(text, float) else Fraction(text)
+    elif match := re.fullmatch(r"\s*(\d+)\s*/\s*0*([1-9]\d*)\s*", str(text)):
+        rate = Fraction(int(match[1]), int(match[2]))
+    else:
+        rate = _quantity(str(text), RATE_UNITS, noun, example)
+    if rate <= 0:
+        raise UsageError(f"{noun} {text} is not above 0", f"give {example}", given=str(text))
+    return rate
+
+
+def _quantity(text: str, units: dict[str, int], noun: str, example: str) -> Fraction:
+    match = _QUANTITY.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{noun} {text!r} is not a number with a unit", f"give {example}", given=text)
+    return Fraction(match[1].replace("_", "")) * _unit(match[2], units, f"unit of {noun}", text)
+
+
+def _unit(unit: str, units: dict[str, int], noun: str, text: object) -> int:
+    if unit in units:
+        return units[unit]
+    for name, factor in units.items():
+        if name.casefold() == unit.casefold():
+            return factor
+    known = [name for name in units if name]
+    if unit.casefold() in {f"{letter}i" for letter in "kmgtp"}:
+        return units[unit[0].lower()]
+    guess = nearest(unit, known) if unit else None
+    hint = f"did you mean {guess}? " if guess else ""
+    said = f"{noun} {unit!r} is not known" if unit else f"a {noun} is missing"
+    raise UsageError(
+        f"{said} in {str(text)!r}", f"{hint}known: {', '.join(known)}", given=str(text), nearest=guess
+    )
+
+
+def _whole_ns(nanoseconds: Fraction, noun: str, text: object) -> int:
+    if nanoseconds.denominator != 1:
+        raise UsageError(
+            f"{noun} {text} is finer than a nanosecond", "give whole nanoseconds", given=str(text)
+        )
+    if nanoseconds.numerator >= 2**63:
+        raise UsageError(f"{noun} {text} is beyond 292 years", "give a shorter one", given=str(text))
+    return nanoseconds.numerator
+
+
+# --- numbers into text ---
+
+_BINARY = ("k", "m", "g", "t", "p")
+
+
+def size_text(size_bytes: int) -> str:
+    """Return the shortest text that `parse_bytes` reads back exactly: ``4k``, ``1536``, ``3g``."""
+    unit = ""
+    for letter in _BINARY:
+        if size_bytes == 0 or size_bytes % 1024:
+            break
+        size_bytes //= 1024
+        unit = letter
+    return f"{size_bytes}{unit}"
+
+
+def duration_text(duration_ns: int) -> str:
+    """Return the shortest text that `parse_duration` reads back exactly: ``90s``, ``2h``, ``1500us``."""
+    for unit in ("d", "h", "m", "s", "ms", "us"):
+        if duration_ns and duration_ns % DURATION_UNITS[unit] == 0:
+            return f"{duration_ns // DURATION_UNITS[unit]}{unit}"
+    return f"{duration_ns}ns" if duration_ns else "0s"
+
+
+def rate_text(rate: Fraction) -> str:
+    """Return text that `parse_rate` reads back exactly: ``2000``, ``23.5``, ``400/17``."""
+    denominator = rate.denominator
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    if rate.denominator == 1:
+        return str(rate.numerator)
+    exact = Decimal(rate.numerator) / Decimal(rate.denominator)
+    text = format(exact, "f")
+    return text if denominator == 1 and Fraction(text) == rate else f"{rate.numerator}/{rate.denominator}"
+
+
+def percent_text(share: Fraction) -> str:
+    """Return text that `parse_percent` reads back exactly: ``12.5%``, ``100/3%``."""
+    return f"{rate_text(share * 100)}%" if share else "0%"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return `value` to `digits` significant digits, without an exponent: ``64.3``, ``1.05``, ``388``."""
+    if value == 0 or not isfinite(value):
+        return "0" if value == 0 else str(value)
+    rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(repr(float(value)))
+    places = max(0, digits - 1 - rounded.adjusted())
+    return f"{rounded:.{places}f}"
+
+
+def _scaled(value: float, scales: tuple[tuple[float, str], ...], digits: int = 3) -> str:
+    """Return `value` in the largest unit of `scales` (ascending) in which it is 1 or more after rounding."""
+    chosen = scales[0]
+    for factor, unit in scales[1:]:
+        if float(significant(abs(value) / factor, digits)) >= 1:
+            chosen = (factor, unit)
+    return f"{significant(value / chosen[0], digits)}{chosen[1]}"
+
+
+def count_text(value: float) -> str:
+    """Return a count or an IOPS figure: ``388``, ``64.3k``, ``1.05M``, ``2.10G``."""
+    return _scaled(value, ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")))
+
+
+def latency_text(latency_ns: float) -> str:
+    """Return a latency by its size: ``850 ns``, ``388 µs``, ``6.08 ms``, ``1.20 s``."""
+    return _scaled(latency_ns, ((1, " ns"), (1e3, " µs"), (1e6, " ms"), (1e9, " s")))
+
+
+def throughput_text(mb_s: float) -> str:
+    """Return decimal megabytes a second: ``514 MB/s``, ``3.21 GB/s``."""
+    return _scaled(mb_s, ((1, " MB/s"), (1e3, " GB/s")))
+
+
+def capacity_text(capacity_bytes: int) -> str:
+    """Return a capacity as it stands on the box, decimal: ``480 GB``, ``3.84 TB``."""
+    return _scaled(
+        capacity_bytes, ((1, " B"), (1e3, " kB"), (1e6, " MB"), (1e9, " GB"), (1e12, " TB"), (1e15, " PB"))
+    )
+
+
+def block_text(block_bytes: int) -> str:
+    """Return a block size in binary units, exactly: ``512 B``, ``4 KiB``, ``1 MiB``, ``1536 B``."""
+    text = size_text(block_bytes)
+    return f"{text[:-1]} {text[-1].upper()}iB" if text[-1].isalpha() else f"{text} B"
+
+
+def span_text(duration_s: float) -> str:
+    """Return a duration for a reader: ``2.50 s``, ``90.0 s``, ``4 min 30 s``, ``2 h 05 min``."""
+    if duration_s < 120:
+        return f"{significant(duration_s)} s"
+    whole = round(duration_s)
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60:02} s"
+    minutes = round(whole / 60)
+    return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def figure_text(value: float | None, unit: str) -> str:
+    """Return a headline figure in the words of its unit; a dash for none.
+
+    >>> figure_text(64_321.0, "IOPS"), figure_text(388_000.0, "ns"), figure_text(4.25, "W")
+    ('64.3k IOPS', '388 µs', '4.25 W')
+    """
+    if value is None:
+        return "—"
+    match unit:
+        case "IOPS":
+            return f"{count_text(value)} IOPS"
+        case "MB/s":
+            return throughput_text(value)
+        case "ns":
+            return latency_text(value)
+        case "us":
+            return latency_text(value * 1e3)
+        case "s":
+            return span_text(value)
+        case "x":
+            return f"{value:g}x"
+        case "":
+            return str(int(value)) if value == int(value) else count_text(value)
+        case _:
+            return f"{significant(value)} {unit}"

@@ -1,0 +1,411 @@
+"""Every warning the tool can utter about a measurement: when, why, what to do. Saved with the result.
+
+`judge` is pure: the summary of a measurement, what was asked, and the facts around it go in, warnings come
+out. A fact that is not known raises nothing, except where not knowing is itself the point
+(`write-cache-unknown`).
+
+The thresholds are named below with their reasons.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from ssdlab.model.errors import nearest
+from ssdlab.model.units import block_text, latency_text, significant
+from ssdlab.model.workload import Bursts, Closed, Stream, Workload
+
+if TYPE_CHECKING:
+    from ssdlab.runs.observe import Surroundings
+
+RATE_REACHED = 0.995
+"""Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""
+
+DEPTH_REACHED = 0.95
+"""Share of the I/Os in flight asked for that must be there on average; start and end cost the rest."""
+
+CPU_BUSY = 0.9
+"""Share of all CPUs' time beyond which threads queue for a CPU: at 90 % load an M/M/1 queue is nine deep."""
+
+QUEUE_DELAY_OF_P99 = 0.1
+"""Mean wait for a CPU, as a share of p99, from which the host is visible in the tail."""
+
+LATE_SHARE = 0.001
+"""Share of I/Os submitted over 1 ms late from which p99.9 is the host's as well."""
+
+P99_SAMPLES = 1000
+"""Samples that p99 needs: ten must lie beyond it."""
+
+LEAST_FILLS = 2.0
+"""User capacities that must be written before a steady window is believed: as many as SNIA preconditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts."""
+
+    what: str
+    cause: str
+    advice: str
+
+
+CATALOGUE: dict[str, Entry] = {
+    "host-limited": Entry(
+        "the CPUs were {busy:.0%} busy with {threads} threads on {cores} cores: the host may be the limit",
+        "threads that wait for a CPU submit late and stamp completions late",
+        "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
+    ),
+    "run-queue-delay": Entry(
+        "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: the host is in the tail",
+        "the kernel's schedstat counts the time in which a thread could run and had no CPU",
+        "use fewer threads, pin them with --cpus, or stop other work on this host",
+    ),
+    "rate-not-reached": Entry(
+        "{achieved} of the {requested} I/Os a second asked for were done, {share}",
+        "the drive or the host could not follow the schedule; latencies count from the schedule all the same",
+        "lower --rate, or allow more I/Os in flight with --threads or --depth",
+    ),
+    "depth-not-reached": Entry(
+        "{reached} I/Os were in flight on average, not the {asked} asked for",
+        "I/Os returned before the next were submitted, so that the drive never saw the depth asked for",
+        "read the figures as those of the lower depth; use more threads, or larger blocks",
+    ),
+    "device-depth": Entry(
+        "the block device had {reached} I/Os in flight on average; {due} had left the threads",
+        "a file system, the scheduler, a small queue or a throttle held them between threads and device",
+        "read the figures as those of the lower depth; the bare device without a scheduler comes closer",
+    ),
+    "late": Entry(
+        "{late} of {count} submitted over 1 ms after they were due",
+        "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
+        "judge by response time; more --threads or --depth makes submission independent of completions",
+    ),
+    "dropped": Entry(
+        "{count} never issued although due",
+        "the backlog of the open loop was full: the drive or the host is slower than the rate",
+        "lower --rate, or raise --backlog; their response time counts as at least what they waited",
+    ),
+    "failed": Entry(
+        "{count} failed ({errors})",
+        "the drive, its link or the kernel returned errors; failed I/Os are in no latency figure",
+        "look at the kernel log and at the drive's health before trusting any figure",
+    ),
+    "nothing-measured": Entry(
+        "no I/O was counted: there is nothing to judge the drive by",
+        "none completed in the time that counts: a pause or an arrival longer than the run, or only failures",
+        "measure for longer with --seconds, or ask for I/Os closer together",
+    ),
+    "few-samples": Entry(
+        "only {count} done, so the higher percentiles are left out",
+        "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
+        "measure for longer with --seconds",
+    ),
+    "scheduler": Entry(
+        "the I/O scheduler of {device} is {scheduler}, not none",
+        "a scheduler holds, merges and reorders I/Os, and costs CPU time for each",
+        "switch it off: echo none > /sys/block/{device}/queue/scheduler",
+    ),
+    "write-cache-unknown": Entry(
+        "whether {device} has its write cache on is not known",
+        "with the cache on, a write completes before it is safe; figures of the two states do not compare",
+        "find it out with the drive's own tool and note it beside the result",
+    ),
+    "governor": Entry(
+        "the CPU frequency governor is {governor}, not performance",
+        "a CPU that clocks down while it waits for the drive adds its own wake-up time to each latency",
+        "set it: cpupower frequency-set -g performance",
+    ),
+    "file-system": Entry(
+        "the target is a file: its file system is part of the figures",
+        "a file system maps, splits, journals and locks; it may also share the drive with other files",
+        "for figures of the drive alone, test the block device",
+    ),
+    "buffered": Entry(
+        "I/O went through the page cache",
+        "a cached read never reaches the drive, and a cached write reaches it later",
+        "leave direct on",
+    ),
+    "unwritten-allowed": Entry(
+        "reads of never-written parts were allowed: this measures the tool and the host, not the drive",
+        "a read of what was never written is answered without touching the medium",
+        "write the span first: --precondition fill",
+    ),
+    "rotational": Entry(
+        "the kernel says that {device} is a rotating disk",
+        "a hard disk behaves unlike any SSD; virtual disks often say so by mistake",
+        "check what the drive is; for a virtual disk, set queue/rotational to 0",
+    ),
+    "split": Entry(
+        "the kernel splits each I/O of {block} into pieces of at most {limit} for {device}",
+        "the drive sees more and smaller I/Os than were asked for",
+        "use blocks of at most that size, or raise queue/max_sectors_kb where the hardware allows it",
+    ),
+    "queue-limit": Entry(
+        "{asked} I/Os in flight were asked for, but a queue of {device} holds {limit}",
+        "the others wait in the kernel; their wait is in the latency and not at the drive",
+        "raise queue/nr_requests, or spread threads over CPUs of different queues",
+    ),
+    "link": Entry(
+        "the PCIe link of {device} runs at {link}",
+        "a link below what drive and slot can do caps throughput",
+        "check the slot, its lanes and the BIOS settings",
+    ),
+    "settings-left": Entry(
+        "{what}",
+        "a run that is killed cannot put back what it has set: this was measured with it",
+        "{advice}",
+    ),
+    "debug-build": Entry(
+        "the native part of ssdlab is a {profile} build",
+        "without optimisation the tool itself costs several times as much per I/O",
+        "build it with make setup, or with maturin develop --release",
+    ),
+    "steady-before-full": Entry(
+        "{what} looks steady after only {fills} user capacities were written since the purge",
+        "a drive that still has free blocks of the purge is fast and even: five rounds can be so long before "
+        "it has been written over twice",
+        "write more before the rounds, or let them go on; read the figures as those of a drive not full yet",
+    ),
+    "incomplete": Entry(
+        "the record of this run is not complete: it holds what was written before it was cut off",
+        "a run that is killed leaves the rows that had reached its log",
+        "measure again for a full result",
+    ),
+}
+"""Everything that can be said, by code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """One warning, with its facts filled in."""
+
+    code: str
+    what: str
+    advice: str
+    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    @classmethod
+    def of(cls, code: str, words: Mapping[str, str] | None = None, /, **facts: object) -> Self:
+        """Return the catalogue's warning `code` with its facts; `words` say some of them in other terms."""
+        if code not in CATALOGUE:
+            raise KeyError(f"no warning is called {code!r}; {nearest(code, CATALOGUE)!r} is")
+        entry = CATALOGUE[code]
+        said = {**facts, **(words or {})}
+        return cls(code, entry.what.format(**said), entry.advice.format(**said), dict(facts))
+
+    @property
+    def cause(self) -> str:
+        """Why it matters."""
+        return CATALOGUE[self.code].cause if self.code in CATALOGUE else ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a result holds it."""
+        return {"code": self.code, "what": self.what, "advice": self.advice, "facts": self.facts}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `as_dict` gave."""
+        return cls(stored["code"], stored["what"], stored.get("advice", ""), dict(stored.get("facts", {})))
+
+
+def judge(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> list[Warning]:
+    """Return what could make a measurement mean less than it seems to.
+
+    Parameters
+    ----------
+    summary
+        `Measurement.summary()`.
+    workload
+        What was asked for.
+    around
+        The facts around it.
+    """
+    found: list[Warning] = []
+    for rule in _RULES:
+        found.extend(rule(summary, workload, around))
+    return found
+
+
+def judge_fills(what: str, fills: float) -> list[Warning]:
+    """Warn if `what` is steady although only `fills` user capacities were written since the purge."""
+    if fills >= LEAST_FILLS - 0.01:  # two, in whole blocks of a span in whole MiB
+        return []
+    return [Warning.of("steady-before-full", {"fills": significant(fills)}, what=what, fills=fills)]
+
+
+Rule = Callable[[Mapping[str, Any], Workload, "Surroundings"], Iterator[Warning]]
+
+
+def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    threads = sum(stream.workers for stream in workload.streams)
+    busy, cores = around.cpu_busy_share, around.cores
+    if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
+        yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
+    done = _done(summary)
+    waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns")
+    tails = [part["response_ns"]["p99"] for part in _directions(summary).values()]
+    p99_ns = max((tail for tail in tails if tail is not None), default=None)
+    if waited_ns and done and p99_ns and waited_ns / done >= QUEUE_DELAY_OF_P99 * p99_ns:
+        words = {"delay": latency_text(waited_ns / done), "p99": latency_text(p99_ns)}
+        yield Warning.of("run-queue-delay", words, delay_ns=waited_ns / done, p99_ns=p99_ns)
+    if around.governors and set(around.governors) != {"performance"}:
+        other = next(name for name in around.governors if name != "performance")
+        yield Warning.of("governor", governor=other)
+    if around.build_profile is not None and around.build_profile != "release":
+        yield Warning.of("debug-build", profile=around.build_profile)
+
+
+def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    rates = [stream.requested_iops for stream in workload.streams]
+    requested = float(sum((rate for rate in rates if rate is not None), Fraction()))
+    if requested and None not in rates and summary["iops"] < _least_iops(requested, summary, workload):
+        words = {"achieved": significant(summary["iops"], 5), "requested": significant(requested, 5)}
+        words["share"] = f"{100 * summary['iops'] / requested:.1f} %"
+        yield Warning.of("rate-not-reached", words, achieved=summary["iops"], requested=requested)
+    parts = _directions(summary).values()
+    late, done = sum(part["late"] for part in parts), sum(part["ios"] for part in parts)
+    # The I/Os of a burst are due at once, so all but the first are late by intent.
+    bursts = any(isinstance(stream.arrival, Bursts) for stream in workload.streams)
+    if done and late / done >= LATE_SHARE and not bursts:
+        yield Warning.of("late", {"count": _were(done)}, late=late, done=done)
+    if dropped := sum(part["dropped"] for part in parts):
+        yield Warning.of("dropped", {"count": _were(dropped)}, dropped=dropped)
+    asked, reached = _asked_depth(workload), summary["in_flight"]
+    if asked is None:
+        return
+    if reached < DEPTH_REACHED * asked:
+        yield _depth("depth-not-reached", reached, asked)
+    elif around.device_in_flight is not None:
+        due = reached - _in_host(summary)
+        if around.device_in_flight < DEPTH_REACHED * due:
+            words = {"reached": significant(around.device_in_flight), "due": significant(due)}
+            yield Warning.of("device-depth", words, reached=around.device_in_flight, due=due, asked=asked)
+
+
+def _in_host(summary: Mapping[str, Any]) -> float:
+    """Return how many of the I/Os in flight were in the host on average.
+
+    By Little's law: their time on a CPU and in wait for one, times their rate.
+    """
+    done, elapsed_s = _done(summary), summary["elapsed_s"]
+    if not done or not elapsed_s:
+        return 0.0
+    per_io_ns = (summary.get("cpu") or {}).get("per_io_ns") or 0.0
+    waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns") or 0
+    return float(summary["iops"] * (per_io_ns + waited_ns / done) / 1e9)
+
+
+def _least_iops(requested: float, summary: Mapping[str, Any], workload: Workload) -> float:
+    """Return the rate that must be reached; random arrivals vary by the root of their number."""
+    due = max(requested * summary["elapsed_s"], 1.0)
+    drawn = any(getattr(stream.arrival, "process", None) == "poisson" for stream in workload.streams)
+    slack = max(1 - RATE_REACHED, 4 / math.sqrt(due) if drawn else 1 / due)
+    return requested * (1 - slack)
+
+
+def _depth(code: str, reached: float, asked: int) -> Warning:
+    return Warning.of(code, {"reached": significant(reached)}, reached=reached, asked=asked)
+
+
+def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    if not summary.get("complete", True):
+        yield Warning.of("incomplete")
+    if not _done(summary):
+        yield Warning.of("nothing-measured")
+    for direction, part in _directions(summary).items():
+        if part["failed"]:
+            words = {"count": _ios(part["failed"]), "errors": _errors_text(part["errors"])}
+            yield Warning.of("failed", words, failed=part["failed"], errors=dict(part["errors"]))
+        if part["requested"] and 0 < part["ios"] < P99_SAMPLES:
+            words = {"count": _were(part["ios"], f"{direction} ")}
+            yield Warning.of("few-samples", words, samples=part["ios"], direction=direction)
+
+
+def _judge_target(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    if around.is_file:
+        yield Warning.of("file-system")
+    if around.allow_unwritten and workload.reads:
+        yield Warning.of("unwritten-allowed")
+    if not all(stream.direct for stream in workload.streams):
+        yield Warning.of("buffered")
+
+
+def _judge_leftovers(
+    summary: Mapping[str, Any], workload: Workload, around: Surroundings
+) -> Iterator[Warning]:
+    for what, advice in around.left:
+        yield Warning.of("settings-left", what=what, advice=advice)
+
+
+def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    settings = around.conditions
+    if settings is None:
+        return
+    device = settings.device
+    if settings.scheduler not in (None, "none"):
+        yield Warning.of("scheduler", device=device, scheduler=settings.scheduler)
+    if settings.write_cache is None and any(stream.writes for stream in workload.streams):
+        yield Warning.of("write-cache-unknown", device=device)
+    if settings.rotational:
+        yield Warning.of("rotational", device=device)
+    used, _, possible = (settings.link or "").partition(" of ")
+    if possible and used != possible:
+        yield Warning.of("link", device=device, link=settings.link)
+    largest = max(block.bytes for stream in workload.streams for block in stream.block)
+    if settings.max_io_bytes and largest > settings.max_io_bytes:
+        words = {"block": block_text(largest), "limit": block_text(settings.max_io_bytes)}
+        yield Warning.of("split", words, device=device, block=largest, limit=settings.max_io_bytes)
+    asked = sum(stream.in_flight for stream in workload.streams)
+    if settings.nr_requests and asked > settings.nr_requests:
+        yield Warning.of("queue-limit", asked=asked, limit=settings.nr_requests, device=device)
+
+
+_RULES: tuple[Rule, ...] = (
+    _judge_counts,
+    _judge_pace,
+    _judge_host,
+    _judge_device,
+    _judge_leftovers,
+    _judge_target,
+)
+
+
+def _done(summary: Mapping[str, Any]) -> int:
+    return sum(part["ios"] for part in _directions(summary).values())
+
+
+def _ios(count: int, direction: str = "") -> str:
+    return f"{count} {direction}{'I/O' if count == 1 else 'I/Os'}"
+
+
+def _were(count: int, direction: str = "") -> str:
+    return f"{_ios(count, direction)} {'was' if count == 1 else 'were'}"
+
+
+def _directions(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: summary[name] for name in ("read", "write", "trim") if summary.get(name)}
+
+
+def _asked_depth(workload: Workload) -> int | None:
+    """Return the I/Os that should be in flight all the time; None where the loop is open or takes pauses."""
+    if all(_keeps_depth(stream) for stream in workload.streams):
+        return sum(stream.in_flight for stream in workload.streams)
+    return None
+
+
+def _keeps_depth(stream: Stream) -> bool:
+    return isinstance(stream.arrival, Closed) and stream.arrival.think_ns == 0 and stream.flush_every is None
+
+
+def _errors_text(errors: Mapping[str, int]) -> str:
+    import errno
+    import os
+
+    return ", ".join(
+        f"{count} x {errno.errorcode.get(int(number), number)}: {os.strerror(int(number))}"
+        for number, count in errors.items()
+    )

@@ -1,0 +1,422 @@
+"""What I/O is asked for: the one definition of a workload, for commands, methods, journal and report.
+
+A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and
+SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
+``"zipf:1.1"``, ``"0..25%"``) is understood wherever a value is given and becomes the exact number at once.
+`Workload.resolve` lays the workload on a drive of a given capacity and returns the JSON that the native
+runner takes, which refuses fields it does not know.
+
+What contradicts itself raises `UsageError` on construction, with what to use instead.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+
+from ssdlab.model import units
+from ssdlab.model.arrival import AnyArrival, AsRecorded, Bursts, Closed, Open, Pulses
+from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
+from ssdlab.model.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
+from ssdlab.model.span import AnySpan, Span
+
+__all__ = [
+    "AsRecorded",
+    "Band",
+    "Bands",
+    "Block",
+    "Bursts",
+    "Closed",
+    "Mix",
+    "Open",
+    "Pulses",
+    "Ratio",
+    "RecordedOps",
+    "Recording",
+    "Sequential",
+    "Span",
+    "Stepped",
+    "Stop",
+    "Stream",
+    "Uniform",
+    "Workload",
+    "Zipf",
+]
+
+MAX_BLOCK_BYTES = 1 << 30
+MAX_WORKERS = 4096
+MAX_DEPTH = 32_768
+SECTOR_BYTES = 512
+
+
+class Block(Frozen):
+    """One block size and its share among the I/Os (not among the bytes)."""
+
+    bytes: Bytes = Field(ge=SECTOR_BYTES, le=MAX_BLOCK_BYTES, description="size, a multiple of 512 bytes")
+    weight: int = Field(1, ge=1, lt=2**32, description="relative frequency")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.bytes % SECTOR_BYTES:
+            raise UsageError(
+                f"block of {self.bytes} bytes is not a multiple of {SECTOR_BYTES}",
+                "use multiples of 512 bytes; 4k is 4096 and 4kB is 4000",
+                block_bytes=self.bytes,
+            )
+        return self
+
+
+class Mix(Frozen):
+    """Reads and writes, drawn for each I/O."""
+
+    read_pct: int = Field(100, ge=0, le=100, description="share of reads among the I/Os, in percent")
+
+
+class Ratio(Frozen):
+    """Reads and writes in a ratio, drawn for each I/O: what percent cannot say."""
+
+    read_weight: int = Field(ge=1, lt=2**32, description="reads to so many writes")
+    write_weight: int = Field(ge=1, lt=2**32, description="writes to so many reads")
+
+
+class RecordedOps(Frozen):
+    """The operations of a recording, counted; they are in its records."""
+
+    reads: int = Field(ge=0, description="reads")
+    writes: int = Field(ge=0, description="writes")
+    trims: int = Field(ge=0, description="trims")
+
+
+class Stop(Frozen):
+    """When a stream ends: at the first of those that are set."""
+
+    time_ns: Nanoseconds | None = Field(
+        None, gt=0, description="time since the start, the ramp included, in ns"
+    )
+    bytes: Bytes | None = Field(None, gt=0, description="bytes of the stream as a whole")
+    ios: int | None = Field(None, gt=0, description="I/Os of the stream as a whole")
+    span_once: bool = Field(False, description="when the span is covered exactly once (sequential only)")
+
+    @property
+    def ever(self) -> bool:
+        """Whether the stream ends by itself."""
+        return self.span_once or not (self.time_ns is None and self.bytes is None and self.ios is None)
+
+
+def _ops(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Mix(read_pct=value)
+    if isinstance(value, str) and value != "trim":
+        if value not in ("read", "write"):
+            raise unknown("operation", value, ("read", "write", "trim"))
+        return Mix(read_pct=100 if value == "read" else 0)
+    return value
+
+
+def _kind_of_ops(value: object) -> str:
+    """Say which of the four a value means; what is none of them is told by `Mix`."""
+    if isinstance(value, str):
+        return "trim"
+    fields = value if isinstance(value, dict) else ()
+    if isinstance(value, RecordedOps) or "reads" in fields:
+        return "recorded"
+    return "ratio" if isinstance(value, Ratio) or "read_weight" in fields else "mix"
+
+
+AnyOps = Annotated[
+    Annotated[Literal["trim"], Tag("trim")]
+    | Annotated[Mix, Tag("mix")]
+    | Annotated[Ratio, Tag("ratio")]
+    | Annotated[RecordedOps, Tag("recorded")],
+    Discriminator(_kind_of_ops),
+    BeforeValidator(_ops),
+]
+"""The operations of a stream; text such as ``"write"`` is understood."""
+
+
+def _blocks(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (Block(bytes=value),)
+    if not isinstance(value, str):
+        return value
+    blocks = []
+    for part in value.split(","):
+        size, _, weight = part.partition(":")
+        if weight and not weight.strip().isdecimal():
+            raise UsageError(
+                f"weight {weight!r} in block sizes {value!r} is not a whole number",
+                "give sizes with weights such as 4k:70,128k:30",
+                given=value,
+            )
+        blocks.append(Block(bytes=units.parse_bytes(size, noun="block size"), weight=int(weight or 1)))
+    if len({block.bytes for block in blocks}) < len(blocks):
+        raise UsageError(f"block sizes {value!r} name one size twice", "name each size once", given=value)
+    return tuple(blocks)
+
+
+def parse_cpus(value: object) -> object:
+    """Return the CPUs of a kernel-style list such as ``0-3,8``; other values pass."""
+    if not isinstance(value, str):
+        return value
+    cpus: list[int] = []
+    for part in value.split(","):
+        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part)
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise UsageError(f"CPU list {value!r} is not understood", "give one such as 0-3,8", given=value)
+        cpus.extend(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(cpus)
+
+
+Blocks = Annotated[tuple[Block, ...], BeforeValidator(_blocks), Metavar("SIZES")]
+"""Block sizes; text such as ``"4k"`` or ``"4k:70,128k:30"`` is understood."""
+Cpus = Annotated[tuple[int, ...], BeforeValidator(parse_cpus), Metavar("LIST")]
+"""CPU numbers; text such as ``"0-3,8"`` is understood."""
+
+
+class Stream(Frozen):
+    """One kind of I/O (fio: a job): `workers` threads with `depth` I/Os in flight each."""
+
+    name: str = Field("main", min_length=1, description="name in results, unique within the workload")
+    ops: AnyOps = Field(Mix(), description="read, write or trim, or the share of reads in percent")
+    block: Blocks = Field(
+        (Block(bytes=4096),),
+        min_length=1,
+        max_length=64,
+        description="block size (4k), or sizes with weights (4k:70,128k:30)",
+    )
+    pattern: AnyPattern = Field(
+        Uniform(),
+        description="sequential, uniform, zipf:1.1, or hot:80/20 (80 % of the I/Os, 20 % of the span)",
+    )
+    span: AnySpan = Field(Span(), description="part of the drive that is touched")
+    workers: int = Field(1, ge=1, le=MAX_WORKERS, description="threads")
+    depth: int = Field(1, ge=1, le=MAX_DEPTH, description="I/Os in flight per worker")
+    engine: Literal["sync", "uring"] = Field(
+        "sync", description="how I/O is issued: blocking calls, or io_uring"
+    )
+    batch: int | None = Field(
+        None, ge=1, description="I/Os gathered before a submission; null: submit what is ready"
+    )
+    polled: bool = Field(False, description="poll for completions instead of taking interrupts")
+    arrival: AnyArrival = Field(
+        Closed(), description="when I/Os are due: closed loop, with rests, open loop at a rate, or bursts"
+    )
+    compressible_pct: int = Field(
+        0, ge=0, le=100, description="share of the written data that compresses away, in percent"
+    )
+    direct: bool = Field(True, description="bypass the page cache (O_DIRECT)")
+    dsync: bool = Field(False, description="each write is durable before it completes (O_DSYNC)")
+    flush_every: int | None = Field(None, ge=1, description="flush after so many writes of a worker")
+    cpus: Cpus = Field((), description="CPUs the workers are pinned to, in turn (0-3,8); empty: not pinned")
+    stop: Stop = Field(Stop(), description="when the stream ends")
+    log_ios: bool = Field(False, description="record every single I/O")
+
+    @property
+    def in_flight(self) -> int:
+        """I/Os in flight that the stream asks for (of an open loop: at most)."""
+        return self.workers * self.depth
+
+    @property
+    def reads(self) -> bool:
+        """Whether some I/O reads."""
+        if isinstance(self.ops, RecordedOps):
+            return self.ops.reads > 0
+        return isinstance(self.ops, Ratio) or (isinstance(self.ops, Mix) and self.ops.read_pct > 0)
+
+    @property
+    def writes(self) -> bool:
+        """Whether some I/O writes data."""
+        if isinstance(self.ops, RecordedOps):
+            return self.ops.writes > 0
+        return isinstance(self.ops, Ratio) or (isinstance(self.ops, Mix) and self.ops.read_pct < 100)
+
+    @property
+    def trims(self) -> bool:
+        """Whether some I/O is a trim."""
+        return self.ops.trims > 0 if isinstance(self.ops, RecordedOps) else self.ops == "trim"
+
+    @property
+    def requested_iops(self) -> Fraction | None:
+        """Arrivals a second of an open loop or of bursts; None for a closed loop or a recording."""
+        match self.arrival:
+            case Open(rate=rate):
+                return rate
+            case Bursts(bytes=size, every_ns=every):
+                return Fraction(size, self.block[0].bytes) * units.NS_PER_S / every
+        return None
+
+    def span_bytes(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[int, int]:
+        """Return start and length in bytes of the span on a drive of that capacity."""
+        unit = min(block.bytes for block in self.block)
+        return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._check_engine()
+        self._check_direction()
+        self._check_recorded()
+        if self.stop.span_once and not isinstance(self.pattern, Sequential):
+            raise UsageError(
+                "only a sequential pattern covers the span once", "stop by time or bytes instead"
+            )
+        if isinstance(self.arrival, Bursts) and len(self.block) > 1:
+            raise UsageError("bursts need one block size", "give one block size, or another arrival")
+        if isinstance(self.arrival, Bursts) and self.arrival.bytes % self.block[0].bytes:
+            raise UsageError(
+                f"a burst of {self.arrival.bytes} is not a multiple of {self.block[0].bytes}, the block",
+                "use a multiple of the block",
+            )
+        if isinstance(self.arrival, Open) and self.workers % (self.arrival.queues or 1):
+            raise UsageError(
+                f"{self.workers} workers do not divide evenly among {self.arrival.queues} queues",
+                "use a multiple of the number of queues",
+            )
+        return self
+
+    def _check_engine(self) -> None:
+        if self.engine == "sync" and self.depth > 1:
+            raise UsageError(
+                f"engine sync has one I/O in flight per thread, not {self.depth}",
+                f"use --threads {self.workers * self.depth} --depth 1, or --engine uring",
+                engine="sync",
+                depth=self.depth,
+            )
+        if self.engine == "sync" and self.batch is not None:
+            raise UsageError(
+                "engine sync submits one by one and has no batch", "use --engine uring, or no --batch"
+            )
+        if self.engine == "sync" and self.polled:
+            raise UsageError("engine sync has no polled completions", "use --engine uring")
+        if self.batch is not None and self.batch > self.depth:
+            raise UsageError(
+                f"a batch of {self.batch} never fills at depth {self.depth}",
+                f"use --depth {self.batch} or more",
+            )
+
+    def _check_recorded(self) -> None:
+        recorded = isinstance(self.pattern, Recording)
+        timed = isinstance(self.arrival, AsRecorded)
+        if recorded != isinstance(self.ops, RecordedOps) or (timed and not recorded):
+            raise UsageError(
+                "operations, places and times of a recording belong together",
+                "give the pattern Recording with RecordedOps, and AsRecorded only with it",
+            )
+        if recorded and not timed and (not isinstance(self.arrival, Closed) or self.workers > 1):
+            raise UsageError(
+                "a recording without its times is a closed loop of one worker",
+                "use Closed with workers=1 and a depth, or AsRecorded",
+            )
+
+    def _check_direction(self) -> None:
+        if self.writes:
+            return
+        if self.dsync:
+            raise UsageError("dsync is about writes, and there are none", "leave out --dsync, or write")
+        if self.flush_every is not None:
+            raise UsageError("flushes follow writes, and there are none", "leave out the flushes, or write")
+        if self.compressible_pct:
+            raise UsageError(
+                "nothing is written that could be compressible", "leave out --compressible, or write"
+            )
+
+    def _resolved(self, capacity_bytes: int, logical_block_bytes: int) -> dict[str, Any]:
+        for block in self.block:
+            if block.bytes % logical_block_bytes:
+                raise UsageError(
+                    f"block of {block.bytes} is not a multiple of {logical_block_bytes}, the logical block",
+                    f"use multiples of {units.block_text(logical_block_bytes)}",
+                    block_bytes=block.bytes,
+                    logical_block_bytes=logical_block_bytes,
+                )
+        if isinstance(self.pattern, Stepped) and self.pattern.step_bytes % logical_block_bytes:
+            raise UsageError(
+                f"a step of {self.pattern.step_bytes} is not a multiple of {logical_block_bytes}, "
+                "the logical block",
+                f"use multiples of {units.block_text(logical_block_bytes)}",
+                step_bytes=self.pattern.step_bytes,
+                logical_block_bytes=logical_block_bytes,
+            )
+        start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
+        largest = max(block.bytes for block in self.block)
+        if length < largest:
+            raise UsageError(
+                # A span in percent is rounded down to whole blocks: its length of 0 would say nothing.
+                f"the span{f' of {length} bytes' if length else ''} is too small for a block of {largest}",
+                "use a larger span, a larger drive or smaller blocks",
+                span_bytes=length,
+                block_bytes=largest,
+            )
+        fields = self.model_dump(mode="json", exclude={"ops", "pattern", "span", "arrival"})
+        return fields | {
+            "ops": self._native_ops(),
+            "pattern": self.pattern.native(),
+            "span": {"start": start, "length": length},
+            "arrival": self.arrival.native(),
+        }
+
+    def _native_ops(self) -> object:
+        if isinstance(self.ops, RecordedOps):
+            return {"recorded": self.ops.model_dump()}
+        if isinstance(self.ops, Ratio):
+            return {"ratio": {"reads": self.ops.read_weight, "writes": self.ops.write_weight}}
+        return self.ops if isinstance(self.ops, str) else {"mix": {"read_pct": self.ops.read_pct}}
+
+
+class Workload(Frozen):
+    """One or more streams that run at the same time, with one seed and one clock."""
+
+    seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw: the same seed gives the same I/Os")
+    interval_ns: Nanoseconds = Field(
+        units.NS_PER_S, ge=1_000_000, le=10**15, description="length of an interval row, in ns"
+    )
+    ramp_ns: Nanoseconds = Field(
+        0, ge=0, le=10**15, description="time at the start that is not counted, in ns"
+    )
+    streams: tuple[Stream, ...] = Field(
+        min_length=1, max_length=256, description="what runs at the same time"
+    )
+
+    @classmethod
+    def of(cls, *streams: Stream, **fields: Any) -> Self:  # noqa: ANN401 - the model checks them
+        """Return a workload of these streams."""
+        return cls(streams=streams, **fields)
+
+    @property
+    def reads(self) -> bool:
+        """Whether some stream reads."""
+        return any(stream.reads for stream in self.streams)
+
+    @property
+    def changes_data(self) -> bool:
+        """Whether some stream writes or trims."""
+        return any(stream.writes or stream.trims for stream in self.streams)
+
+    def resolve(self, capacity_bytes: int, logical_block_bytes: int) -> str:
+        """Return the JSON that the native runner takes, for a drive of that capacity and logical block.
+
+        Raises
+        ------
+        UsageError
+            A block or span that the drive cannot address, or that lies beyond its end.
+        """
+        streams = [stream._resolved(capacity_bytes, logical_block_bytes) for stream in self.streams]
+        return json.dumps({**self.model_dump(mode="json", exclude={"streams"}), "streams": streams})
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        names = [stream.name for stream in self.streams]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"two streams are called {twice!r}", "give each stream its own name")
+        for stream in self.streams:
+            if stream.stop.time_ns is not None and stream.stop.time_ns <= self.ramp_ns:
+                raise UsageError(
+                    f"the ramp of {units.duration_text(self.ramp_ns)} leaves nothing of the "
+                    f"{units.duration_text(stream.stop.time_ns)} of stream {stream.name!r}",
+                    "measure for longer than the ramp",
+                )
+        return self

@@ -1,0 +1,237 @@
+"""The durable record of a run's steps, and the lock that keeps two runs off one folder.
+
+The journal is a file of JSON lines that is only ever appended to. Each record is on the disk (fsync) before
+anything is done that relies on it: `begin` before a step touches the drive, `end` after the step's own log
+is durable. What a kill can leave is a torn last line, which nobody was promised; opening the journal cuts
+it off.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.model.errors import Refused
+from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, PartRecord, StepResult, VoidRecord
+from ssdlab.results.run_folder import JOURNAL, STEPS, parse_journal
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from pydantic import JsonValue
+
+    from ssdlab.results.run_folder import AnyRecord
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def now() -> str:
+    """Return the time as the records hold it: ISO 8601, UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def boot_id() -> str:
+    """Return the kernel's name for this boot; empty where there is none."""
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def step_hash(verb: str, args: dict[str, JsonValue]) -> str:
+    """Hash what a step is: its verb and arguments, whatever order the arguments came in."""
+    canonical = json.dumps([verb, args], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+class RunLock:
+    """Exclusive hold of a run folder for as long as the process lives; a kill releases it.
+
+    Raises
+    ------
+    Refused
+        When another process holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._descriptor)
+            raise Refused(
+                f"{folder.name} is being run by another process",
+                "look on with ssdlab watch, or wait until it ends",
+                path=str(folder),
+            ) from error
+
+    def fileno(self) -> int:
+        """Return the descriptor, for a child that goes on holding the folder if this process is killed."""
+        return self._descriptor
+
+    def release(self) -> None:
+        """Let go of the folder."""
+        os.close(self._descriptor)
+
+
+def is_running(folder: Path) -> bool:
+    """Say whether a process holds the run folder now."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+@dataclass
+class StepHistory:
+    """What the journal knows of one ordinal."""
+
+    begins: list[BeginRecord] = field(default_factory=list)
+    ended: EndRecord | None = None
+    voided: set[int] = field(default_factory=set)
+    parts: list[PartRecord] = field(default_factory=list)
+    boots: dict[int, str] = field(default_factory=dict)
+    """Under which boot of the host each attempt was begun."""
+
+    @property
+    def open_attempt(self) -> BeginRecord | None:
+        """The attempt that was begun and neither ended, voided nor parted: it was cut short."""
+        if not self.begins:
+            return None
+        last = self.begins[-1]
+        parted = any(part.attempt == last.attempt for part in self.parts)
+        closed = last.attempt in self.voided or parted or self.ended is not None
+        return None if closed else last
+
+    @property
+    def standing_parts(self) -> list[PartRecord]:
+        """The parts that a next attempt goes on from, in order."""
+        return [part for part in self.parts if part.attempt not in self.voided]
+
+    @property
+    def next_attempt(self) -> int:
+        """Number of the attempt that would come next."""
+        return self.begins[-1].attempt + 1 if self.begins else 1
+
+
+class Journal:
+    """The journal of one run, open for appending.
+
+    Parameters
+    ----------
+    folder
+        The run folder; the caller holds its `RunLock`.
+
+    Raises
+    ------
+    Refused
+        When the journal is damaged before its end or lost, or a newer ssdlab wrote it.
+    HostError
+        When the file system under it is full or fails.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / JOURNAL
+        self.steps: dict[int, StepHistory] = {}
+        self.boot = ""
+        with library_errors(self.path):
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            records = self._recover()
+            sync_folder(folder)
+        for record in records:
+            self._note(record)
+        self._append(OpenRecord(at=now(), boot_id=boot_id()))
+
+    def _recover(self) -> list[AnyRecord]:
+        text = self.path.read_bytes().decode("utf-8", errors="replace")
+        records, good = parse_journal(text, self.path)
+        if not records and any((self.path.parent / STEPS).glob("*.log")):
+            raise Refused(
+                f"{self.path} is lost, and the run has logs of steps: what was finished cannot be told",
+                "restore it from a copy, or start a new run",
+                path=str(self.path),
+            )
+        if good < os.fstat(self._descriptor).st_size:
+            os.ftruncate(self._descriptor, good)
+            os.fsync(self._descriptor)
+        return records
+
+    def history(self, ordinal: int) -> StepHistory:
+        """Return what is known of an ordinal; an empty history for one never begun."""
+        return self.steps.get(ordinal, StepHistory())
+
+    def begin(self, record: BeginRecord) -> None:
+        """Record, durably, that a step is about to start."""
+        self._append(record)
+
+    def end(
+        self, ordinal: int, attempt: int, result: StepResult, drive_state: str | None = None
+    ) -> EndRecord:
+        """Record, durably, that a step is finished, and in which state it left a simulated drive."""
+        record = EndRecord(ordinal=ordinal, attempt=attempt, result=result, drive_state=drive_state, at=now())
+        self._append(record)
+        return record
+
+    def void(self, ordinal: int, attempt: int, why: str) -> None:
+        """Record, durably, that an attempt does not count."""
+        self._append(VoidRecord(ordinal=ordinal, attempt=attempt, why=why, at=now()))
+
+    def part(self, ordinal: int, attempt: int, done: dict[str, JsonValue]) -> None:
+        """Record, durably, how far an attempt came that a later one goes on from."""
+        self._append(PartRecord(ordinal=ordinal, attempt=attempt, done=done, at=now()))
+
+    def close(self) -> None:
+        """Close the file; every record is durable already."""
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _append(self, record: AnyRecord) -> None:
+        line = record.model_dump_json(by_alias=True).encode() + b"\n"
+        with library_errors(self.path):
+            end = os.fstat(self._descriptor).st_size
+            try:
+                written = 0
+                while written < len(line):
+                    written += os.write(self._descriptor, line[written:])
+                os.fsync(self._descriptor)
+            except OSError:
+                os.ftruncate(self._descriptor, end)
+                raise
+        self._note(record)
+
+    def _note(self, record: AnyRecord) -> None:
+        if isinstance(record, OpenRecord):
+            self.boot = record.boot_id
+            return
+        history = self.steps.setdefault(record.ordinal, StepHistory())
+        if isinstance(record, BeginRecord):
+            history.begins.append(record)
+            history.boots[record.attempt] = self.boot
+        elif isinstance(record, EndRecord):
+            history.ended = record
+        elif isinstance(record, PartRecord):
+            history.parts.append(record)
+        else:
+            history.voided.add(record.attempt)
+            if history.ended is not None and history.ended.attempt == record.attempt:
+                history.ended = None

@@ -1,0 +1,1 @@
+"""Runs: planned, measured step by step, journalled, resumed; and suites of several runs."""

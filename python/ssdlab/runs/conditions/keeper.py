@@ -1,0 +1,341 @@
+"""Brings conditions about for one run, and puts them back.
+
+A setting is changed in this order: its value is read, the change is on the disk (`ledger`), it is set, it is
+read again. What the drive says then counts; that it took the command proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES
+from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
+from ssdlab.results.records import StepResult
+from ssdlab.results.schema import Departure, Warned
+from ssdlab.runs.conditions.ledger import Change, Ended, Ledger, change_of
+from ssdlab.runs.gathering import CONDITION
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.settings import Setting
+
+_NO_MATTER = frozenset(NAMES) - {"write_cache", "power_state", "lba_format"}
+"""Settings that no drive needs to have: without a queue in front of it, nothing holds or merges its I/Os."""
+_ORDER = ("lba_format", "scheduler")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one condition: `value` is what `wanted` means here, `after` what was read at the end."""
+
+    name: str
+    wanted: str
+    value: str
+    before: str
+    after: str
+    remark: str | None
+
+    @property
+    def met(self) -> bool:
+        """Whether it is as it should be."""
+        return self.after == self.value
+
+
+class ConditionKeeper:
+    """The conditions of one run.
+
+    Parameters
+    ----------
+    drive
+        Held while the run goes on.
+    ledger
+        Of the run.
+    """
+
+    def __init__(self, drive: Drive, ledger: Ledger) -> None:
+        self._drive = drive
+        self._ledger = ledger
+        self._firm: dict[str, str] = {}
+
+    def bring_about(self, required: Mapping[str, str], *, firm: bool = False) -> StepResult:
+        """Set what is required and read it back.
+
+        Parameters
+        ----------
+        required
+            Settings by name, with what is wanted of each.
+        firm
+            They make the drive the one under test: a method that asks otherwise does not get it.
+
+        Returns
+        -------
+        StepResult
+            Facts: ``set`` (what came of each), ``found`` (the kernel's settings afterwards), ``departures``.
+
+        Raises
+        ------
+        Unsupported, DriveError, HostError
+            Of firm conditions, and of those that lose the drive's data: it could not be set, or is not what
+            it was set to.
+        """
+        outcomes: list[Outcome] = []
+        departures: list[Departure] = []
+        for name in sorted(sorted(required), key=_order):
+            must = firm or name == "lba_format"
+            try:
+                outcome = self._set(name, required[name], firm=firm)
+            except (DriveError, HostError, Unsupported) as error:
+                if must:
+                    raise
+                departures += self._missed(name, required[name], error)
+                continue
+            if not outcome.met and must:
+                raise _lie(self._drive, outcome)
+            if not outcome.met:
+                departures.append(_departure(outcome, self._firm.get(name)))
+            outcomes.append(outcome)
+        return StepResult(
+            seconds=0.0,
+            facts={
+                "set": [cast("JsonValue", asdict(outcome)) for outcome in outcomes],
+                "found": self._found(),
+                "departures": [departure.model_dump() for departure in departures],
+                **self._geometry(outcomes),
+            },
+            warnings=tuple(_warned(outcome) for outcome in outcomes if outcome.remark is not None),
+        )
+
+    def again(self, facts: Mapping[str, Any], *, firm: bool) -> None:
+        """Bring about, in a later session, what a finished step had brought about.
+
+        Raises
+        ------
+        Refused
+            The namespace was formatted back, so that what the run wrote is gone.
+        DriveError, HostError
+            It cannot be set any more.
+        """
+        for outcome in (Outcome(**fields) for fields in facts.get("set") or []):
+            if firm:
+                self._firm[outcome.name] = outcome.value
+            if not outcome.met and outcome.after == outcome.before:
+                continue  # the drive did not do it
+            setting = self._drive.setting(outcome.name)
+            if setting.destroys and setting.read() != outcome.value:
+                raise Refused(
+                    f"{self._drive.identity.path} was formatted back meanwhile: what the run wrote is lost",
+                    "start a new run",
+                    reason="formatted",
+                    setting=outcome.name,
+                )
+            reached = self._change(setting, outcome.wanted, outcome.value)
+            if reached.after != outcome.after:
+                raise _lie(self._drive, reached)
+
+    def lost(self) -> list[Departure]:
+        """Tell which settings are not any more, at the end, as they were set."""
+        found = []
+        for change in self._ledger.outstanding:
+            if change.found is None:
+                continue  # it was set along with another, or not at all
+            now = self._read(change.name)
+            if now != change.found:
+                said = "cannot be read" if now is None else f"is {now}"
+                found.append(
+                    Departure(
+                        code=f"{CONDITION}lost-{change.name}",
+                        what=f"{_words(change.name)} was set to {change.found} and {said} at the end",
+                        why="something else has set it in mid-run, or a reset of the drive",
+                    )
+                )
+        return found
+
+    def put_back(self, *, finished: bool) -> list[Warned]:
+        """Put everything back as it was, last change first; what cannot be is told.
+
+        Parameters
+        ----------
+        finished
+            Of a run that is to go on, what loses the drive's data stays: `resume` needs what was written.
+        """
+        left = []
+        for change in reversed(self._ledger.outstanding):
+            if change.destroys and not finished:
+                left.append(_left(change, "putting it back would lose what the run wrote"))
+                continue
+            try:
+                self._ledger.end(change, put_back(self._drive.setting(change.name), change))
+            except LabError as error:
+                if self._gone(change):
+                    self._ledger.end(change, "gone")
+                    continue
+                left.append(_left(change, error.what))
+        return left
+
+    def _set(self, name: str, wanted: str, *, firm: bool) -> Outcome:
+        setting = self._drive.setting(name)
+        value = setting.meant(wanted)
+        if not firm and self._firm.get(name, value) != value:
+            found = setting.read()
+            return Outcome(name, wanted, value, found, found, None)
+        outcome = self._change(setting, wanted, value)
+        if firm:
+            self._firm[name] = value
+        return outcome
+
+    def _change(self, setting: Setting, wanted: str, value: str) -> Outcome:
+        before = setting.read()
+        if before == value:
+            self._read_back(setting.name)  # a session that was killed may have set it and not come so far
+            return Outcome(setting.name, wanted, value, before, before, setting.remark())
+        for name in FOLLOWERS.get(setting.name, ()):
+            found, change = self._read(name), self._ledger.find(name)
+            if change is not None:
+                self._ledger.follow(change, setting.name)
+            elif found is not None:
+                self._note(self._drive.setting(name), found, found, follows=setting.name)
+        self._note(setting, before, value)
+        try:
+            setting.write(value)
+        finally:
+            self._read_back(setting.name)
+        return Outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
+
+    def _read_back(self, name: str) -> None:
+        """Record what became of a setting: the kernel may have rounded it, and a refusal have left a part."""
+        change, found = self._ledger.find(name), self._read(name)
+        if change is None or found is None:
+            return
+        # A drive that refuses, or only says that it did, has nothing to be put back.
+        if found == change.before and change.follows is None:
+            self._ledger.end(change, "already back")
+        else:
+            self._ledger.read_back(change, found)
+
+    def _gone(self, change: Change) -> bool:
+        """Whether a setting went with its drive: one that was unplugged has lost its power too."""
+        who = self._drive.identity
+        here = change.drive is None or change.destroys or who.kind not in ("block", "partition")
+        return not here and not Path(who.path).exists()
+
+    def _note(self, setting: Setting, before: str, after: str, follows: str | None = None) -> None:
+        who = None if setting.name in HOST_WIDE else self._drive.identity
+        change = change_of(
+            setting.name,
+            None if who is None else who.consent_id,
+            None if who is None else who.name,
+            before=before,
+            after=after,
+            lasting=setting.lasting,
+            destroys=setting.destroys,
+            follows=follows,
+        )
+        self._ledger.note(change)
+
+    def _read(self, name: str) -> str | None:
+        try:
+            return self._drive.setting(name).read()
+        except LabError:
+            return None
+
+    def _missed(self, name: str, wanted: str, error: LabError) -> list[Departure]:
+        """Say that a condition could not be set, unless it is met all the same or does not matter here."""
+        found = self._drive.conditions()
+        actual = getattr(found, name, None) if name in _NO_MATTER else self._read(name)
+        no_matter = actual is None and isinstance(error, Unsupported) and name in _NO_MATTER
+        if no_matter or str(actual) == wanted:
+            return []
+        state = "not known" if actual is None else str(actual)
+        what = f"{_words(name)} is {state}; {wanted} was asked for"
+        return [Departure(code=f"{CONDITION}{name}", what=what, why=error.what)]
+
+    def _found(self) -> JsonValue:
+        found = self._drive.conditions()
+        if found is None:
+            return None
+        facts = {name: getattr(found, name) for name in found.__dataclass_fields__}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in facts.items()}
+
+    def _geometry(self, outcomes: Iterable[Outcome]) -> dict[str, JsonValue]:
+        """Return what a format made of the drive."""
+        if all(outcome.name != "lba_format" for outcome in outcomes):
+            return {}
+        drive = self._drive
+        return {"capacity_bytes": drive.capacity_bytes, "logical_block_bytes": drive.logical_block_bytes}
+
+
+def put_back(setting: Setting, change: Change) -> Ended:
+    """Put one setting back, if it is still as the run had set it.
+
+    Raises
+    ------
+    DriveError, HostError, Unsupported
+        It could not be.
+    """
+    now = setting.read()
+    if now == change.before:
+        return "already back"
+    if not change.stands(now):
+        return "changed since"
+    setting.write(change.before)
+    if (now := setting.read()) != change.before:
+        raise DriveError(
+            f"the {_words(change.name)} was set back to {change.before} and reads {now}",
+            "set it with the drive's own tool",
+            reason="setting-lies",
+            setting=change.name,
+        )
+    return "put back"
+
+
+def _order(name: str) -> int:
+    """Put first what resets others: a format, then the scheduler."""
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _lie(drive: Drive, outcome: Outcome) -> DriveError:
+    name = _words(outcome.name)
+    return DriveError(
+        f"{drive.identity.path} confirmed its {name} as {outcome.value}, and reads {outcome.after}",
+        "the drive does not do what it confirms: leave the setting out",
+        reason="setting-lies",
+        setting=outcome.name,
+        value=outcome.value,
+        found=outcome.after,
+    )
+
+
+def _departure(outcome: Outcome, firm: str | None) -> Departure:
+    why = "it was confirmed when it was set, and does not read so"
+    if firm is not None:
+        why = f"{firm} makes the drive the variant that is under test"
+    return Departure(
+        code=f"{CONDITION}{outcome.name}",
+        what=f"{_words(outcome.name)} is {outcome.after}; {outcome.wanted} was asked for",
+        why=why,
+    )
+
+
+def _warned(outcome: Outcome) -> Warned:
+    return Warned(
+        code="kernel-view",
+        what=f"{_words(outcome.name)} is {outcome.after}: {outcome.remark}",
+        advice="read the figures of flushed and synchronous writes with that in mind",
+    )
+
+
+def _left(change: Change, why: str) -> Warned:
+    return Warned(
+        code="condition-left",
+        what=f"{change.words}; it is left so: {why}",
+        advice="put it back with ssdlab conditions restore",
+    )

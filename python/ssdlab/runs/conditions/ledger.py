@@ -1,0 +1,254 @@
+"""What a run has changed on a drive and its host, kept so that no kill can lose it.
+
+Each change is on the disk before it is made, in the run folder and in the state folder of the host
+(`ssdlab/conditions` of ``XDG_STATE_HOME``): the first for `resume`, the second for whoever wonders why a
+drive is set as it is. The second is gone once nothing is left to put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from ssdlab.host.durable import library_errors, replace
+from ssdlab.model.errors import Refused
+from ssdlab.model.stored import Stored
+from ssdlab.results.journal import boot_id, now
+from ssdlab.runs.conditions.place import host_folder, ledger_paths
+
+LEDGER = "conditions.json"
+"""Its name in a run folder."""
+SCHEMA = "ssdlab.conditions/1"
+
+Ended = Literal["put back", "already back", "changed since", "gone", "kept"]
+
+
+class Change(Stored):
+    """One setting that was changed, or was about to be when the run died."""
+
+    name: str = Field(description="as in `lab.conditions`")
+    drive: str | None = Field(description="identifier of the drive; None for a setting of the host")
+    device: str | None = Field(description="kernel name of the drive then")
+    before: str
+    after: str = Field(description="what it was to be")
+    found: str | None = Field(
+        default=None,
+        description="what was read once it was set: the kernel rounds; None: the run died before it had read",
+    )
+    lasting: bool = Field(description="whether it outlives a reboot")
+    destroys: bool = Field(description="whether changing it loses the drive's data")
+    follows: str | None = Field(default=None, description="setting whose change changes this one")
+    boot_id: str
+    at: str
+    ended: Ended | None = Field(default=None, description="what became of it; None: still to be put back")
+    ended_at: str | None = None
+
+    @property
+    def made(self) -> str:
+        """What the run made of it, as far as it came to know."""
+        return self.after if self.found is None else self.found
+
+    @property
+    def words(self) -> str:
+        """Say it in words."""
+        whose, name = self.device or "the host", self.name.replace("_", " ")
+        return f"{name} of {whose}: {self.made}, was {self.before}"
+
+    def stands(self, now: str) -> bool:
+        """Say whether what is read now is the run's doing.
+
+        Of a change that a kill came into, and of a setting that follows another, nobody knows what the kernel
+        made of it: all counts that is not as it was before.
+        """
+        if self.found is None or self.follows is not None:
+            return now != self.before
+        return now == self.found
+
+
+class LedgerContent(Stored):
+    """The file."""
+
+    schema_version: str = Field(default=SCHEMA, alias="schema")
+    run: str
+    folder: str
+    changes: tuple[Change, ...] = ()
+
+
+class Ledger:
+    """The ledger of one run.
+
+    Parameters
+    ----------
+    folder
+        The run folder; what an earlier session wrote there is taken up.
+    host
+        Folder for the copy that the host keeps.
+
+    Raises
+    ------
+    Refused
+        It is damaged, or a newer ssdlab wrote it.
+    """
+
+    def __init__(self, folder: Path, host: Path | None = None) -> None:
+        self._path = folder / LEDGER
+        self._copy = (host or host_folder()) / f"{folder.name}.json"
+        self._content = LedgerContent(run=folder.name, folder=str(folder.absolute()))
+        if self._path.exists():
+            self._content = read_ledger(self._path)
+
+    @classmethod
+    def of_host(cls, copy: Path) -> Ledger:
+        """Return the ledger that a file in the host's folder stands for, its run folder gone or not."""
+        content = read_ledger(copy)
+        made = cls.__new__(cls)
+        made._path, made._copy, made._content = Path(content.folder) / LEDGER, copy, content
+        return made
+
+    @property
+    def run(self) -> str:
+        """Id of the run."""
+        return self._content.run
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return Path(self._content.folder)
+
+    def is_called(self, name: str) -> bool:
+        """Say whether a name means this run: its folder, or how its id or the last letters of it begin."""
+        short = self.run.rpartition("-")[2]
+        return bool(name) and (
+            self.run.startswith(name) or short.startswith(name) or str(self.folder) == name
+        )
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All changes, in order."""
+        return self._content.changes
+
+    @property
+    def outstanding(self) -> tuple[Change, ...]:
+        """Those that are still to be put back."""
+        return tuple(change for change in self._content.changes if change.ended is None)
+
+    def find(self, name: str) -> Change | None:
+        """Return the outstanding change of a setting."""
+        return next((change for change in self.outstanding if change.name == name), None)
+
+    def note(self, change: Change) -> None:
+        """Record, durably, that a setting is about to be changed.
+
+        Of one that is changed again what it was at first stays: that is what it goes back to.
+        """
+        first = self.find(change.name)
+        if first is None:
+            self._put((*self.changes, change))
+            return
+        change = change.model_copy(update={"before": first.before, "follows": first.follows})
+        self._put(tuple(change if each is first else each for each in self.changes))
+
+    def read_back(self, change: Change, found: str) -> None:
+        """Record, durably, what a setting reads now that it is set."""
+        known = change.model_copy(update={"found": found})
+        self._put(tuple(known if each is change else each for each in self.changes))
+
+    def follow(self, change: Change, leader: str) -> None:
+        """Record, durably, that a setting is about to change along with another."""
+        follower = change.model_copy(update={"follows": leader})
+        self._put(tuple(follower if each is change else each for each in self.changes))
+
+    def end(self, change: Change, how: Ended) -> None:
+        """Record, durably, what became of a change."""
+        ended = change.model_copy(update={"ended": how, "ended_at": now()})
+        self._put(tuple(ended if each is change else each for each in self.changes))
+
+    def _put(self, changes: tuple[Change, ...]) -> None:
+        self._content = self._content.model_copy(update={"changes": changes})
+        text = self._content.model_dump_json(by_alias=True, indent=1) + "\n"
+        if self._path.parent.is_dir():
+            replace(self._path, text)
+        with library_errors(self._copy):
+            self._copy.parent.mkdir(parents=True, exist_ok=True)
+        if self.outstanding:
+            replace(self._copy, text)
+        else:
+            self._copy.unlink(missing_ok=True)
+
+
+def change_of(
+    name: str,
+    drive: str | None,
+    device: str | None,
+    *,
+    before: str,
+    after: str,
+    lasting: bool,
+    destroys: bool,
+    follows: str | None = None,
+) -> Change:
+    """Return a change that is about to be made, of now and of this boot."""
+    return Change(
+        name=name,
+        drive=drive,
+        device=device,
+        before=before,
+        after=after,
+        lasting=lasting,
+        destroys=destroys,
+        follows=follows,
+        boot_id=boot_id(),
+        at=now(),
+    )
+
+
+def read_ledger(path: Path) -> LedgerContent:
+    """Read a ledger.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is none.
+    Refused
+        It is damaged, or a newer ssdlab wrote it.
+    """
+    try:
+        content = LedgerContent.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        raise Refused(
+            f"{path} cannot be read: what a run has changed on this host is not known",
+            "look at it, set the drive as it should be (ssdlab conditions show DRIVE), then remove the file",
+            path=str(path),
+        ) from error
+    if content.schema_version != SCHEMA:
+        raise Refused(
+            f"{path} was written by another ssdlab ({content.schema_version})",
+            "put the settings back with the ssdlab that made the run",
+            path=str(path),
+        )
+    return content
+
+
+def ledgers(host: Path | None = None) -> Iterator[Ledger]:
+    """Yield the ledgers of runs that have something to put back, whether they still go on or not.
+
+    Raises
+    ------
+    Refused
+        One is damaged; at the end, so that it hides no other.
+    """
+    damaged: Refused | None = None
+    for path in ledger_paths(host):
+        try:
+            yield Ledger.of_host(path)
+        except FileNotFoundError:
+            continue
+        except Refused as error:
+            damaged = damaged or error
+    if damaged is not None:
+        raise damaged

@@ -1,0 +1,231 @@
+"""What runs that died have left set: naming it, and putting it back without going on with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.drives.settings.finding import HOST_WIDE, DriveSettings
+from ssdlab.drives.settings.governor import Governor
+from ssdlab.host.attributes import disk_of
+from ssdlab.host.consent import consent_ids
+from ssdlab.host.identity import block_identity
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import LabError, Refused
+from ssdlab.results.journal import boot_id, is_running
+from ssdlab.runs.conditions.keeper import put_back
+from ssdlab.runs.conditions.ledger import Change, Ended, Ledger, ledgers
+
+if TYPE_CHECKING:
+    from ssdlab.drives.admin.port import AdminPort
+    from ssdlab.drives.settings import Setting
+
+PortOf = Callable[[Path], "AdminPort"]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of one change: how it ended, or why it is still there."""
+
+    change: Change
+    ended: Ended | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A setting that is as a run left it that died.
+
+    Attributes
+    ----------
+    ledger
+        Of the run.
+    change
+        What it did.
+    now
+        What is read now; None where it cannot be read.
+    """
+
+    ledger: Ledger
+    change: Change
+    now: str | None
+
+    @property
+    def what(self) -> str:
+        """Name it in a sentence."""
+        change = self.change if self.now is None else self.change.model_copy(update={"found": self.now})
+        return f"a run that died left the {change.words}"
+
+    @property
+    def restore(self) -> str:
+        """The command that puts it back."""
+        from ssdlab.results.store import short_id
+
+        consent = f" --destroy {self.change.drive}" if self.change.destroys else ""
+        return f"ssdlab conditions restore {short_id(self.ledger.run)}{consent}"
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        from ssdlab.results.store import run_words
+
+        return f"put it back with {self.restore}, or go on: ssdlab resume {run_words(self.ledger.folder)}"
+
+
+def left_behind(host: Path | None = None) -> Iterator[Ledger]:
+    """Yield the ledgers of runs that no process carries on.
+
+    Raises
+    ------
+    Refused
+        A ledger is damaged; after the others.
+    """
+    for ledger in ledgers(host):
+        if not _goes_on(ledger.folder):
+            yield ledger
+
+
+def _goes_on(folder: Path) -> bool:
+    try:
+        return is_running(folder)
+    except OSError:  # it is gone, or lies where this user may not look: nobody can say that it goes on
+        return False
+
+
+def leftovers(
+    device: str | None = None, *, files: HostFiles | None = None, port_of: PortOf | None = None
+) -> tuple[list[Leftover], Refused | None]:
+    """Name what runs that died have left set, and an account of it that cannot be read.
+
+    Parameters
+    ----------
+    device
+        Kernel name of the disk that matters, of a partition too; None for all that are here.
+    files, port_of
+        The host, and the way to a drive; others for tests.
+    """
+    from ssdlab.drives.admin.port import KernelPort
+
+    files, port_of = files or HostFiles(), port_of or KernelPort
+    found: list[Leftover] = []
+    here: Mapping[str, Path] | None = None
+    try:
+        for ledger in left_behind():
+            here = consent_ids(files) if here is None else here
+            for change in ledger.outstanding:
+                if device is not None and not _concerns(change, device, here):
+                    continue
+                now = _now(change, here, files, port_of)
+                if now is None or change.stands(now):
+                    found.append(Leftover(ledger, change, now))
+    except Refused as error:
+        return found, error
+    return found, None
+
+
+def told(left: Sequence[Leftover], damaged: Refused | None) -> tuple[tuple[str, str], ...]:
+    """Return what `leftovers` found in words: ``(what, advice)`` each."""
+    found = [(each.what, each.advice) for each in left]
+    return tuple(found if damaged is None else [*found, (damaged.what, damaged.advice)])
+
+
+def settle(
+    ledger: Ledger,
+    *,
+    destroy: str | None = None,
+    files: HostFiles | None = None,
+    port_of: PortOf | None = None,
+) -> list[Settled]:
+    """Put back what a run has left, last change first.
+
+    Parameters
+    ----------
+    ledger
+        Of a run that nobody carries on.
+    destroy
+        Consent to formatting a drive back; without, its format stays.
+    files, port_of
+        The host, and the way to a drive; others for tests.
+    """
+    from ssdlab.drives.admin.port import KernelPort
+
+    files = files or HostFiles()
+    settled = []
+    for change in reversed(ledger.outstanding):
+        try:
+            ended = _settle(change, destroy, files, port_of or KernelPort)
+            ledger.end(change, ended)
+            settled.append(Settled(change, ended))
+        except LabError as error:
+            settled.append(Settled(change, None, error.what))
+        except _Stays as reason:
+            settled.append(Settled(change, None, str(reason)))
+    return settled
+
+
+class _Stays(Exception):
+    """A change that is left as it is, for a reason."""
+
+
+def _settle(change: Change, destroy: str | None, files: HostFiles, port_of: PortOf) -> Ended:
+    # What the kernel keeps is new with each boot, and is nobody's leftover then.
+    if change.boot_id != boot_id() and not change.lasting:
+        return "gone"
+    if change.destroys:
+        return _format_back(change, destroy)
+    setting = _setting(change, consent_ids(files), files, port_of)
+    if setting is None:
+        if change.lasting:
+            raise _Stays(f"no drive {change.drive} is here")
+        return "gone"
+    return put_back(setting, change)
+
+
+def _now(change: Change, here: Mapping[str, Path], files: HostFiles, port_of: PortOf) -> str | None:
+    """Return what a setting reads; what it was before where it is gone with its boot or its drive."""
+    if change.boot_id != boot_id() and not change.lasting:
+        return change.before
+    try:
+        setting = _setting(change, here, files, port_of)
+        if setting is None:
+            return None if change.lasting else change.before
+        return setting.read()
+    except LabError:
+        return None
+
+
+def _setting(change: Change, here: Mapping[str, Path], files: HostFiles, port_of: PortOf) -> Setting | None:
+    """Find the drive by its identifier, wherever it is now, and its setting."""
+    if change.name in HOST_WIDE:
+        return Governor(files)
+    node = here.get(change.drive or "")
+    if node is None:
+        return None
+    identity = block_identity(files, node)
+    return DriveSettings(identity, node, port_of(Path(identity.path)), files).find(change.name)
+
+
+def _concerns(change: Change, device: str, here: Mapping[str, Path]) -> bool:
+    """Say whether a change is one of a disk, or of a partition of it: all share their disk's settings."""
+    node = here.get(change.drive or "")
+    return change.name in HOST_WIDE or (node is not None and _kernel_name(disk_of(node)) == device)
+
+
+def _kernel_name(node: Path) -> str:
+    return node.name.replace("!", "/")
+
+
+def _format_back(change: Change, destroy: str | None) -> Ended:
+    """Format a namespace back, past the guard as any write."""
+    from ssdlab.drives import list_drives, open_drive
+
+    if destroy is None:
+        raise _Stays(f"putting it back formats the drive: add --destroy {change.drive} to lose its data")
+    here = [look.identity for look in list_drives() if look.identity is not None]
+    identity = next((each for each in here if each.consent_id == change.drive), None)
+    if identity is None:
+        raise _Stays(f"no drive {change.drive} is here")
+    with open_drive(identity.path, writing=True, destroy=destroy) as drive:
+        return put_back(drive.setting(change.name), change)

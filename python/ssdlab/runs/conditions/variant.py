@@ -1,0 +1,274 @@
+"""Variants: what makes one drive two entries. The same words on any drive.
+
+A simulated drive is made so (its text says it). A real one is brought there before the first step, or the run
+is refused; less usable capacity is had by leaving the end of its LBA range alone, trimmed where the run may
+write.
+
+Spare is (raw - usable) / raw everywhere. The raw capacity comes from the drive record, or from the profile;
+where nobody knows it, a share is one of the user capacity, and that is a departure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.settings.nvme_power import watts
+from ssdlab.model import units
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.frozen import Bytes, Frozen, Metavar
+from ssdlab.results.variant import Usable, VariantInfo
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.simulated.text import SimulatedText
+    from ssdlab.host.identity import Identity
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import Method, Params, RunData
+    from ssdlab.results.schema import Manifest, ResultBase
+
+SPAN_UNIT_BYTES = 1 << 20
+
+
+def _share(value: object) -> object:
+    return float(units.parse_percent(value)) if isinstance(value, str) else value
+
+
+def _watts(value: object) -> object:
+    return watts(value) if isinstance(value, str) else value
+
+
+Share = Annotated[float, BeforeValidator(_share), Metavar("PERCENT")]
+Watts = Annotated[float, BeforeValidator(_watts), PlainSerializer(lambda w: f"{w:g}W"), Metavar("WATTS")]
+
+
+class Variant(Frozen):
+    """What the drive under test is to be; nothing of it given, it is taken as it is."""
+
+    model_config = ConfigDict(populate_by_name=True)
+    noun: ClassVar[str] = "option of a variant"
+
+    usable_bytes: Bytes | None = Field(
+        None, alias="usable", gt=0, description="use only so much of the drive: 800GB; the rest is spare"
+    )
+    spare: Share | None = Field(
+        None, ge=0, lt=1, description="leave so much spare, (raw - usable) / raw: 25%"
+    )
+    power_limit_w: Watts | None = Field(
+        None, alias="power_limit", gt=0, description="strongest power state that draws at most so much: 10W"
+    )
+    write_cache: Literal["on", "off"] | None = Field(
+        None, description="the drive's volatile write cache: on or off"
+    )
+    lba_format_bytes: Bytes | None = Field(
+        None, alias="lba_format", ge=512, description="format to blocks of 512 or 4k; loses all data"
+    )
+
+    @property
+    def destroys(self) -> bool:
+        """Whether to bring it about may lose the drive's data."""
+        return self.lba_format_bytes is not None
+
+    @property
+    def demands(self) -> dict[str, str]:
+        """What is to be set on a real drive, as `lab.conditions` takes it."""
+        asked = {
+            "lba_format": None if self.lba_format_bytes is None else str(self.lba_format_bytes),
+            "power_state": None if self.power_limit_w is None else f"{self.power_limit_w:g}W",
+            "write_cache": self.write_cache,
+        }
+        return {name: value for name, value in asked.items() if value is not None}
+
+    @property
+    def limits_span(self) -> bool:
+        """Whether less than the whole drive is used."""
+        return self.usable_bytes is not None or self.spare is not None
+
+    def words(self) -> tuple[str, ...]:
+        """Return what an entry of it is called beside the drive's name."""
+        usable, block = self.usable_bytes, self.lba_format_bytes
+        return tuple(
+            word
+            for word, given in (
+                (f"{units.capacity_text(usable or 0)} usable", usable is not None),
+                (f"{100 * (self.spare or 0):g} % spare", self.spare is not None),
+                (f"{self.power_limit_w:g} W" if self.power_limit_w else "", self.power_limit_w is not None),
+                (f"write cache {self.write_cache}", self.write_cache is not None),
+                (f"{units.block_text(block or 0)} blocks", block is not None),
+            )
+            if given
+        )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.usable_bytes is not None and self.spare is not None:
+            raise UsageError("both --usable and --spare say how much is used", "give one of them")
+        return self
+
+
+AS_IT_IS = Variant()
+"""No variant."""
+
+
+def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, writing: bool) -> Usable | None:
+    """Work out what a variant leaves of a real drive; None where it uses all.
+
+    Parameters
+    ----------
+    variant, identity
+        What is asked of which drive.
+    raw_bytes
+        Its raw capacity, if that is known.
+    writing
+        Whether the run may write, and so free what is left.
+
+    Raises
+    ------
+    UsageError
+        It has not so much, or not so little spare.
+    """
+    if not variant.limits_span:
+        return None
+    capacity = identity.capacity_bytes
+    whole = capacity if raw_bytes is None else raw_bytes
+    asked = variant.usable_bytes
+    if asked is None:
+        asked = round(whole * (1 - (variant.spare or 0.0)))
+    unit = SPAN_UNIT_BYTES if capacity >= 1 << 30 else max(identity.logical_block_bytes, 4096)
+    length = asked // unit * unit
+    if not unit <= length <= capacity:
+        least = (whole - capacity) / whole
+        raise UsageError(
+            f"{units.capacity_text(asked)} of {identity.path} cannot be used: it has "
+            f"{units.capacity_text(capacity)}",
+            f"give less --usable, or a --spare from {100 * least:.3g} % on",
+            asked_bytes=asked,
+            capacity_bytes=capacity,
+        )
+    return Usable(
+        length=length,
+        spare=(whole - length) / whole,
+        of="user capacity" if raw_bytes is None else "raw capacity",
+        free=writing and identity.kind != "file",
+    )
+
+
+def on_text(text: str, variant: Variant) -> str:
+    """Return the text of a simulated drive that is the variant; of a real drive, the text as it is.
+
+    Raises
+    ------
+    UsageError
+        The text says the same already, or the profile cannot have it.
+    """
+    if variant == AS_IT_IS or not text.startswith(SIMULATED_PREFIX):
+        return text
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    own = SimulatedText.parse(text)
+    if variant.lba_format_bytes is not None:
+        raise Refused(
+            "a simulated drive has the logical block of its profile",
+            "leave out --lba-format",
+            setting="lba_format",
+        )
+    cache = None if variant.write_cache is None else variant.write_cache == "on"
+    asked: dict[str, Any] = {
+        "spare": _spare_of(own, variant),
+        "power": variant.power_limit_w,
+        "write_cache": cache,
+    }
+    given = {name: value for name, value in asked.items() if value is not None}
+    if twice := next((name for name in given if getattr(own, name) is not None), None):
+        word = twice.replace("_", "-")
+        raise UsageError(f"{text} says {word} already, and a variant option says it too", "say it once")
+    return str(replace(own, **given))
+
+
+def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
+    if variant.usable_bytes is None:
+        return variant.spare
+    from ssdlab import _core
+    from ssdlab.drives.simulated.profiles import profile_text
+
+    made = _core.check_profile(profile_text(own.profile), **own.settings())
+    raw, usable = int(made["raw_bytes"]), variant.usable_bytes
+    if usable >= raw:
+        asked, medium = units.capacity_text(usable), units.capacity_text(raw)
+        raise UsageError(
+            f"{asked} of {own} cannot be used: its medium has {medium}",
+            "give less --usable; with scale=S the drive is S times smaller",
+            asked_bytes=usable,
+            raw_bytes=raw,
+        )
+    return 1 - usable / raw
+
+
+def check_able(variant: Variant, drive: Drive) -> None:
+    """Refuse a variant that a real drive cannot be, before anything is touched.
+
+    Raises
+    ------
+    Unsupported, UsageError, DriveError
+        What it cannot, and why.
+    """
+    if drive.identity.kind != "sim":
+        for name, wanted in variant.demands.items():
+            drive.setting(name).meant(wanted)
+
+
+def varied(method: Method, stored: VariantInfo | None) -> Method:
+    """Return a method that makes the drive a variant first, and sees no more of it than is used."""
+    if stored is None or stored.made:
+        return method
+    usable = stored.usable
+
+    def procedure(lab: Lab, params: Params) -> None:
+        part = None if usable is None else usable.model_dump()
+        lab.variant(stored.demands, part, f"variant: {', '.join(stored.words)}")
+        method.procedure(lab, params)
+
+    def conclude(data: RunData, params: Params) -> ResultBase:
+        seen = data if usable is None else replace(data, capacity_bytes=usable.length)
+        return method.conclude(seen, params)
+
+    return replace(method, procedure=procedure, conclude=conclude)
+
+
+def variant_info(variant: Variant, identity: Identity, *, writing: bool) -> VariantInfo | None:
+    """Return what a run's manifest keeps of its variant, for a drive as it is now; None if there is none.
+
+    Raises
+    ------
+    UsageError
+        The drive has not so much, or not so little spare.
+    """
+    if variant == AS_IT_IS:
+        return None
+    made = identity.kind == "sim"
+    return VariantInfo(
+        asked=variant.model_dump(mode="json", by_alias=True, exclude_none=True),
+        words=variant.words(),
+        made=made,
+        demands={} if made else variant.demands,
+        usable=None if made else usable_of(variant, identity, _raw_bytes(identity), writing=writing),
+    )
+
+
+def _raw_bytes(identity: Identity) -> int | None:
+    from ssdlab.drives.drive_record import find_record
+
+    record = find_record(identity.model, identity.serial)
+    return None if record is None else record.raw_bytes
+
+
+def with_variant(manifest: Manifest, stored: VariantInfo | None) -> Manifest:
+    """Return a manifest whose drive is the variant, by name too."""
+    if stored is None:
+        return manifest
+    name = manifest.drive.name if stored.made else ", ".join((manifest.drive.name, *stored.words))
+    drive = manifest.drive.model_copy(update={"name": name, "variant": stored})
+    return manifest.model_copy(update={"drive": drive})

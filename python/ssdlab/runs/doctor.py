@@ -1,0 +1,324 @@
+"""What a host can and cannot measure: facts in, checks with advice out.
+
+`examine` is pure; `gather` collects what it weighs. A check is `ok`, `limited` (numbers are possible, with
+what is said kept in mind) or `missing` (something cannot be done at all).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ssdlab.model.units import capacity_text, latency_text
+
+if TYPE_CHECKING:
+    from ssdlab.host.environment import Environment
+
+State = Literal["ok", "limited", "missing"]
+
+THREADS = 512
+"""Threads of the reviews' deepest sweep; each needs an open file at most."""
+
+LOCKED_BYTES = 512 * 128 * 1024
+"""Registered buffers of that sweep with 128 KiB blocks."""
+
+WAKE_UP_NS = 50_000
+"""A sleeper that wakes up so late at the median is itself of the size of an SSD's read latency."""
+
+CALIBRATION_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program that ssdlab's users or tests call, its package, and what is lost without it."""
+
+    name: str
+    package: str
+    loss: str
+
+
+TOOLS = (
+    Tool("fio", "fio", "no comparison with fio (make bench and the tests of agreement)"),
+    Tool("bpftrace", "bpftrace", "no check of ssdlab's counts against the kernel's tracepoints (tests)"),
+    Tool(
+        "smartctl",
+        "smartmontools",
+        "no health counters to note beside a result; ssdlab does not read them yet",
+    ),
+    Tool("lsblk", "util-linux", "no list of what is mounted where, which the guard's advice refers to"),
+    Tool("cpupower", "linux-cpupower", "no easy way to set the CPU frequency governor"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the checks weigh.
+
+    Attributes
+    ----------
+    environment
+        Host and kernel.
+    capabilities, calibration
+        As the native part reports them.
+    schedulers
+        The I/O scheduler of each disk that has a choice.
+    root
+        Whether this process is root.
+    attributes
+        Whether files can carry the mark that ssdlab made them.
+    library, library_free_bytes
+        Where results go, and the space there; None when it cannot be written.
+    missing_tools
+        Those of `TOOLS` that are not installed.
+    left
+        What runs that died have left set, each with what puts it back: ``(what, advice)``.
+    """
+
+    environment: Environment
+    capabilities: Mapping[str, Any]
+    calibration: Mapping[str, Any]
+    schedulers: Mapping[str, str]
+    root: bool
+    attributes: bool
+    library: Path
+    library_free_bytes: int | None
+    missing_tools: tuple[Tool, ...]
+    left: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at."""
+
+    name: str
+    state: State
+    what: str
+    advice: str = ""
+
+
+def gather() -> Facts:
+    """Look at this host; takes `CALIBRATION_S` seconds and touches no drive."""
+    from ssdlab import _core
+    from ssdlab.host.environment import read_environment
+    from ssdlab.results.store import default_library
+
+    library = default_library()
+    return Facts(
+        environment=read_environment(),
+        capabilities=_core.capabilities(),
+        calibration=_core.calibrate(CALIBRATION_S),
+        schedulers=_schedulers_here(),
+        root=os.geteuid() == 0,
+        attributes=_takes_attributes(),
+        library=library,
+        library_free_bytes=_free_bytes(library),
+        missing_tools=tuple(tool for tool in TOOLS if shutil.which(tool.name) is None),
+        left=_left(),
+    )
+
+
+def examine(facts: Facts) -> list[Check]:
+    """Return all checks, in the order in which they are told."""
+    parts = (
+        _privileges,
+        _engines,
+        _limits,
+        _clock,
+        _processors,
+        _groups,
+        _schedulers,
+        _settings,
+        _storage,
+        _tools,
+    )
+    return [check for part in parts for check in part(facts)]
+
+
+def _privileges(facts: Facts) -> Iterator[Check]:
+    if facts.root:
+        yield Check("privileges", "ok", "running as root: block devices can be opened")
+    else:
+        advice = "run as root, or join the group that owns the device (ls -l /dev/nvme0n1 shows it)"
+        yield Check("privileges", "limited", "not root: files can be measured, devices perhaps not", advice)
+
+
+def _engines(facts: Facts) -> Iterator[Check]:
+    yield Check("sync", "ok", "blocking calls, one thread per I/O in flight")
+    ring = facts.capabilities["io_uring"]
+    if not ring["available"]:
+        reason = "" if ring["errno"] is None else f" ({os.strerror(ring['errno'])})"
+        advice = (
+            "use --engine sync, or allow it: sysctl kernel.io_uring_disabled=0, and the container's seccomp"
+        )
+        yield Check("io_uring", "missing", f"not available{reason}: no --engine uring", advice)
+        return
+    words = {"single_issuer": "single issuer", "fixed_buffers": "registered buffers", "commands": "trim"}
+    lacking = [text for name, text in words.items() if not ring[name]]
+    if lacking:
+        advice = "a newer kernel has them; --engine sync does without"
+        yield Check("io_uring", "limited", f"available without {', '.join(lacking)}", advice)
+    else:
+        yield Check("io_uring", "ok", "available, with registered buffers and trim")
+
+
+def _limits(facts: Facts) -> Iterator[Check]:
+    locked = facts.capabilities["locked_memory_bytes"]
+    if locked is None or facts.root or locked >= LOCKED_BYTES:
+        yield Check("locked memory", "ok", "enough for registered buffers")
+    else:
+        advice = "raise it with ulimit -l, or use fewer threads, less depth or smaller blocks"
+        what = f"{capacity_text(locked)} for registered buffers, less than {THREADS} x 128 KiB"
+        yield Check("locked memory", "limited", what, advice)
+    for name, key, flag in (("open files", "open_files", "-n"), ("threads", "threads", "-u")):
+        limit = facts.capabilities[key]
+        if limit is None or limit > THREADS:
+            yield Check(name, "ok", "no limit" if limit is None else f"up to {limit}")
+        else:
+            advice = f"raise it with ulimit {flag}"
+            yield Check(name, "limited", f"up to {limit}: no sweep to {THREADS} threads", advice)
+    if facts.capabilities["schedstat"]:
+        yield Check("schedstat", "ok", "the kernel tells how long threads waited for a CPU")
+    else:
+        advice = "use a kernel with CONFIG_SCHED_INFO"
+        yield Check("schedstat", "limited", "waits for a CPU are unknown: tails cannot be attributed", advice)
+
+
+def _clock(facts: Facts) -> Iterator[Check]:
+    source = facts.environment.kernel.clocksource
+    dear = facts.environment.kernel.architecture == "x86_64" and source not in (None, "tsc", "kvm-clock")
+    if dear:
+        advice = "boot with clocksource=tsc if the CPU's is stable"
+        yield Check(
+            "clock", "limited", f"clocksource {source}: each time stamp is a slow device access", advice
+        )
+    else:
+        yield Check("clock", "ok", f"clocksource {source or 'not told'}")
+    wake_ns = facts.calibration["wake_up_ns"]["p50"]
+    if wake_ns is not None and wake_ns > WAKE_UP_NS:
+        advice = (
+            "limit idle states (cpupower idle-set -D 10), stop other work, or use --engine uring with depth"
+        )
+        what = f"a sleeping thread wakes {latency_text(wake_ns)} late at the median"
+        yield Check("wake-up", "limited", f"{what}: as long as an SSD's read takes", advice)
+
+
+def _processors(facts: Facts) -> Iterator[Check]:
+    cpu, machine = facts.environment.cpu, facts.environment.machine
+    governors = cpu.governors
+    if not governors:
+        yield Check("governor", "ok", "none to be seen: the host or firmware rules the CPU frequency")
+    elif governors == ("performance",):
+        yield Check("governor", "ok", "performance")
+    else:
+        advice = "set it: cpupower frequency-set -g performance"
+        yield Check(
+            "governor", "limited", f"{', '.join(governors)}: a CPU may clock down while it waits", advice
+        )
+    if machine.hypervisor is not None:
+        advice = "measure on bare metal for figures of a drive; here, compare runs on this machine only"
+        yield Check(
+            "machine", "limited", "virtual: other guests and the hypervisor share in each figure", advice
+        )
+    else:
+        yield Check("machine", "ok", "bare metal")
+    load, cpus = machine.load_average, cpu.allowed or 1
+    if load is not None and load[0] > cpus / 2:
+        what = f"load average {load[0]:.1f} on {cpus} CPUs: other work takes part"
+        yield Check("load", "limited", what, "stop other work before measuring")
+    else:
+        yield Check("load", "ok", f"{cpus} CPUs, idle enough")
+
+
+def _groups(facts: Facts) -> Iterator[Check]:
+    limits = facts.environment.limits
+    found = [f"{limits.cpus:g} CPUs"] if limits.cpus is not None else []
+    found += [f"{limit.rule} on {limit.device}" for limit in limits.io]
+    if found:
+        advice = "leave the group, or lift the limit, unless it is meant"
+        yield Check("control group", "limited", f"limits this process: {', '.join(found)}", advice)
+    else:
+        yield Check("control group", "ok", "no limit on CPU time or I/O")
+
+
+def _schedulers(facts: Facts) -> Iterator[Check]:
+    others = {device: name for device, name in facts.schedulers.items() if name != "none"}
+    for device, name in others.items():
+        advice = f"switch it off before measuring: echo none > /sys/block/{device}/queue/scheduler"
+        yield Check("scheduler", "limited", f"{device} has {name}: it holds and reorders I/Os", advice)
+    if not others:
+        yield Check("scheduler", "ok", "none on every drive that has a choice")
+
+
+def _settings(facts: Facts) -> Iterator[Check]:
+    for what, advice in facts.left:
+        yield Check("settings", "limited", what, advice)
+    if not facts.left:
+        yield Check("settings", "ok", "no run has left anything set")
+
+
+def _storage(facts: Facts) -> Iterator[Check]:
+    if facts.attributes:
+        yield Check("file marks", "ok", "files can carry the mark that ssdlab made them")
+    else:
+        advice = "nothing need be done: a record in the state folder takes its place"
+        yield Check(
+            "file marks", "limited", "the file system of temporary files has no extended attributes", advice
+        )
+    if facts.library_free_bytes is None:
+        advice = "name another folder with --library, or set XDG_DATA_HOME"
+        yield Check("library", "missing", f"{facts.library} cannot be written", advice)
+    else:
+        free = capacity_text(facts.library_free_bytes)
+        yield Check("library", "ok", f"{facts.library}, {free} free")
+    if facts.environment.tool["profile"] != "release":
+        advice = "build it with make setup"
+        yield Check("build", "limited", "a debug build: the tool costs several times as much per I/O", advice)
+
+
+def _tools(facts: Facts) -> Iterator[Check]:
+    for tool in facts.missing_tools:
+        yield Check(
+            tool.name, "limited", f"not installed: {tool.loss}", f"install the package {tool.package}"
+        )
+
+
+def _schedulers_here() -> dict[str, str]:
+    from ssdlab.drives import list_drives
+    from ssdlab.host.queue_settings import read_conditions
+    from ssdlab.host.sysfs import HostFiles
+
+    found = {}
+    for look in list_drives():
+        node = None if look.identity is None else HostFiles().node_named(look.identity.name)
+        scheduler = None if node is None else read_conditions(node).scheduler
+        if node is not None and scheduler is not None:
+            found[node.name] = scheduler
+    return found
+
+
+def _left() -> tuple[tuple[str, str], ...]:
+    from ssdlab.runs.conditions.leftovers import leftovers, told
+
+    return told(*leftovers())
+
+
+def _takes_attributes() -> bool:
+    try:
+        with tempfile.TemporaryFile() as file:
+            os.setxattr(file.fileno(), "user.ssdlab.try", b"1")
+    except OSError:
+        return False
+    return True
+
+
+def _free_bytes(folder: Path) -> int | None:
+    """Return the free space where a folder is or would be made; None if it could not be."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(there, os.W_OK):
+        return None
+    return shutil.disk_usage(there).free

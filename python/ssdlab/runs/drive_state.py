@@ -1,0 +1,231 @@
+"""The state of a simulated drive, kept with its run: no time passes for it while ssdlab is down.
+
+A real drive rests while a run is interrupted, and each step says what that means (see `lab`). The state of a
+simulated drive is known, so a resumed run goes on as if nothing had been. What was finished is done again
+from the last snapshot on, at the speed of the simulation, and each step must end in the state that the
+journal says it ended in; then the interrupted step begins anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.host.durable import library_errors
+from ssdlab.model.errors import Refused
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive, DriveState
+    from ssdlab.methods.steps import Request
+    from ssdlab.results.records import EndRecord
+    from ssdlab.results.schema import Session
+
+STATES = "states"
+"""Folder of the snapshots within the run folder; gone when the run is finished."""
+_FIRST = "begin"
+COST_SHARE = 0.05
+"""Of the time that a run takes, snapshots may take so much."""
+_FIRST_COST_S_PER_BYTE = 4 / 4096 / 100e6
+"""Until one has been taken: 4 bytes for each 4 KiB of the drive, to a slow disk."""
+
+
+@dataclass(frozen=True)
+class _Done:
+    """A finished step that the drive has not gone through in this session."""
+
+    request: Request
+    ended: EndRecord
+
+
+class StateKeeper:
+    """Brings a simulated drive where its run was, and keeps it from getting lost again.
+
+    Parameters
+    ----------
+    state
+        Of the drive.
+    folder
+        The run folder.
+    capacity_bytes
+        Of the drive: what a snapshot costs is guessed from it until one was taken.
+    """
+
+    def __init__(self, state: DriveState, folder: Path, capacity_bytes: int) -> None:
+        self._state = state
+        self._folder = folder / STATES
+        self._cost_s = capacity_bytes * _FIRST_COST_S_PER_BYTE
+        self._worked_s = 0.0
+        self._behind: list[_Done] = []
+        self._marks: dict[int, object] = {}
+        self._there = False
+        """Whether the drive has been brought to where the run was."""
+
+    def begin(self) -> None:
+        """Keep the state that a new run begins in, unless opening the drive makes just that again."""
+        if self._state.lasting:
+            self._save(_FIRST)
+        self._there = True
+
+    @property
+    def lasting(self) -> bool:
+        """Whether a file keeps the state beyond the run."""
+        return self._state.lasting
+
+    def digest(self) -> str:
+        """Return what the journal is to say of the state at a step's end."""
+        return self._state.digest()
+
+    def read_back(self, request: Request, ended: EndRecord) -> None:
+        """Note that a step was finished in an earlier session."""
+        self._behind.append(_Done(request, ended))
+
+    def catch_up(self, redo: Callable[[Request], object]) -> None:
+        """Bring the drive into the state in which the last finished step left it.
+
+        Parameters
+        ----------
+        redo
+            Does a finished step once more and keeps nothing of it.
+
+        Raises
+        ------
+        Refused
+            A step done again does not end as the journal says: this simulator is another one.
+        """
+        if self._there:
+            return
+        started = time.monotonic()
+        behind, self._behind = self._behind, []
+        last = behind[-1].request.ordinal if behind else None
+        for done in _needed(self._from_snapshot(behind)):
+            redo(done.request)
+            self._check(done)
+        self._there = True
+        if last is not None:
+            self.finished(last, time.monotonic() - started)
+
+    def finished(self, ordinal: int, seconds: float) -> None:
+        """Keep the state that a step has left, if the work since the last snapshot is worth it."""
+        self._worked_s += seconds
+        # Within a fork the state alone would not do: what it goes back to is in memory.
+        forked = any(fork != ordinal for fork in self._marks)
+        if not forked and self._worked_s * COST_SHARE >= self._cost_s:
+            self._save(ordinal)
+
+    def keep(self, ordinal: int) -> None:
+        """Keep the state that a step has left, whatever it costs."""
+        self._save(ordinal)
+
+    def fork(self, ordinal: int) -> None:
+        """Keep the state in memory for `back`."""
+        self._marks[ordinal] = self._state.mark()
+
+    def back(self, ordinal: int, *, end: bool) -> None:
+        """Bring the drive back to the state of a fork; with `end` for the last time."""
+        self._state.back(self._marks.pop(ordinal) if end else self._marks[ordinal])
+
+    def _from_snapshot(self, behind: list[_Done]) -> list[_Done]:
+        """Take up the last snapshot, and return the finished steps after it."""
+        for at in range(len(behind) - 1, -1, -1):
+            done = behind[at]
+            path = self._folder / state_name(done.request.ordinal)
+            if path.exists():
+                self._state.load(path)
+                self._check(done)
+                if done.request.verb == "fork":
+                    self.fork(done.request.ordinal)
+                return behind[at + 1 :]
+        if self._state.lasting:
+            first = self._folder / state_name(_FIRST)
+            if first.exists():
+                self._state.load(first)
+            else:  # the first session was killed before it did anything
+                self._save(_FIRST)
+        return behind
+
+    def _check(self, done: _Done) -> None:
+        found, then = self._state.digest(), done.ended.drive_state
+        if found != then:
+            raise Refused(
+                f"step {done.request.ordinal} ({done.request.label}) of this run, simulated again, does not "
+                "leave the drive in the state that it left then",
+                "resume with the ssdlab and the profile that began it, or start a new run",
+                reason="state-differs",
+                ordinal=done.request.ordinal,
+                then=then,
+                found=found,
+            )
+
+    def _save(self, of: int | str) -> None:
+        started = time.monotonic()
+        with library_errors(self._folder):
+            self._folder.mkdir(exist_ok=True)
+            self._state.save(self._folder / state_name(of))
+            for path in self._folder.iterdir():
+                if path.name not in (state_name(of), state_name(_FIRST)):
+                    path.unlink()
+        self._cost_s, self._worked_s = time.monotonic() - started, 0.0
+
+
+def keeper_of(drive: Drive, folder: Path, *, new: bool) -> StateKeeper | None:
+    """Return what keeps a drive's state with a run, new or resumed; None for a real drive."""
+    if drive.state is None:
+        return None
+    keeper = StateKeeper(drive.state, folder, drive.capacity_bytes)
+    if new:
+        keeper.begin()
+    return keeper
+
+
+def told_of(drive: Drive, name: str) -> dict[str, str]:
+    """Return what a session's record says, under `name`, of a state that outlives the run."""
+    state = drive.state
+    return {name: state.digest()} if state is not None and state.lasting else {}
+
+
+def check_left(session: Session, drive: Drive) -> None:
+    """Refuse to go on with a drive that its file brings in another state than the run left it in.
+
+    Raises
+    ------
+    Refused
+        The drive was used in between.
+    """
+    known = [digest for digest in (session.drive_left, session.drive_found) if digest is not None]
+    if not known:  # the session was killed before it had looked at the drive, so it has done nothing to it
+        return
+    if drive.state is not None and drive.state.lasting and drive.state.digest() not in known:
+        raise Refused(
+            "the simulated drive was used since this run stopped: its file keeps another state",
+            "put back the file as it was then, or start a new run",
+            reason="state-differs",
+        )
+
+
+def discard_states(folder: Path) -> None:
+    """Remove the snapshots of a run that needs none any more."""
+    with library_errors(folder):
+        shutil.rmtree(folder / STATES, ignore_errors=True)
+
+
+def _needed(behind: Iterable[_Done]) -> list[_Done]:
+    """Leave out what a return to a fork undoes."""
+    needed: list[_Done] = []
+    forks: dict[object, int] = {}
+    for done in behind:
+        if done.request.verb == "back":
+            # A fork that the snapshot was taken at comes before all that is here.
+            del needed[forks.get(done.request.args["to"], 0) :]
+        needed.append(done)
+        if done.request.verb == "fork":
+            forks[done.request.ordinal] = len(needed)
+    return needed
+
+
+def state_name(of: int | str) -> str:
+    """Return the name of the snapshot taken after a step, or of the first one."""
+    return f"{of:04d}.state" if isinstance(of, int) else f"{of}.state"

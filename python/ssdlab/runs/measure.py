@@ -1,0 +1,257 @@
+"""One workload now: opening the drive, filling it if asked, measuring, judging and saving."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
+from ssdlab.model.options import MeasureOptions
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.span import Span
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+
+if TYPE_CHECKING:
+    from ssdlab import _core
+    from ssdlab.drives.base import Drive
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.runs.observe import Observation
+
+__all__ = ["MeasureOptions", "Silent", "Watcher", "fill_workload", "measure", "numa_cpus", "perform"]
+
+FILL_BLOCK_BYTES = 128 * 1024
+"""SNIA's block for sequential preconditioning."""
+
+
+class Watcher(Protocol):
+    """Looks on at a measurement."""
+
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
+        """Take note that a phase begins, and of its length or its bytes where they are known."""
+
+    def tick(self, snapshot: _core.Snapshot) -> None:
+        """Take note of how far it is; about every 50 ms."""
+
+
+class Silent:
+    """Looks on and says nothing."""
+
+    def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
+        """Say nothing."""
+
+    def tick(self, snapshot: _core.Snapshot) -> None:
+        """Say nothing."""
+
+
+def measure(drive: str | os.PathLike[str], /, **options: Any) -> Measurement:  # noqa: ANN401
+    """Run one workload on a drive now and return what was measured.
+
+    Parameters
+    ----------
+    drive
+        A block device (``/dev/nvme0n1``) or a file (with `size` when it must be made).
+    options
+        Those of ``ssdlab measure``, with underscores: ``rw="randread"``, ``bs="4k"``, ``threads=4``,
+        ``seconds=2``; see `MeasureOptions`.
+
+    Raises
+    ------
+    UsageError, Refused
+        Options that contradict each other; a drive that must not be read or written. Nothing was touched.
+    DriveError, HostError
+        The drive or the host failed; `measurement` holds what was measured until then.
+    Interrupted
+        A signal came; `measurement` likewise.
+    """
+    return perform(drive, MeasureOptions(**options), Silent())
+
+
+def _signature() -> inspect.Signature:
+    """Return the signature of `measure` with every option by its name, for `help` and editors."""
+    drive = inspect.signature(measure).parameters["drive"]
+    fields = MeasureOptions.model_fields.items()
+    options = [
+        inspect.Parameter(
+            field.alias or name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=field.annotation,
+        )
+        for name, field in fields
+    ]
+    return inspect.Signature([drive, *options], return_annotation="Measurement")
+
+
+measure.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
+def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
+    """Do what the options say, telling the watcher how far it is; see `measure`."""
+    workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
+    with _log(options) as log_path, _opened(drive, options, watcher) as held:
+        # Before anything is written: what does not fit this drive must not cost it a fill.
+        workload.resolve(held.capacity_bytes, held.logical_block_bytes)
+        if options.precondition == "fill":
+            watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
+            with _preparing("filling"):
+                held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
+        measurement = _measured(held, workload, options, watcher, log_path)
+        if not options.save:
+            from ssdlab.host.environment import environment_facts
+
+            return measurement.with_facts(environment=environment_facts(held))
+        assert log_path is not None  # made for saving
+        return _saved(held, os.fspath(drive), workload, measurement, options, log_path)
+
+
+def fill_workload(capacity_bytes: int, seed: int) -> Workload:
+    """Return one sequential pass of incompressible writes over every byte of a drive.
+
+    A capacity need not be a multiple of the block; a second stream writes the rest.
+    """
+    whole = capacity_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
+    rest = capacity_bytes - whole
+    # The greatest power of two that divides the rest is a multiple of the logical block, as the rest is.
+    parts = [("fill", 0, whole, FILL_BLOCK_BYTES), ("rest", whole, rest, rest & -rest)]
+    streams = tuple(
+        Stream(
+            name=name,
+            ops=Mix(read_pct=0),
+            block=(Block(bytes=block_bytes),),
+            pattern=Sequential(),
+            span=Span(start=start, length=length),
+            stop=Stop(span_once=True),
+        )
+        for name, start, length, block_bytes in parts
+        if length
+    )
+    return Workload(seed=seed, streams=streams)
+
+
+def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tuple[int, ...]:
+    """Return the CPUs of a NUMA node.
+
+    Raises
+    ------
+    UsageError
+        This host has no such node, or it has no CPUs.
+    """
+    from ssdlab.host.environment import parse_cpu_list
+
+    lists = {path.parent.name.removeprefix("node"): path for path in nodes.glob("node[0-9]*/cpulist")}
+    cpus = parse_cpu_list(lists[str(node)].read_text(encoding="ascii")) if str(node) in lists else ()
+    if not cpus:
+        known = ", ".join(sorted(lists, key=int)) or "none"
+        raise UsageError(
+            f"there is no NUMA node {node} with CPUs here", f"nodes of this host: {known}", node=node
+        )
+    return cpus
+
+
+@contextmanager
+def _log(options: MeasureOptions) -> Iterator[Path | None]:
+    """Give the path of the run's append log: the file for single I/Os, or one in the library."""
+    single = options.log_ios
+    if single is not None and single.exists():
+        raise Refused(f"{single} exists and would be overwritten", "name a new file", path=str(single))
+    if not options.save:
+        yield single
+        return
+    from ssdlab.host.durable import library_errors
+
+    library = _library(options)
+    with library_errors(library):
+        library.mkdir(parents=True, exist_ok=True)
+        folder = TemporaryDirectory(prefix=".measure-", dir=library)
+    with folder as name:
+        yield Path(name) / "run.log"
+
+
+def _library(options: MeasureOptions) -> Path:
+    from ssdlab.results.store import default_library
+
+    return default_library() if options.library is None else options.library.expanduser().absolute()
+
+
+@contextmanager
+def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Iterator[Drive]:
+    from ssdlab.drives import open_drive
+    from ssdlab.drives.guard.endurance import cap_of
+
+    watcher.phase("laying out the file", duration_ns=None, size_bytes=options.size_bytes)
+    with _preparing("laying out the file"):
+        held = open_drive(
+            drive,
+            size=options.size_bytes,
+            destroy=options.destroy,
+            wipe_signatures=options.wipe_signatures,
+            endurance=cap_of(options.endurance_cap),
+            writing=options.writing,
+            allow_unwritten=options.allow_unwritten,
+            on_tick=watcher.tick,
+        )
+    with held:
+        yield held
+
+
+@contextmanager
+def _preparing(doing: str) -> Iterator[None]:
+    """Let go of what was measured of the preparation when it fails: it is not what was asked for."""
+    try:
+        yield
+    except Interrupted as error:
+        raise Interrupted(
+            f"stopped by a signal while {doing}; nothing was measured", "run it again", **error.facts
+        ) from error
+    except LabError as error:
+        error.measurement = None
+        raise
+
+
+def _measured(
+    held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher, log_path: Path | None
+) -> Measurement:
+    from ssdlab.runs.observe import Observation
+
+    observation = Observation(held, allow_unwritten=options.allow_unwritten)
+    stop = workload.streams[0].stop
+    watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
+    try:
+        measurement = held.run(workload, log_path=log_path, on_tick=watcher.tick)
+    except LabError as error:
+        if error.measurement is not None:
+            error.measurement = _judged(error.measurement, workload, observation)
+        raise
+    return _judged(measurement, workload, observation)
+
+
+def _judged(measurement: Measurement, workload: Workload, observation: Observation) -> Measurement:
+    from ssdlab.model.warnings import judge
+
+    summary = measurement.summary()
+    around = observation.around(summary)
+    measurement = measurement.with_facts(workload=workload.model_dump(mode="json"), host=around.as_facts())
+    return measurement.with_warnings(judge(summary, workload, around))
+
+
+def _saved(
+    held: Drive,
+    text: str,
+    workload: Workload,
+    measurement: Measurement,
+    options: MeasureOptions,
+    log_path: Path,
+) -> Measurement:
+    from ssdlab.results.store import save_measurement
+
+    if options.log_ios is not None:
+        shutil.copyfile(log_path, options.log_ios)
+    params = options.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    folder = save_measurement(_library(options), held, text, workload, measurement, log_path, params)
+    return measurement.with_facts(run=str(folder))

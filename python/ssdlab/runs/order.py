@@ -1,0 +1,138 @@
+"""What is to be run on what, and what that will do: worked out without touching the drive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.drives.guard.endurance import cap_of, rating_of
+from ssdlab.methods.lab import Lab
+from ssdlab.model.errors import Refused
+from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, variant_info, varied
+from ssdlab.runs.plan import PURGE_MOST_S, QUICK_PURGE_MOST_S, Plan, Recorder, layout_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.guard.endurance import EnduranceCap
+    from ssdlab.host.identity import Identity
+    from ssdlab.methods.method import Method, Params
+    from ssdlab.results.family import Member
+    from ssdlab.results.run_folder import Step
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be run on what.
+
+    Attributes
+    ----------
+    method, params, quick
+        The method and its parameters.
+    drive
+        As the user named it.
+    size_bytes
+        Of a file that is to be made.
+    destroy
+        Consent to losing the drive's data.
+    wipe_signatures
+        Whether that consent covers a file system, partition table or array member on the drive.
+    endurance_cap
+        Share of the rated endurance that may be written; by default a tenth.
+    seed
+        Of the run; by default one is drawn.
+    rig
+        File that describes the test platform; by default that of the user, if there is one.
+    run_id, member
+        Where the run is part of a suite: its id, and what it is there.
+    variant
+        What the drive is to be made before the first step; the text of a simulated one says it already.
+    """
+
+    method: Method
+    params: Params
+    drive: str
+    quick: bool = False
+    size_bytes: int | None = None
+    destroy: str | None = None
+    seed: int | None = None
+    run_id: str | None = None
+    member: Member | None = None
+    variant: Variant = AS_IT_IS
+    wipe_signatures: bool = False
+    endurance_cap: float | None = None
+    rig: Path | None = None
+
+
+def plan_order(order: Order) -> Plan:
+    """Work out what a run will do; looks at the drive and touches nothing.
+
+    Raises
+    ------
+    UsageError, Refused
+        There is no such drive, or a file that would have to be made has no size. What else speaks against
+        the run, for example want of consent, is the plan's `objection`.
+    """
+    from ssdlab.drives import look
+
+    found = look(
+        order.drive,
+        size=order.size_bytes,
+        destroy=order.destroy,
+        wipe_signatures=order.wipe_signatures,
+    )
+    if found.identity is None:
+        refusal = found.reading
+        assert refusal is not None  # what has no identity is refused
+        raise refusal.error(order.drive)
+    writing = order.method.writes(order.params) or order.variant.destroys
+    refusal = found.writing if writing else found.reading
+    objection = None if refusal is None else refusal.error(order.drive)
+    method = varied(order.method, variant_info(order.variant, found.identity, writing=writing))
+    planned = replace(
+        plan_on(method, order.params, found.identity),
+        objection=objection,
+        signatures=found.signatures if order.wipe_signatures else (),
+    )
+    planned = with_endurance(planned, found.identity, cap_of(order.endurance_cap))
+    if found.exists:
+        return planned
+    size = found.identity.capacity_bytes
+    return replace(planned, preparation=layout_bounds(size), preparation_bytes=size)
+
+
+def plan_on(
+    method: Method,
+    params: Params,
+    drive: Identity | Drive,
+    known: Iterable[Step] = (),
+    **lab: Any,  # noqa: ANN401 - seeds and span of Lab
+) -> Plan:
+    """Run a procedure on a lab that only counts, for a drive of that capacity and logical block.
+
+    Of a run that goes on, `known` are the finished steps.
+    """
+    identity: Any = getattr(drive, "identity", drive)
+    quickly = identity.kind in {"file", "sim"}
+    recorder = Recorder(known, purge_most_s=QUICK_PURGE_MOST_S if quickly else PURGE_MOST_S)
+    facts: dict[str, Any] = {
+        "capacity_bytes": drive.capacity_bytes,
+        "logical_block_bytes": drive.logical_block_bytes,
+        "forks": identity.kind == "sim",
+    }
+    method.procedure(Lab(recorder, **facts, **lab), params)
+    return Plan(tuple(recorder.steps))
+
+
+def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
+    """Add to a plan what share of the rated endurance it takes, and an objection where that is too much."""
+    rating = rating_of(drive, cap) if drive.kind in {"block", "partition"} else None
+    if rating is None:
+        return plan
+    try:
+        rating.check(drive.path, round(plan.bytes_written.least), planned=True)
+    except Refused as error:
+        plan = replace(plan, objection=plan.objection or error)
+    return replace(plan, endurance_bytes=rating.endurance_bytes)

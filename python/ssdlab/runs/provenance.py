@@ -1,0 +1,110 @@
+"""Where a run comes from: method, drive, host and tool, as its manifest keeps them."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.drives.rated import rated_values
+from ssdlab.results.journal import boot_id, now
+from ssdlab.results.schema import DriveInfo, Manifest, Session
+from ssdlab.results.store import new_run_id
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.host.identity import Identity
+    from ssdlab.runs.session import Order
+
+
+def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
+    """Return the manifest that a run begins with."""
+    started = now()
+    info = drive_info(order.drive, drive)
+    options: dict[str, JsonValue] = {
+        "text": lasting_text(order.drive, info),
+        "size_bytes": order.size_bytes,
+        "destroy": order.destroy,
+        "writing": writing,
+        "wipe_signatures": order.wipe_signatures,
+        "endurance_cap": order.endurance_cap,
+    }
+    return Manifest(
+        run_id=order.run_id or new_run_id(order.method.name),
+        status="running",
+        method=order.method.info(order.params),
+        quick=order.quick,
+        params=order.params.model_dump(mode="json"),
+        drive=info,
+        open_options=options,
+        engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", order.method.engine)),
+        seed=order.seed if order.seed is not None else secrets.randbits(63),
+        environment=surroundings(drive, order.rig),
+        tool=tool(),
+        created=started,
+        sessions=(Session(started=started, boot_id=boot_id()),),
+        member=order.member,
+        ratings=rated_values(drive.identity),
+    )
+
+
+def lasting_text(text: str, info: DriveInfo) -> str:
+    """Return a text that means the same drive from any working directory."""
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    if info.kind == "file":
+        return info.id
+    if info.kind == "sim":
+        return str(SimulatedText.parse(text).anchored())
+    return str(Path(text).absolute()) if "/" in text else text
+
+
+def measured_under(manifest: Manifest, drive: Drive) -> Manifest:
+    """Return a manifest that tells the queue settings as they are now, at the end of the last step.
+
+    The environment is read before the first, when the settings of the run are still to be made.
+    """
+    found = drive.conditions()
+    storage = manifest.environment.get("storage")
+    if found is None or not isinstance(storage, dict):
+        return manifest
+    plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(found).items()}
+    changed = {**storage, "conditions": cast("JsonValue", plain)}
+    return manifest.model_copy(update={"environment": {**manifest.environment, "storage": changed}})
+
+
+def drive_info(text: str, drive: Drive) -> DriveInfo:
+    """Return a drive's identity as a manifest keeps it."""
+    return identity_info(text, drive.identity)
+
+
+def identity_info(text: str, identity: Identity) -> DriveInfo:
+    """Return an identity as a manifest keeps it."""
+    plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
+    kind = "block" if identity.kind == "partition" else identity.kind
+    return DriveInfo(
+        text=text,
+        kind=cast("Any", kind),
+        id=identity.path if kind == "file" else identity.consent_id,
+        name=identity.model or identity.name,
+        capacity_bytes=identity.capacity_bytes,
+        logical_block_bytes=identity.logical_block_bytes,
+        identity=cast("dict[str, JsonValue]", plain),
+    )
+
+
+def tool() -> dict[str, JsonValue]:
+    """Return version and build of this ssdlab."""
+    from ssdlab.host.environment import tool_facts
+
+    return dict(tool_facts())
+
+
+def surroundings(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
+    """Return the facts of host, kernel and drive settings that the figures depend on."""
+    from ssdlab.host.environment import environment_facts
+
+    return environment_facts(drive, rig)

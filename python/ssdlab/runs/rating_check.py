@@ -1,0 +1,316 @@
+"""What a simulated drive does where it is rated: each rating in the drive state that it speaks of.
+
+A drive is made so many times smaller that it can be overwritten for long in a moment; what decides the
+figures stays (dies, depth, spare, superblocks), and the scale is told. States are made once and gone back to,
+so that no figure depends on the order of the ratings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.drives.ratings import Judged, Rating, Ratings, judge
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
+from ssdlab.model.errors import LabError, UsageError
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.span import Span
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.runs.measure import fill_workload
+
+if TYPE_CHECKING:
+    from ssdlab import _core
+    from ssdlab.model.measurement import Measurement
+
+_SEQUENTIAL_BYTES = 128 * 1024
+_RANDOM_BYTES = 4096
+_INTERVAL_NS = 10_000_000
+_RAMP_NS = 50_000_000
+"""Every die is at work by then."""
+_WRITE_RAMP_NS = 500_000_000
+"""The write buffer is full by then, also where the flash is nearly as fast as the link."""
+_REST_S = 120.0
+"""Rest after a drive was written: what it does for itself when idle is done by then."""
+_DRAIN_S = 1.0
+"""Rest before a measurement: the write buffer is in flash by then, so that reads do not wait for it."""
+_SETTLED = 0.01
+"""Passes in a row whose write amplification differs by less are the steady state."""
+_MOST_SCALE = 1024
+_MOST_PASSES = 24
+"""Half passes; a spare of 2 % settles within ten full ones."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is spent on a check.
+
+    Attributes
+    ----------
+    capacity_bytes
+        The drive is made smaller until it has no more than this, if it can be.
+    seconds
+        Of the drive's own time that each rating is measured for.
+    """
+
+    capacity_bytes: int
+    seconds: float
+
+
+FULL = Effort(capacity_bytes=24 << 30, seconds=1.0)
+QUICK = Effort(capacity_bytes=6 << 30, seconds=0.25)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A profile's ratings beside what the model does, and at which scale."""
+
+    profile: str
+    scale: int
+    ratings: tuple[Judged, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no rating is missed without a reason."""
+        return not any(judged.failed for judged in self.ratings)
+
+
+def shipped_ratings() -> dict[str, str]:
+    """Return the ratings that ssdlab brings along: name of the profile to TOML."""
+    folder = resources.files("ssdlab") / "profiles" / "ratings"
+    return {
+        entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".toml")
+    }
+
+
+def ratings_of(profile: str, path: Path | None = None) -> Ratings:
+    """Return the ratings of a profile: those that ssdlab brings along, or those of a file.
+
+    Raises
+    ------
+    UsageError
+        There are none, or they cannot be read.
+    """
+    from ssdlab import _core
+
+    if path is not None:
+        try:
+            return Ratings.parse(path.expanduser().read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} cannot be read as ratings: {error}", "name a TOML file") from error
+    name = str(_core.check_profile(profile_text(profile))["profile"]["name"])
+    known = shipped_ratings()
+    if name not in known:
+        raise UsageError(
+            f"{name} has no ratings: it stands for a class of drives, or is your own",
+            "name a file with --ratings, or one of: " + ", ".join(known),
+            profile=name,
+        )
+    return Ratings.parse(known[name])
+
+
+def check(
+    profile: str,
+    ratings: Ratings,
+    effort: Effort = FULL,
+    *,
+    on_rating: Callable[[Rating], None] | None = None,
+) -> Checked:
+    """Measure every rating of a profile on its simulated drive.
+
+    Parameters
+    ----------
+    profile
+        Name, alias or path of a profile.
+    ratings
+        What it is rated for.
+    effort
+        How much to spend.
+    on_rating
+        Called before each rating is measured.
+
+    Raises
+    ------
+    UsageError
+        There is no such profile.
+    """
+    scale = scale_for(profile, effort.capacity_bytes)
+    bench = _Bench(profile, scale, effort.seconds)
+    judged = []
+    for rating in ratings.rating:
+        if on_rating is not None:
+            on_rating(rating)
+        judged.append(judge(rating, bench.measure(rating)))
+    return Checked(ratings.profile, scale, tuple(judged))
+
+
+def scale_for(profile: str, capacity_bytes: int) -> int:
+    """Return the least scale at which a profile has no more than so many bytes, or else its greatest."""
+    from ssdlab import _core
+
+    text = profile_text(profile)
+    best = 1
+    for scale in range(1, _MOST_SCALE + 1):
+        try:
+            made = _core.check_profile(text, scale=scale)
+        except UsageError:
+            continue
+        best = scale
+        if made["capacity_bytes"] <= capacity_bytes:
+            break
+    return best
+
+
+class _Bench:
+    """A drive of a profile, the states it has been brought into, and how to measure in them."""
+
+    def __init__(self, profile: str, scale: int, seconds: float) -> None:
+        self._drive = SimulatedDrive(SimulatedText(profile, scale=scale), writing=True, allow_unwritten=True)
+        self._scale = scale
+        self._seconds = seconds
+        self._empty = self._drive.native.snapshot()
+        self._states: dict[str, _core.SimulatedState] = {}
+        self._seeds: Iterator[int] = iter(range(1, 1 << 32))
+
+    def measure(self, rating: Rating) -> float | None:
+        """Return what the drive does where it is rated, or None where it does not tell."""
+        self._enter(rating)
+        if rating.metric == "idle_w":
+            start_ns = self._drive.native.now_ns
+            self._drive.idle(self._seconds)
+            return self._mean_w(start_ns)
+        if rating.metric == "random_write_iops" and rating.state == "steady":
+            # A whole pass, so that every superblock that is collected within it counts.
+            return self._overwrite(rating).iops
+        start_ns = self._drive.native.now_ns
+        measurement = self._drive.run(self._workload(rating))
+        if rating.metric in ("active_read_w", "active_write_w"):
+            return self._mean_w(start_ns + _ramp_ns(rating))
+        return _figure(rating, measurement)
+
+    def _mean_w(self, start_ns: int) -> float | None:
+        """Return the mean power since a time, or None where the drive does not tell it."""
+        drawn = self._drive.power(start_ns, self._drive.native.now_ns)
+        return None if drawn is None else drawn.mean_w
+
+    def _workload(self, rating: Rating) -> Workload:
+        span = self._span(rating)
+        ramp_ns = _ramp_ns(rating)
+        stop_bytes = span.length if rating.state == "cached" and _read_pct(rating) < 100 else None
+        stream = Stream(
+            ops=Mix(read_pct=_read_pct(rating)),
+            block=(Block(bytes=_SEQUENTIAL_BYTES if _is_sequential(rating) else _RANDOM_BYTES),),
+            pattern=Sequential() if _is_sequential(rating) else Uniform(),
+            span=span,
+            engine="uring",
+            depth=rating.in_flight,
+            stop=Stop(time_ns=round(self._seconds * NS_PER_S) + ramp_ns, bytes=stop_bytes),
+        )
+        return Workload(seed=next(self._seeds), interval_ns=_INTERVAL_NS, ramp_ns=ramp_ns, streams=(stream,))
+
+    def _span(self, rating: Rating) -> Span:
+        whole = self._drive.capacity_bytes
+        length = whole if rating.span_gb is None else min(whole, round(rating.span_gb * 1e9) // self._scale)
+        return Span(start=0, length=length // _SEQUENTIAL_BYTES * _SEQUENTIAL_BYTES)
+
+    def _enter(self, rating: Rating) -> None:
+        """Bring the drive into the state that a rating speaks of; what was written before lies in flash."""
+        writes = _read_pct(rating) < 100
+        if rating.state == "steady":
+            self._go("sequential" if _is_sequential(rating) else f"steady {rating.span_gb}", rating)
+        elif rating.state == "cached" and not writes:
+            self._go("empty", rating)
+            self._fill(self._span(rating))
+        else:
+            self._go("empty" if writes else "written", rating)
+        self._drive.flush()
+        if rating.state != "cached":  # a rested drive would have emptied its cache
+            self._drive.idle(_DRAIN_S)
+
+    def _go(self, state: str, rating: Rating) -> None:
+        """Go back to a state, or make it from the one before it."""
+        native = self._drive.native
+        native.restore(self._states.get(state, self._empty))
+        if state in self._states or state == "empty":
+            return
+        if state == "written":
+            self._fill(Span())
+        elif state == "sequential":
+            self._go("written", rating)
+            self._fill(Span())
+        else:
+            self._go("written", rating)
+            self._settle(rating)
+        if not state.startswith("steady"):
+            self._drive.idle(_REST_S)
+        self._states[state] = native.snapshot()
+
+    def _fill(self, span: Span) -> None:
+        length = span.length if isinstance(span.length, int) else self._drive.capacity_bytes
+        self._drive.run(fill_workload(length, next(self._seeds)))
+
+    def _settle(self, rating: Rating) -> None:
+        """Overwrite at random until the write amplification stays."""
+        before = 0.0
+        settled = 0
+        for _ in range(_MOST_PASSES):
+            drive = self._overwrite(rating).summary()["drive"]
+            now = float(drive["write_amplification"])
+            settled = settled + 1 if abs(now / before - 1 if before else 1) < _SETTLED else 0
+            before = now
+            if settled >= 2:
+                return
+        raise LabError(
+            f"the simulated drive is not steady after {_MOST_PASSES // 2} passes",
+            "check the profile's spare and reserve",
+            write_amplification=before,
+        )
+
+    def _overwrite(self, rating: Rating) -> Measurement:
+        """Write half the span's bytes at random, and of a small span so much that some time passes."""
+        span = self._span(rating)
+        assert isinstance(span.length, int)
+        volume = max(span.length // 2, self._drive.capacity_bytes // 8)
+        stream = Stream(
+            ops=Mix(read_pct=0),
+            span=span,
+            engine="uring",
+            depth=max(rating.in_flight, 32),
+            stop=Stop(bytes=volume // _RANDOM_BYTES * _RANDOM_BYTES),
+        )
+        workload = Workload(
+            seed=next(self._seeds), interval_ns=_INTERVAL_NS, ramp_ns=_RAMP_NS, streams=(stream,)
+        )
+        return self._drive.run(workload)
+
+
+def _read_pct(rating: Rating) -> int:
+    match rating.metric:
+        case "mixed_70_30_iops":
+            return 70
+        case "sequential_write_mb_s" | "random_write_iops" | "depth_1_write_us" | "active_write_w":
+            return 0
+    return 100
+
+
+def _ramp_ns(rating: Rating) -> int:
+    # What fits into a cache is written within a fraction of a second.
+    return _RAMP_NS if rating.state == "cached" or _read_pct(rating) == 100 else _WRITE_RAMP_NS
+
+
+def _is_sequential(rating: Rating) -> bool:
+    return rating.metric.startswith(("sequential_", "active_"))
+
+
+def _figure(rating: Rating, measurement: Measurement) -> float:
+    if rating.metric.endswith("_mb_s"):
+        return measurement.mb_s
+    if rating.metric.endswith("_iops"):
+        return measurement.iops
+    direction = "write" if rating.metric == "depth_1_write_us" else "read"
+    return float(measurement.summary()[direction]["service_ns"]["mean"]) / 1e3

@@ -1,0 +1,92 @@
+"""Whether a run may be gone on with: the method, its parameters and the drive must be those that began it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ssdlab.methods import find_method
+from ssdlab.model.errors import LabError, Refused
+from ssdlab.results.journal import boot_id
+from ssdlab.runs.provenance import drive_info
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
+    from ssdlab.methods.method import Method, Params
+    from ssdlab.results.schema import Manifest
+
+
+def same_method(manifest: Manifest) -> tuple[Method, Params]:
+    """Return the method of a run and its parameters.
+
+    Raises
+    ------
+    Refused
+        This ssdlab has another version of the method, or other parameters.
+    """
+    known = find_method(manifest.method.name)
+    if known.version != manifest.method.version:
+        raise Refused(
+            f"run {manifest.run_id} was begun with version {manifest.method.version} of {known.name}, "
+            f"this ssdlab has version {known.version}",
+            "resume with the ssdlab that began it, or start a new run",
+            begun=manifest.method.version,
+            known=known.version,
+        )
+    try:
+        return known, known.params.model_validate(manifest.params)
+    except LabError as error:
+        raise Refused(
+            f"run {manifest.run_id} has other parameters than this ssdlab's {known.name}: {error.what}",
+            "resume with the ssdlab that began it, or start a new run",
+        ) from error
+
+
+def check_drive(manifest: Manifest, drive: Drive, *, formatted: bool = False) -> None:
+    """Refuse a drive that is not the one on which a run began.
+
+    Parameters
+    ----------
+    manifest, drive
+        The run, and the drive as it is now.
+    formatted
+        The run itself has changed the size of its blocks.
+
+    Raises
+    ------
+    Refused
+        With the fact that differs.
+    """
+    now_there = drive_info(manifest.drive.text, drive)
+    for name in ("id",) if formatted else ("id", "capacity_bytes", "logical_block_bytes"):
+        then, found = getattr(manifest.drive, name), getattr(now_there, name)
+        if then != found:
+            raise Refused(
+                f"run {manifest.run_id} did not begin on this drive: its {name} is {found}, not {then}",
+                "attach that drive under the same name, or start a new run",
+                fact=name,
+                begun=then,
+                found=found,
+            )
+    if manifest.drive.kind == "file":
+        _check_file(manifest, now_there.identity)
+
+
+def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:
+    """Refuse a file that lies where the run's file lay, with the same size."""
+    facts = ["inode", "birth_ns"]
+    # Device numbers are given out anew at each boot.
+    if manifest.sessions and manifest.sessions[-1].boot_id == boot_id():
+        facts.append("file_device")
+    begun = manifest.drive.identity
+    for fact in facts:
+        then, now_there = begun.get(fact), found.get(fact)
+        if then is not None and now_there is not None and then != now_there:
+            raise Refused(
+                f"{manifest.drive.text} is not the file that run {manifest.run_id} began on: "
+                "another was put in its place",
+                "put the run's own file back, or start a new run",
+                fact=fact,
+                begun=then,
+                found=now_there,
+            )

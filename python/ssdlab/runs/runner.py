@@ -1,0 +1,243 @@
+"""Does the steps of a run on a drive, journals them, and reads finished ones back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.results.journal import now, step_hash
+from ssdlab.results.records import BeginRecord, StepResult
+from ssdlab.results.run_folder import Step
+from ssdlab.results.step_log import LogProgress, read_progress
+from ssdlab.results.store import run_words
+from ssdlab.runs.verbs import Doer
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.methods.steps import Request
+    from ssdlab.results.journal import Journal, StepHistory
+    from ssdlab.runs.conditions.keeper import ConditionKeeper
+    from ssdlab.runs.drive_state import StateKeeper
+    from ssdlab.runs.tracking import Tracker
+
+
+class Rewind(Exception):
+    """A preparation was voided: the procedure must run again from its first line. Never leaves `session`."""
+
+
+class Paused(Interrupted):
+    """The run stopped where it was told to; see `Runner`'s `pause_after`."""
+
+
+class Runner:
+    """The executor of a real run.
+
+    Parameters
+    ----------
+    drive
+        Held by the caller for as long as the run goes on.
+    journal
+        Open; the caller holds the folder's lock.
+    folder
+        The run folder.
+    tracker
+        Told how far the run is.
+    stopped
+        Asked about every 50 ms; True ends the run as interrupted.
+    progress_of
+        Reads how far a step log came; another one for drives that write none.
+    keeper
+        Keeps the state of a drive that has one which can be kept.
+    written_by
+        Run that has written the whole span before, which a device cannot tell.
+    pause_after
+        Ordinal of a step after which the run stops, with the drive's state kept, so that it can be forked.
+    """
+
+    def __init__(
+        self,
+        drive: Drive,
+        journal: Journal,
+        folder: Path,
+        tracker: Tracker,
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        progress_of: Callable[[Path], LogProgress | None] = read_progress,
+        keeper: StateKeeper | None = None,
+        written_by: str | None = None,
+        pause_after: int | None = None,
+    ) -> None:
+        self._journal = journal
+        self._folder = folder
+        self._tracker = tracker
+        self._progress_of = progress_of
+        self._keeper = keeper
+        self._pause_after = pause_after
+        self._doer = Doer(drive, folder, tracker, stopped=stopped, keeper=keeper, written_by=written_by)
+        self._done_here: set[int] = set()
+        # The last preparation and the trims after it: together they make the state that is measured.
+        self._prepared: list[int] = []
+        # The last purge and all steps after it: what has happened to the drive since it was fresh.
+        self._since_purge: list[int] = []
+        self.steps: list[Step] = []
+
+    @property
+    def conditions(self) -> ConditionKeeper:
+        """What the steps have set on drive and host."""
+        return self._doer.conditions
+
+    def restart(self) -> None:
+        """Forget which steps were walked through: the procedure runs again from its first line."""
+        self.steps.clear()
+        self._prepared.clear()
+        self._since_purge.clear()
+        self._tracker.restart()
+
+    def perform(self, request: Request) -> Step:
+        """Do a step, or read it back.
+
+        Raises
+        ------
+        Refused
+            The journal holds another step at this place: the method or its parameters are not those of the
+            run.
+        Rewind
+            The last preparation does not hold any more and was voided.
+        Interrupted, DriveError, HostError
+            From the step itself.
+        """
+        history = self._journal.history(request.ordinal)
+        digest = step_hash(request.verb, request.args)
+        _check_same(request, digest, history)
+        if history.ended is not None:
+            if self._keeper is not None:
+                self._keeper.read_back(request, history.ended)
+            step = _step(request, history.ended.attempt, history.ended.result)
+            if request.verb in ("conditions", "variant"):
+                self.conditions.again(step.result.facts, firm=request.verb == "variant")
+            self._tracker.finished(step, read_back=True)
+        else:
+            self._doer.check_stop()
+            self._settle(request, history)
+            self.catch_up()
+            step = self._do(request, digest)
+            self._done_here.add(request.ordinal)
+            self._tracker.finished(step, read_back=False)
+            self._pause(request)
+        self.steps.append(step)
+        self._remember(request)
+        return step
+
+    def _remember(self, request: Request) -> None:
+        """Keep account of which steps have made the drive's state."""
+        if request.verb == "precondition":
+            self._prepared = [request.ordinal]
+        elif request.verb == "trim" and self._prepared:
+            self._prepared.append(request.ordinal)
+        if request.verb == "purge":
+            self._since_purge = [request.ordinal]
+        elif self._since_purge:
+            self._since_purge.append(request.ordinal)
+
+    def _pause(self, request: Request) -> None:
+        if request.ordinal == self._pause_after:
+            if self._keeper is not None:
+                self._keeper.keep(request.ordinal)
+            raise Paused("paused as asked", f"go on with: ssdlab resume {run_words(self._folder)}")
+
+    def catch_up(self, *, only_lasting: bool = False) -> None:
+        """Bring a drive whose state can be kept to where the last finished step left it."""
+        if self._keeper is not None and (self._keeper.lasting or not only_lasting):
+            self._keeper.catch_up(self._doer.again)
+
+    # --- what an interruption left ---
+
+    def _settle(self, request: Request, history: StepHistory) -> None:
+        """Apply the step's policy to an attempt that was cut short, and to a preparation gone stale."""
+        opened = history.open_attempt
+        if opened is not None:
+            done = None if self._keeper is not None else self._kept(request, history, opened)
+            if done is not None:
+                self._journal.part(request.ordinal, opened.attempt, done)
+            else:
+                rule = f"its policy is {request.policy}"
+                why = f"interrupted; {'the drive goes back to its beginning' if self._keeper else rule}"
+                for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
+                    self._journal.void(request.ordinal, attempt, why)
+        makers = {"re-precondition": self._prepared, "from-purge": self._since_purge}.get(request.policy)
+        if not makers or self._keeper is not None:
+            return
+        if makers[0] not in self._done_here:
+            why = "an interruption let the drive rest, so the state it had brought about is gone"
+            # The first of them last: whatever is cut off here, it is then done again.
+            for ordinal in reversed(makers):
+                ended = self._journal.history(ordinal).ended
+                assert ended is not None  # it was read back
+                self._journal.void(ordinal, ended.attempt, why)
+            raise Rewind
+
+    def _kept(
+        self, request: Request, history: StepHistory, opened: BeginRecord
+    ) -> dict[str, JsonValue] | None:
+        """Return what an attempt cut short has done if that counts, else None."""
+        if request.policy != "continue" or request.workload is None:
+            return None
+        # What was written before a reboot may have been lost from a volatile cache.
+        attempts = {opened.attempt, *(part.attempt for part in history.standing_parts)}
+        if any(history.boots.get(attempt) != self._journal.boot for attempt in attempts):
+            return None
+        progress = self._progress_of(self._doer.log_path(request.ordinal, opened.attempt))
+        if progress is None:
+            return None
+        return {"bytes": progress.bytes, "ios": progress.ios, "ns": progress.ns}
+
+    # --- doing a step ---
+
+    def _do(self, request: Request, digest: str) -> Step:
+        history = self._journal.history(request.ordinal)
+        attempt = history.next_attempt
+        begin = BeginRecord(
+            ordinal=request.ordinal,
+            attempt=attempt,
+            verb=request.verb,
+            label=request.label,
+            args=request.args,
+            hash=digest,
+            policy=request.policy,
+            at=now(),
+        )
+        self._journal.begin(begin)
+        self._tracker.began(request)
+        started = time.monotonic()
+        result = self._doer.act(request, attempt, history.standing_parts)
+        seconds = time.monotonic() - started
+        result = result.model_copy(update={"seconds": seconds})
+        state = None if self._keeper is None else self._keeper.digest()
+        ended = self._journal.end(request.ordinal, attempt, result, state)
+        if self._keeper is not None:
+            self._keeper.finished(request.ordinal, seconds)
+        return _step(request, attempt, ended.result)
+
+
+def _check_same(request: Request, digest: str, history: StepHistory) -> None:
+    if not history.begins:
+        return
+    begun = history.begins[-1]
+    if begun.hash != digest:
+        raise Refused(
+            f"step {request.ordinal} of this run was {begun.verb} ({begun.label}), and the method now asks "
+            f"for {request.verb} ({request.label}) with other arguments",
+            "resume with the ssdlab and the parameters that began it, or start a new run",
+            ordinal=request.ordinal,
+            begun=begun.hash,
+            asked=digest,
+        )
+
+
+def _step(request: Request, attempt: int, result: StepResult) -> Step:
+    return Step(request.ordinal, attempt, request.verb, request.label, dict(request.args), result)

@@ -1,0 +1,371 @@
+"""A run from the command to its end: start, resume, plan.
+
+This is where everything meets: a method's procedure, a drive behind its guard, the run folder with its
+journal. The folder holds, at every moment, all that is needed to go on: nothing else is kept in memory
+across steps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.guard.endurance import cap_of
+from ssdlab.host.durable import library_errors
+from ssdlab.methods.lab import Lab
+from ssdlab.methods.method import RunData
+from ssdlab.methods.remarks import RunFacts
+from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
+from ssdlab.results.journal import Journal, RunLock, boot_id, now
+from ssdlab.results.live import LiveFile
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
+from ssdlab.results.store import begin_run, run_words, write_manifest
+from ssdlab.runs.conditions.ledger import Ledger
+from ssdlab.runs.conditions.variant import (
+    check_able,
+    variant_info,
+    varied,
+    with_variant,
+)
+from ssdlab.runs.drive_state import check_left, discard_states, keeper_of, told_of
+from ssdlab.runs.gathering import departures_of, warnings_of
+from ssdlab.runs.order import Order, plan_on, plan_order, with_endurance
+from ssdlab.runs.plan import Plan
+from ssdlab.runs.provenance import first_manifest, measured_under
+from ssdlab.runs.resume_checks import check_drive, same_method
+from ssdlab.runs.runner import Rewind, Runner
+from ssdlab.runs.spent import written_by_run
+from ssdlab.runs.stopping import StopFlag
+from ssdlab.runs.tracking import Tracker, layout_watch
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.guard.endurance import EnduranceCap
+    from ssdlab.drives.opening import Look
+    from ssdlab.methods.method import Method, Params
+    from ssdlab.results.progress import Observer
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
+
+__all__ = ["Bench", "Order", "plan_on", "plan_order", "resume", "start"]
+
+Opener = Callable[..., "Drive"]
+Finisher = Callable[[Path, Manifest, RunLock], Manifest]
+
+
+class Bench:
+    """How runs reach the world; tests put other things in place.
+
+    Parameters
+    ----------
+    open_drive
+        As `ssdlab.drives.open_drive`.
+    finish
+        Compacts a finished run and returns its manifest.
+    look
+        As `ssdlab.drives.look`.
+    runner
+        Options for `Runner`.
+    """
+
+    def __init__(
+        self,
+        open_drive: Opener | None = None,
+        finish: Finisher | None = None,
+        look: Callable[..., Look] | None = None,
+        **runner: Any,  # noqa: ANN401 - those of Runner
+    ) -> None:
+        from ssdlab.drives import look as real_look
+        from ssdlab.drives import open_drive as real_drive
+        from ssdlab.results.compaction import finish_run
+
+        self.open_drive = open_drive or real_drive
+        self.finish = finish or finish_run
+        self.look = look or real_look
+        self.runner = runner
+
+
+def start(
+    order: Order, library: Path, observers: Sequence[Observer] = (), bench: Bench | None = None
+) -> Path:
+    """Run a method from the beginning and return the run folder.
+
+    Raises
+    ------
+    UsageError, Refused
+        Before anything was touched.
+    Interrupted, DriveError, HostError
+        In mid-run; the folder is kept and can be resumed. `run` and `folder` are facts of the error.
+    """
+    bench = bench or Bench()
+    with library_errors(library):
+        library.mkdir(parents=True, exist_ok=True)
+    writing = order.method.writes(order.params) or order.variant.destroys
+    layout = layout_watch(order.size_bytes or 0, observers)
+    with bench.open_drive(
+        order.drive,
+        size=order.size_bytes,
+        destroy=order.destroy,
+        wipe_signatures=order.wipe_signatures,
+        endurance=_cap(order),
+        writing=writing,
+        on_tick=layout,
+        **_unwritten(order.method, order.drive),
+    ) as drive:
+        check_able(order.variant, drive)
+        variant = variant_info(order.variant, drive.identity, writing=writing)
+        order = replace(order, method=varied(order.method, variant))
+        span_bytes = None if order.member is None else order.member.span_bytes
+        plan = plan_on(order.method, order.params, drive, span_bytes=span_bytes)
+        plan = with_endurance(plan, drive.identity, _cap(order))
+        if plan.objection is not None:
+            raise plan.objection
+        manifest = with_variant(first_manifest(order, drive, writing), variant)
+        folder = begin_run(library, manifest)
+        return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
+
+
+def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None = None) -> Path:
+    """Go on with a run where it stopped and return its folder.
+
+    Raises
+    ------
+    Refused
+        It is finished, is being run, was written by a newer ssdlab or with other method code, or the drive
+        is not the one that it began on.
+    """
+    bench = bench or Bench()
+    manifest = RunFolder(folder).manifest
+    lock = RunLock(folder)
+    try:
+        manifest = RunFolder(folder).manifest
+        if manifest.status == "finished":
+            return _finish_again(folder, manifest, lock, bench)
+        chosen, params = same_method(manifest)
+        options = manifest.open_options
+        text, size = str(options["text"]), cast("int | None", options["size_bytes"])
+        if manifest.drive.kind == "file" and not Path(text).exists():
+            raise Refused(
+                f"{text}, the file that this run was made on, is gone",
+                "put it back, or start a new run",
+                path=text,
+            )
+        allowed = {**_consent_again(manifest, folder), **_unwritten(chosen, text)}
+        with bench.open_drive(text, size=size, on_tick=None, **allowed) as drive:
+            check_drive(manifest, drive, formatted=Ledger(folder).find("lba_format") is not None)
+            chosen = varied(chosen, manifest.drive.variant)
+            check_left(manifest.sessions[-1], drive)
+            span_bytes = None if manifest.member is None else manifest.member.span_bytes
+            plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), span_bytes=span_bytes)
+            session = Session(started=now(), boot_id=boot_id())
+            again = manifest.model_copy(
+                update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
+            )
+            work = _Work(folder, again, chosen, params, drive, bench, lock=lock, before=manifest)
+            return work.run(plan, observers)
+    finally:
+        lock.release()
+
+
+class _Work:
+    """One session of a run: from the lock to the last manifest."""
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        method: Method,
+        params: Params,
+        drive: Drive,
+        bench: Bench,
+        *,
+        lock: RunLock | None = None,
+        before: Manifest | None = None,
+    ) -> None:
+        self._folder, self._manifest, self._method, self._params = folder, manifest, method, params
+        self._drive, self._bench, self._lock, self._before = drive, bench, lock, before
+        self._left: list[Warned] = []
+        *earlier, session = manifest.sessions
+        found = session.model_copy(update=told_of(drive, "drive_found"))
+        self._manifest = manifest.model_copy(update={"sessions": (*earlier, found)})
+
+    def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
+        lock = self._lock or RunLock(self._folder)
+        tracker = Tracker(plan, [*observers, LiveFile(self._folder)])
+        try:
+            with StopFlag() as stop, Journal(self._folder) as journal:
+                write_manifest(self._folder, self._manifest)
+                keeper = keeper_of(self._drive, self._folder, new=self._before is None)
+                options = {"stopped": stop, "keeper": keeper, **self._bench.runner}
+                if (member := self._manifest.member) is not None:
+                    options["written_by"] = member.written_by
+                runner = Runner(self._drive, journal, self._folder, tracker, **options)
+                self._walk(runner, tracker)
+            discard_states(self._folder)
+            self._manifest = self._bench.finish(self._folder, self._manifest, lock)
+            tracker.ended("finished")
+        finally:
+            if self._lock is None:
+                lock.release()
+        return self._folder
+
+    def _walk(self, runner: Runner, tracker: Tracker) -> None:
+        try:
+            while True:
+                try:
+                    self._method.procedure(self._lab(runner), self._params)
+                    break
+                except Rewind:
+                    runner.restart()
+            runner.catch_up(only_lasting=True)
+            self._settle()
+            self._manifest = measured_under(self._manifest, self._drive)
+            lost = runner.conditions.lost()
+            self._left = runner.conditions.put_back(finished=True)
+            self._conclude(runner.steps, lost)
+        except BaseException as error:
+            status = self._stopped_by(error)
+            self._left = runner.conditions.put_back(finished=False)
+            self._record(error, status, runner.steps)
+            tracker.ended(status)
+            if isinstance(error, LabError):
+                error.facts.setdefault("run", self._manifest.run_id)
+                error.facts.setdefault("folder", str(self._folder))
+            raise
+
+    def _lab(self, runner: Runner) -> Lab:
+        member = self._manifest.member
+        return Lab(
+            runner,
+            capacity_bytes=self._manifest.drive.capacity_bytes,
+            logical_block_bytes=self._manifest.drive.logical_block_bytes,
+            forks=self._drive.state is not None,
+            seed=self._manifest.seed,
+            preparation_seed=None if member is None else member.preparation_seed,
+            span_bytes=None if member is None else member.span_bytes,
+        )
+
+    def _settle(self) -> None:
+        """Keep a lasting drive's state before the run is called finished, so that a kill then loses nothing.
+
+        What the file is going to hold is on record first: it is no other drive that a resume finds there.
+        """
+        if self._drive.state is not None and self._drive.state.lasting:
+            *earlier, session = self._manifest.sessions
+            left = session.model_copy(update=told_of(self._drive, "drive_left"))
+            self._manifest = self._manifest.model_copy(update={"sessions": (*earlier, left)})
+            write_manifest(self._folder, self._manifest)
+            self._drive.state.settle()
+
+    def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> None:
+        from ssdlab.results.compaction import (
+            buckets_of_logs,
+            ios_of_logs,
+            row_buckets_of_logs,
+            rows_of_logs,
+        )
+
+        data = RunData(
+            tuple(steps),
+            self._drive.capacity_bytes,
+            self._drive.logical_block_bytes,
+            self._manifest.quick,
+            rows=partial(rows_of_logs, self._folder),
+            buckets=partial(buckets_of_logs, self._folder),
+            row_buckets=partial(row_buckets_of_logs, self._folder),
+            ios=partial(ios_of_logs, self._folder),
+        )
+        result = self._method.conclude(data, self._params)
+        voided = tuple(RunFolder(self._folder).voided())
+        facts = RunFacts(self._manifest, data, voided, result)
+        remarks = self._method.remarks(facts, self._params)
+        self._left += remarks.warnings
+        departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
+        self._put("finished", steps, result=result.model_dump(mode="json"), departures=departures)
+
+    def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
+        """Tell what the method needs and this drive cannot prove: that every block was written."""
+        filled = any(step.verb == "fill" for step in steps)
+        known = self._drive.written(0, self._drive.capacity_bytes) is not None
+        member = self._manifest.member
+        known |= member is not None and member.written_by is not None
+        if "span written" not in self._method.needs or filled or known:
+            return []
+        return [
+            Departure(
+                code="written-unknown",
+                what="whether every block had been written before is not known; the method needs it",
+                why="a device does not tell, and reads of unwritten blocks touch no flash: fill it first",
+            )
+        ]
+
+    def _stopped_by(self, error: BaseException) -> Status:
+        if isinstance(error, DriveError):
+            return "failed"
+        if isinstance(error, HostError | Interrupted | KeyboardInterrupt):
+            return "interrupted"
+        return "failed" if self._before is None else self._before.status
+
+    def _record(self, error: BaseException, status: Status, steps: Sequence[Step]) -> None:
+        """Say in the manifest how the session ended; on a full disk the journal alone must do."""
+        kind = error.kind if isinstance(error, LabError) else type(error).__name__
+        facts = error.as_dict()["facts"] if isinstance(error, LabError) else {}
+        what = error.what if isinstance(error, LabError) else str(error)
+        advice = error.advice if isinstance(error, LabError) else ""
+        failure = Failure(kind=kind, what=what, advice=advice, facts=facts)
+        with contextlib.suppress(HostError):
+            self._put(status, steps, failure=failure)
+
+    def _put(self, status: Status, steps: Sequence[Step], **changes: object) -> None:
+        sessions = list(self._manifest.sessions)
+        sessions[-1] = sessions[-1].model_copy(
+            update={"ended": now(), "status": status, **told_of(self._drive, "drive_left")}
+        )
+        warned = (*warnings_of(steps), *self._left)
+        update = {"status": status, "sessions": tuple(sessions), "warnings": warned, **changes}
+        self._manifest = self._manifest.model_copy(update=update)
+        write_manifest(self._folder, self._manifest)
+
+
+def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
+    """Return what the run was allowed to do, as it was given when it began, and what of that is used up."""
+    options = manifest.open_options
+    share = cast("float | None", options.get("endurance_cap"))
+    writing = bool(options["writing"])
+    spent_bytes = 0 if manifest.member is None else manifest.member.spent_bytes
+    if writing and manifest.drive.kind == "block":
+        spent_bytes += written_by_run(folder)
+    return {
+        "destroy": cast("str | None", options["destroy"]),
+        "wipe_signatures": bool(options.get("wipe_signatures")),
+        "endurance": cap_of(share, spent_bytes),
+        "writing": writing,
+    }
+
+
+def _unwritten(method: Method, drive: str) -> dict[str, bool]:
+    """Return the leave to read what was never written; only a simulated drive needs one."""
+    return {"allow_unwritten": True} if method.reads_unwritten and drive.startswith(SIMULATED_PREFIX) else {}
+
+
+def _cap(order: Order) -> EnduranceCap:
+    """Return what a run may write; what its suite has written before counts."""
+    return cap_of(order.endurance_cap, 0 if order.member is None else order.member.spent_bytes)
+
+
+def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench) -> Path:
+    if manifest.tables:
+        raise Refused(
+            f"run {manifest.run_id} is finished; there is nothing to go on with",
+            f"see it with ssdlab show {run_words(folder)}, or run the method again",
+            run=manifest.run_id,
+        )
+    discard_states(folder)
+    bench.finish(folder, manifest, lock)
+    return folder

@@ -1,0 +1,177 @@
+"""One run of a suite: begun, gone on with, or found to be finished."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.methods import find_method
+from ssdlab.model.errors import Refused
+from ssdlab.results.family import Member
+from ssdlab.results.journal import is_running
+from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
+from ssdlab.runs.conditions.variant import Variant
+from ssdlab.runs.session import Bench, Order, resume, start
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.results.family import Child
+    from ssdlab.results.progress import Observer
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Manifest
+
+_OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member"})
+"""What each run has for itself."""
+_STOPS_WITHIN_S = 10.0
+"""A run whose suite was killed stops by itself; a resume waits so long for it."""
+_LOOK_S = 0.1
+
+
+@dataclass(frozen=True)
+class Before:
+    """What the runs of a suite have done to a drive before the next one.
+
+    Attributes
+    ----------
+    written_by
+        Run that wrote the whole span, since when there were only reads.
+    spent_bytes
+        Written by all of them.
+    """
+
+    written_by: str | None = None
+    spent_bytes: int = 0
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether a run is finished, with its tables written and its logs gone."""
+    if not (folder / MANIFEST).exists():
+        return False
+    manifest = read_manifest(folder)
+    return manifest.status == "finished" and bool(manifest.tables)
+
+
+def work_on(
+    suite: Manifest,
+    library: Path,
+    child: Child,
+    observers: Sequence[Observer] = (),
+    bench: Bench | None = None,
+    *,
+    before: Before | None = None,
+) -> Path:
+    """Begin a run of a suite, or go on with it, and return its folder.
+
+    Raises
+    ------
+    LabError
+        As of `session.start` and `session.resume`.
+    """
+    folder = library / child.run_id
+    if not (folder / MANIFEST).exists():
+        # Killed before its first manifest: nothing was done, and nobody knows of it.
+        shutil.rmtree(folder, ignore_errors=True)
+        return start(_order(suite, child, before or Before()), library, observers, bench)
+    if is_finished(folder):
+        return folder
+    _wait_until_stopped(folder)
+    return resume(folder, observers, bench)
+
+
+def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str | None:
+    """Return which run has written the whole span, since when there were only reads; None if none has.
+
+    Parameters
+    ----------
+    steps
+        Those of the run that was just finished.
+    run_id
+        Its id.
+    before
+        The answer before it.
+    """
+    writer = before
+    for step in steps:
+        if step.verb == "fill":
+            if not step.result.facts.get("already_written"):
+                writer = run_id
+        elif step.verb in ("purge", "trim", "limit") or _writes(step):
+            writer = None
+    return writer
+
+
+def after(folder: Path, before: Before) -> Before:
+    """Return what is known after the run of a folder, which is finished."""
+    run = RunFolder(folder)
+    steps = run.steps()
+    writer = span_writer(steps, run.manifest.run_id, before.written_by)
+    return Before(writer, before.spent_bytes + sum(_written_bytes(step) for step in steps))
+
+
+def _written_bytes(step: Step) -> int:
+    side = cast("dict[str, Any] | None", (step.result.measurement or {}).get("write"))
+    return 0 if side is None else int(side["bytes"])
+
+
+def _writes(step: Step) -> bool:
+    workload = cast("dict[str, Any] | None", step.args.get("workload"))
+    streams = [] if workload is None else workload["streams"]
+    return any(stream["ops"] == "trim" or stream["ops"].get("read_pct", 0) < 100 for stream in streams)
+
+
+def _order(suite: Manifest, child: Child, before: Before) -> Order:
+    method = find_method(child.method)
+    if method.version != child.version:
+        raise Refused(
+            f"suite {suite.run_id} was begun with version {child.version} of {child.method}, "
+            f"this ssdlab has version {method.version}",
+            "resume with the ssdlab that began it, or start a new suite",
+            begun=child.version,
+            known=method.version,
+        )
+    member = Member(
+        suite=suite.run_id,
+        part=child.part,
+        preparation_seed=child.preparation_seed,
+        span_bytes=child.span_bytes,
+        written_by=before.written_by,
+        spent_bytes=before.spent_bytes,
+    )
+    return Order(
+        method=method,
+        params=method.params.model_validate(child.params),
+        drive=child.drive,
+        quick=child.quick,
+        seed=child.seed,
+        run_id=child.run_id,
+        member=member,
+        **_options(suite.open_options),
+    )
+
+
+def kept_options(like: Order) -> dict[str, JsonValue]:
+    """Return what holds for all runs of a suite, as its manifest keeps it: consent, sizes, limits."""
+    kept = {each.name: getattr(like, each.name) for each in fields(Order) if each.name not in _OWN}
+    variant = like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
+    rig = None if like.rig is None else str(like.rig)
+    return {**kept, "rig": rig, "variant": variant}
+
+
+def _options(kept: Mapping[str, JsonValue]) -> dict[str, Any]:
+    rig = kept.get("rig")
+    return {
+        **kept,
+        "rig": None if rig is None else Path(str(rig)),
+        "variant": Variant.model_validate(kept.get("variant") or {}),
+    }
+
+
+def _wait_until_stopped(folder: Path) -> None:
+    end = time.monotonic() + _STOPS_WITHIN_S
+    while is_running(folder) and time.monotonic() < end:
+        time.sleep(_LOOK_S)

@@ -1,0 +1,266 @@
+"""From the words of a command to the runs of a suite, each with its parameters, its seeds and its drive."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.model.errors import LabError, UsageError, unknown
+from ssdlab.results.family import Child
+from ssdlab.results.store import new_run_id
+from ssdlab.runs.suites.suite import Part, Suite
+
+if TYPE_CHECKING:
+    from ssdlab.drives.opening import Look
+    from ssdlab.host.identity import Identity
+    from ssdlab.methods.method import Method, Params
+    from ssdlab.runs.plan import Plan
+    from ssdlab.runs.session import Order
+
+MOST_REPEATS = 99
+
+
+@dataclass(frozen=True)
+class SuiteOrder:
+    """What is to be run on what.
+
+    Attributes
+    ----------
+    suite
+        The methods.
+    params
+        Of each part, by its label.
+    like
+        Order of a single run with everything that holds for all of them: drive, consent, presets, seed.
+    repeat
+        How often everything is done.
+    """
+
+    suite: Suite
+    params: Mapping[str, Params]
+    like: Order
+    repeat: int = 1
+
+    @property
+    def drive(self) -> str:
+        """As the user named it."""
+        return self.like.drive
+
+    @property
+    def writes(self) -> bool:
+        """Whether any part writes to the drive."""
+        return any(self.suite.method(part).writes(self.params[part.label]) for part in self.suite.parts)
+
+
+@dataclass(frozen=True)
+class PlannedChild:
+    """A run of a suite with what it will do; without a plan where the drive does not fit it."""
+
+    child: Child
+    plan: Plan | None
+
+
+def suite_params(
+    suite: Suite, settings: Mapping[str, str], *, quick: bool, drive: str = ""
+) -> dict[str, Params]:
+    """Return the parameters of each part: its defaults, what the suite sets, what the user sets.
+
+    Parameters
+    ----------
+    suite
+        The suite.
+    settings
+        Of `--set`: `name` for every part that has it, or `part.name` for one.
+    quick
+        Take the quick presets.
+    drive
+        What it is to run on, for times that go with the scale of a simulated drive.
+
+    Raises
+    ------
+    UsageError
+        No part has such a name, or a value does not fit.
+    """
+    _check_names(suite, settings)
+    short = quick or suite.quick
+    scale = scale_of(drive) if suite.scaled_times and not short else 1
+    made = {}
+    for part in suite.parts:
+        fields = suite.method(part).params.model_fields
+        own = {name: value for name, value in settings.items() if name in fields}
+        own |= {
+            name.removeprefix(f"{part.label}."): value
+            for name, value in settings.items()
+            if name.startswith(f"{part.label}.")
+        }
+        given = {**_times(suite.method(part), scale), **part.settings, **own}
+        made[part.label] = suite.method(part).params.build(given, quick=short)
+    return made
+
+
+def scale_of(drive: str) -> int:
+    """Return how many times smaller than the drive it stands for a simulated one is; 1 of any other."""
+    if not drive.startswith(SIMULATED_PREFIX):
+        return 1
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    return SimulatedText.parse(drive).scale
+
+
+def _times(method: Method, scale: int) -> dict[str, str]:
+    """Return the times of a method, so many times shorter; nothing where they stay as they are."""
+    params = method.params
+    times = (
+        info for info in params.table() if info.unit == "s" and scale > 1 and info.name not in params.absolute
+    )
+    return {info.name: f"{round(float(str(info.default)) / scale, 9)!r}" for info in times}  # whole ns
+
+
+def _check_names(suite: Suite, settings: Mapping[str, str]) -> None:
+    everywhere = {name for part in suite.parts for name in suite.method(part).params.model_fields}
+    single = {
+        f"{part.label}.{name}" for part in suite.parts for name in suite.method(part).params.model_fields
+    }
+    for name in settings:
+        if name not in everywhere | single:
+            known = single if "." in name else everywhere
+            raise unknown("parameter", name, sorted(known), elsewhere="see ssdlab methods")
+
+
+def repeated(method: Method, params: Params, repeat: int) -> tuple[Suite, dict[str, Params]]:
+    """Return a suite of one method, to be run several times."""
+    part = Part(method.name)
+    suite = Suite(
+        name=f"{method.name}-x{repeat}",
+        version=method.version,
+        title=f"{method.title}, {repeat} runs",
+        module=method.params.__module__,
+        parts=(part,),
+    )
+    return suite, {part.label: params}
+
+
+def check_repeat(repeat: int) -> None:
+    """Refuse a number of runs that is none, or more than anybody means.
+
+    Raises
+    ------
+    UsageError
+        With the bounds.
+    """
+    if not 1 <= repeat <= MOST_REPEATS:
+        raise UsageError(
+            f"--repeat {repeat} is not from 1 to {MOST_REPEATS}",
+            "six runs give a 95 % interval of the median",
+        )
+
+
+def derived(seed: int, *path: object) -> int:
+    """Derive a seed of 63 bits from another and names: the same for the same."""
+    text = ":".join(str(part) for part in (seed, *path))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+
+def planned_children(order: SuiteOrder, seed: int, look: Look) -> tuple[PlannedChild, ...]:
+    """Name and plan every run of a suite on a drive that was looked at, and touch nothing."""
+    return tuple(
+        _planned(order, seed, part, at, look)
+        for at in range(1, order.repeat + 1)
+        for part in order.suite.parts
+    )
+
+
+def _planned(order: SuiteOrder, seed: int, part: Part, at: int, look: Look) -> PlannedChild:
+    from ssdlab.runs.session import plan_on
+
+    method, params = order.suite.method(part), order.params[part.label]
+    name = part.label if order.repeat == 1 else f"{part.label} #{at}"
+    # Parts that begin in a state that is made once prepare with the same draws.
+    preparation = derived(seed, at, "to", part.state)
+    child = Child(
+        part=name,
+        run_id=new_run_id(method.name),
+        method=method.name,
+        version=method.version,
+        title=method.title,
+        params=params.model_dump(mode="json"),
+        quick=order.like.quick,
+        seed=derived(seed, name),
+        preparation_seed=preparation,
+        drive=_drive_of(order.drive, part),
+        state=part.state,
+        span_bytes=order.suite.span_bytes,
+    )
+    try:
+        _check_one_scale(order.drive, child.drive)
+        plan = plan_on(
+            method,
+            params,
+            identity_at(child.drive, order.drive, look),
+            seed=child.seed,
+            preparation_seed=preparation,
+            span_bytes=child.span_bytes,
+        )
+    except UsageError as error:
+        return PlannedChild(child.model_copy(update={"left_out": error.what}), None)
+    return PlannedChild(child, plan)
+
+
+def _drive_of(text: str, part: Part) -> str:
+    """Return the drive that a part runs on: a simulated one in its full size, where sizes are absolute."""
+    if not text.startswith(SIMULATED_PREFIX) or not part.absolute:
+        return text
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    return str(replace(SimulatedText.parse(text), scale=1))
+
+
+def _check_one_scale(asked: str, needed: str) -> None:
+    """Refuse a part that needs the drive in another size than the one whose state a file keeps."""
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    if needed != asked and SimulatedText.parse(asked).state is not None:
+        raise UsageError(
+            "its stimuli have a size of their own, and the drive that the file keeps is scaled down",
+            "leave state= or scale= out",
+        )
+
+
+def identity_at(text: str, asked: str, look: Look) -> Identity:
+    """Return who the drive of a part is: what was looked at, unless it has another scale."""
+    if text == asked:
+        if look.identity is None:
+            assert look.reading is not None  # what has no identity is refused
+            raise look.reading.error(asked)
+        return look.identity
+    from ssdlab.drives.simulated.drive import SimulatedText, identity_of
+
+    return identity_of(SimulatedText.parse(text))
+
+
+def groups(children: tuple[PlannedChild, ...], shared: frozenset[str]) -> Iterator[tuple[PlannedChild, ...]]:
+    """Yield the runs that begin in one state, made with the same draws on the same drive."""
+    found: dict[tuple[str, int, str], list[PlannedChild]] = {}
+    for each in children:
+        if each.plan is not None and each.child.state in shared:
+            key = (each.child.state, each.child.preparation_seed, each.child.drive)
+            found.setdefault(key, []).append(each)
+    yield from (tuple(group) for group in found.values())
+
+
+def shared_steps(group: tuple[PlannedChild, ...]) -> int:
+    """Return how many first steps the plans of a group have in common, up to the end of preconditioning."""
+    if len(group) < 2:
+        return 0
+    hashes = [[step.hash for step in each.plan.steps] for each in group if each.plan is not None]
+    first = group[0].plan
+    if first is None:
+        raise LabError("a run without a plan was grouped", "this is a fault of ssdlab")
+    common = 0
+    while all(len(steps) > common and steps[common] == hashes[0][common] for steps in hashes):
+        common += 1
+    prepared = [at for at, step in enumerate(first.steps[:common]) if step.verb == "precondition"]
+    return prepared[-1] + 1 if prepared else 0

@@ -1,0 +1,107 @@
+"""What the runs of a suite come to together. Pure but for reading their manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.repeats import median_interval
+from ssdlab.methods.results.outcome import ChildOutcome, RepeatedFigure, SuiteResult
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Departure, Scalar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.results.family import Child
+    from ssdlab.results.schema import Manifest
+
+
+def finished_children(library: Path, children: Sequence[Child]) -> list[RunFolder]:
+    """Return the runs of a suite that were done, in its order."""
+    return [RunFolder(library / child.run_id) for child in children if child.left_out is None]
+
+
+def conclude(library: Path, suite: Manifest) -> SuiteResult:
+    """Put together what the finished runs of a suite say."""
+    folders = {run.manifest.run_id: run for run in finished_children(library, suite.children)}
+    runs = {run_id: run.manifest for run_id, run in folders.items()}
+    outcomes = []
+    for child in suite.children:
+        member = runs[child.run_id].member if child.run_id in runs else None
+        result = folders[child.run_id].result if child.run_id in runs else None
+        outcomes.append(
+            ChildOutcome(
+                part=child.part,
+                run_id=child.run_id,
+                method=child.method,
+                title=child.title,
+                state=child.state,
+                prepared_by=None if member is None else member.prepared_by,
+                left_out=child.left_out,
+                verdict=None if result is None else result.passed,
+            )
+        )
+    return SuiteResult(
+        quick=suite.quick,
+        outcomes=tuple(outcomes),
+        repeats=max((_number(child.part) for child in suite.children), default=1),
+        repeated=tuple(_repeated(suite.children, runs)),
+        caveats=("quick: every part took its quick presets; see what that costs below",)
+        if suite.quick
+        else (),
+    )
+
+
+def departures(suite: Manifest) -> tuple[Departure, ...]:
+    """Return where a suite as a whole departs from what it is: parts that were left out."""
+    return tuple(
+        Departure(code="left-out", what=f"{child.part} was left out", why=child.left_out)
+        for child in suite.children
+        if child.left_out is not None
+    )
+
+
+def base_name(part: str) -> str:
+    """Return the name of a part without the number of its repetition."""
+    return part.partition(" #")[0]
+
+
+def _number(part: str) -> int:
+    return int(part.partition(" #")[2] or 1)
+
+
+def _repeated(children: Sequence[Child], runs: dict[str, Manifest]) -> Iterator[RepeatedFigure]:
+    parts: dict[str, list[Manifest]] = {}
+    for child in children:
+        if child.run_id in runs:
+            parts.setdefault(base_name(child.part), []).append(runs[child.run_id])
+    for part, manifests in parts.items():
+        if len(manifests) > 1:
+            yield from _figures(part, manifests)
+
+
+def _figures(part: str, manifests: Sequence[Manifest]) -> Iterator[RepeatedFigure]:
+    """Yield the headline figures that more than one run has, each as their median with its interval."""
+    found: dict[str, list[Scalar]] = {}
+    for manifest in manifests:
+        for stored in (manifest.result or {}).get("scalars") or []:  # type: ignore[union-attr]
+            scalar = Scalar.model_validate(stored)
+            if scalar.value is not None:
+                found.setdefault(scalar.name, []).append(scalar)
+    for name, scalars in found.items():
+        values = [scalar.value for scalar in scalars if scalar.value is not None]
+        if len(values) > 1:
+            interval = median_interval(values)
+            yield RepeatedFigure(
+                part=part,
+                name=name,
+                label=scalars[0].label,
+                unit=scalars[0].unit,
+                better=scalars[0].better,
+                values=tuple(values),
+                median=interval.median,
+                low=interval.low,
+                high=interval.high,
+                confidence=interval.confidence,
+            )

@@ -1,0 +1,254 @@
+"""A suite from the command to its end: start, resume, plan.
+
+A suite's run folder holds only its manifest, which names every run of it before the first is begun. So it can
+be killed at any moment: what is finished is found finished, what was cut short is gone on with, and what was
+not begun is begun under the name that it was given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.guard.endurance import cap_of, rating_of
+from ssdlab.drives.rated import rated_values
+from ssdlab.host.durable import library_errors
+from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
+from ssdlab.results.journal import RunLock, boot_id, now
+from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.schema import Failure, Manifest, Session
+from ssdlab.results.store import begin_run, new_run_id, run_words, write_manifest
+from ssdlab.runs.provenance import identity_info, lasting_text, tool
+from ssdlab.runs.suites import outcome
+from ssdlab.runs.suites.children import kept_options
+from ssdlab.runs.suites.forks import Forks
+from ssdlab.runs.suites.in_order import one_after_another
+from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, planned_children
+from ssdlab.runs.suites.side_by_side import side_by_side
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.drives.opening import Look
+    from ssdlab.results.schema import Status
+    from ssdlab.runs.session import Bench
+    from ssdlab.runs.suites.watching import SuiteObserver
+
+_READ_ONLY = 0o444
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """What a suite will do, run by run, and why it would be refused as things stand."""
+
+    children: tuple[PlannedChild, ...]
+    objection: Refused | None = None
+
+
+def plan_suite(order: SuiteOrder) -> SuitePlan:
+    """Work out what a suite will do; looks at the drive and touches nothing.
+
+    Raises
+    ------
+    UsageError, Refused
+        As of `session.plan_order`.
+    """
+    found = _look(order)
+    refusal = found.writing if order.writes else found.reading
+    children = planned_children(order, order.like.seed or 1, found)
+    objection = None if refusal is None else refusal.error(order.drive)
+    return SuitePlan(children, objection or too_much(order, children, found))
+
+
+def start_suite(
+    order: SuiteOrder, library: Path, observer: SuiteObserver, bench: Bench | None = None
+) -> Path:
+    """Run a suite from the beginning and return its run folder.
+
+    Raises
+    ------
+    UsageError, Refused
+        Before anything was touched.
+    Interrupted, DriveError, HostError
+        In mid-run; the suite can be resumed. `run` and `folder` are facts of the error.
+    """
+    found = _look(order, bench)
+    refusal = found.writing if order.writes else found.reading
+    if refusal is not None:
+        raise refusal.error(order.drive)
+    seed = order.like.seed if order.like.seed is not None else secrets.randbits(63)
+    children = planned_children(order, seed, found)
+    if all(each.plan is None for each in children):
+        reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
+        raise Refused(f"no part of {order.suite.name} fits this drive: {reasons}", "name another drive")
+    if (objection := too_much(order, children, found)) is not None:
+        raise objection
+    manifest = _first_manifest(order, seed, children, found)
+    with library_errors(library):
+        library.mkdir(parents=True, exist_ok=True)
+    folder = begin_run(library, manifest)
+    lock = RunLock(folder)
+    try:
+        return _Work(folder, manifest, bench).run(observer)
+    finally:
+        lock.release()
+
+
+def resume_suite(folder: Path, observer: SuiteObserver, bench: Bench | None = None) -> Path:
+    """Go on with a suite where it stopped and return its folder.
+
+    Raises
+    ------
+    Refused
+        It is finished, is being run, or one of its runs cannot be gone on with.
+    """
+    lock = RunLock(folder)
+    try:
+        manifest = RunFolder(folder).manifest
+        if manifest.status == "finished":
+            raise Refused(
+                f"suite {manifest.run_id} is finished; there is nothing to go on with",
+                f"see it with ssdlab show {run_words(folder)}, or run it again",
+                run=manifest.run_id,
+            )
+        session = Session(started=now(), boot_id=boot_id())
+        again = manifest.model_copy(
+            update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
+        )
+        write_manifest(folder, again)
+        return _Work(folder, again, bench).run(observer)
+    finally:
+        lock.release()
+
+
+class _Work:
+    """One session of a suite."""
+
+    def __init__(self, folder: Path, manifest: Manifest, bench: Bench | None) -> None:
+        self._folder, self._manifest, self._bench = folder, manifest, bench
+        self._library = folder.parent
+
+    def run(self, observer: SuiteObserver) -> Path:
+        try:
+            self._do(observer)
+        except BaseException as error:
+            self._stopped_by(error)
+            if isinstance(error, LabError):
+                told = {"run": self._manifest.run_id, "folder": str(self._folder)}
+                error.facts |= {"part_run": error.facts.get("run"), **told}
+            if isinstance(error, Interrupted):
+                error.advice = f"go on with: ssdlab resume {run_words(self._folder)}"
+            raise
+        self._conclude()
+        return self._folder
+
+    def _do(self, observer: SuiteObserver) -> None:
+        suite, library = self._manifest, self._library
+        children = tuple(child for child in suite.children if child.left_out is None)
+        if can_run_side_by_side(suite):
+            side_by_side(self._folder, children, Forks(suite, library), observer)
+        else:
+            one_after_another(suite, library, children, observer, self._bench)
+
+    def _conclude(self) -> None:
+        from ssdlab.results import catalogue
+
+        runs = outcome.finished_children(self._library, self._manifest.children)
+        self._put(
+            "finished",
+            environment=runs[0].manifest.environment,
+            result=outcome.conclude(self._library, self._manifest).model_dump(mode="json"),
+            departures=outcome.departures(self._manifest),
+        )
+        with library_errors(self._folder):
+            (self._folder / MANIFEST).chmod(_READ_ONLY)
+        catalogue.add(self._library, self._folder)
+
+    def _stopped_by(self, error: BaseException) -> None:
+        kind = error.kind if isinstance(error, LabError) else type(error).__name__
+        told = error if isinstance(error, LabError) else LabError(str(error), "")
+        failure = Failure(
+            kind=kind, what=told.what, advice=told.advice, facts=cast("Any", told.as_dict()["facts"])
+        )
+        stopped = isinstance(error, HostError | Interrupted | KeyboardInterrupt | Refused)
+        failed = isinstance(error, DriveError) or not stopped
+        with contextlib.suppress(HostError):
+            self._put("failed" if failed else "interrupted", failure=failure)
+
+    def _put(self, status: Status, **changes: object) -> None:
+        sessions = list(self._manifest.sessions)
+        sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
+        update = {"status": status, "sessions": tuple(sessions), **changes}
+        self._manifest = self._manifest.model_copy(update=update)
+        write_manifest(self._folder, self._manifest)
+
+
+def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
+    """Return why a suite would write more than may be: all its runs together are held against the cap."""
+    identity = found.identity
+    if identity is None or identity.kind not in ("block", "partition"):
+        return None
+    rating = rating_of(identity, cap_of(order.like.endurance_cap))
+    if rating is None:
+        return None
+    least = sum(each.plan.bytes_written.least for each in children if each.plan is not None)
+    try:
+        rating.check(order.drive, round(least), planned=True)
+    except Refused as error:
+        return error
+    return None
+
+
+def can_run_side_by_side(suite: Manifest) -> bool:
+    """Whether the runs of a suite disturb one another in nothing: each has a simulated drive of its own."""
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    text = suite.drive.text
+    return text.startswith(SIMULATED_PREFIX) and SimulatedText.parse(text).state is None
+
+
+def _look(order: SuiteOrder, bench: Bench | None = None) -> Look:
+    from ssdlab.drives import look
+
+    looked = look if bench is None else bench.look
+    like = order.like
+    found = looked(
+        like.drive, size=like.size_bytes, destroy=like.destroy, wipe_signatures=like.wipe_signatures
+    )
+    if found.identity is None:
+        assert found.reading is not None  # what has no identity is refused
+        raise found.reading.error(order.drive)
+    return found
+
+
+def _first_manifest(
+    order: SuiteOrder, seed: int, children: tuple[PlannedChild, ...], found: Look
+) -> Manifest:
+    assert found.identity is not None  # `_look` has seen to it
+    info = identity_info(order.drive, found.identity)
+    lasting = partial(lasting_text, info=info)
+    started = now()
+    return Manifest(
+        run_id=new_run_id(order.suite.name),
+        status="running",
+        method=order.suite.info(order.params),
+        quick=order.like.quick,
+        params={label: params.model_dump(mode="json") for label, params in order.params.items()},
+        drive=info,
+        open_options=kept_options(order.like),
+        engine="sim" if info.kind == "sim" else "sync",
+        seed=seed,
+        environment={},
+        tool=tool(),
+        ratings=rated_values(found.identity),
+        created=started,
+        sessions=(Session(started=started, boot_id=boot_id()),),
+        children=tuple(
+            replace(each, child=each.child.model_copy(update={"drive": lasting(each.child.drive)})).child
+            for each in children
+        ),
+    )

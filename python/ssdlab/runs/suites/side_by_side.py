@@ -1,0 +1,207 @@
+"""The runs of a suite on simulated drives: a few at a time, each in a process of its own.
+
+A state that several runs begin in is made once: the first of them stops when it is reached, the others are
+forked from it there, and then all go on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.model import errors
+from ssdlab.model.errors import HostError, Interrupted, LabError
+from ssdlab.results.live import read_live
+from ssdlab.results.progress import Progress
+from ssdlab.results.store import run_words
+from ssdlab.runs.stopping import StopFlag
+from ssdlab.runs.suites.children import is_finished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ssdlab.results.family import Child
+    from ssdlab.runs.suites.forks import Forks
+    from ssdlab.runs.suites.watching import SuiteObserver
+
+AT_ONCE = 2
+"""Each holds a drive in memory and keeps one CPU busy."""
+_LOOK_S = 0.1
+_SHOW_EVERY = 5
+"""Looks."""
+
+
+@dataclass
+class _Task:
+    """A process at work on a run; with `pause_after` it only brings the drive to where others fork."""
+
+    child: Child
+    process: subprocess.Popen[str]
+    pause_after: int | None
+
+
+def side_by_side(
+    folder: Path,
+    children: Sequence[Child],
+    forks: Forks,
+    observer: SuiteObserver,
+    at_once: int | None = None,
+) -> None:
+    """Do each run that is not finished, a few at a time.
+
+    Parameters
+    ----------
+    folder
+        The suite's run folder.
+    children
+        Its runs, in the order in which they are begun.
+    forks
+        Which of them begin in a state that is made once.
+    observer
+        Looks on.
+    at_once
+        Processes; by default two, or as many CPUs as this process may use if those are fewer.
+
+    Raises
+    ------
+    LabError
+        Of the first run that stopped: those that went on beside it are finished first, no other is begun.
+    Interrupted
+        A signal came; all runs were stopped and can be gone on with.
+    """
+    most = at_once or min(AT_ONCE, len(os.sched_getaffinity(0)))
+    _Pool(folder, children, forks, observer, most).run()
+
+
+class _Pool:
+    def __init__(
+        self, folder: Path, children: Sequence[Child], forks: Forks, observer: SuiteObserver, most: int
+    ) -> None:
+        self._folder, self._children, self._forks = folder, children, forks
+        self._observer, self._most = observer, most
+        self._tasks: list[_Task] = []
+        self._begun: set[str] = set()
+        self._failed: LabError | None = None
+
+    def run(self) -> None:
+        for child in self._children:
+            if is_finished(self._path(child)):
+                self._begun.add(child.part)
+                self._tell_end(child, found=True)
+        with StopFlag() as stopped:
+            try:
+                self._until_done(stopped)
+            finally:
+                self._stop_all()
+        if self._failed is not None:
+            raise self._failed
+
+    def _until_done(self, stopped: StopFlag) -> None:
+        looks = 0
+        while True:
+            if stopped():
+                self._stop_all()
+                raise Interrupted(
+                    "stopped by a signal", f"go on with: ssdlab resume {run_words(self._folder)}"
+                )
+            self._reap()
+            if self._failed is None:
+                self._begin_more()
+            if not self._tasks:
+                return
+            if looks % _SHOW_EVERY == 0:
+                self._observer.look(dict(self._progress()))
+            looks += 1
+            time.sleep(_LOOK_S)
+
+    def _begin_more(self) -> None:
+        for child in self._children:
+            if len(self._tasks) >= self._most:
+                return
+            if child.part not in self._begun and not self._waits(child):
+                self._forks.fork(child)  # a suite that was killed may have left one that waits for it
+                self._begin(child, self._forks.pause_of(child))
+
+    def _waits(self, child: Child) -> bool:
+        """Whether a run begins in a state that another is about to reach."""
+        leader = self._forks.leader_of(child)
+        return leader is not None and any(
+            task.child.part == leader.part and task.pause_after is not None for task in self._tasks
+        )
+
+    def _begin(self, child: Child, pause_after: int | None) -> None:
+        words = [sys.executable, "-m", "ssdlab.runs.suites.worker", str(self._folder), child.part]
+        words += [] if pause_after is None else [str(pause_after)]
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # a Ctrl-C reaches the suite alone, which stops its runs in order
+        )
+        if child.part not in self._begun:
+            self._observer.began(child, self._number(child), len(self._children))
+        self._begun.add(child.part)
+        self._tasks.append(_Task(child, process, pause_after))
+
+    def _reap(self) -> None:
+        for task in [task for task in self._tasks if task.process.poll() is not None]:
+            self._tasks.remove(task)
+            out, told = task.process.communicate()
+            if task.process.returncode != 0:
+                self._failed = self._failed or _error_of(task, out, told)
+            elif task.pause_after is not None and not is_finished(self._path(task.child)):
+                self._forks.fork(task.child)
+                self._begin(task.child, None)
+            else:
+                self._tell_end(task.child, found=False)
+
+    def _stop_all(self) -> None:
+        """Close the pipes that the runs live by, and wait until each has put its state away."""
+        for task in self._tasks:
+            if task.process.stdin is not None:
+                task.process.stdin.close()
+                task.process.stdin = None
+        for task in self._tasks:
+            task.process.communicate()
+        self._tasks.clear()
+
+    def _progress(self) -> Iterator[tuple[str, Progress]]:
+        known = Progress.__dataclass_fields__
+        for task in self._tasks:
+            live = read_live(self._path(task.child))
+            if live is not None:
+                yield task.child.part, Progress(**{k: v for k, v in live.items() if k in known})
+
+    def _tell_end(self, child: Child, *, found: bool) -> None:
+        self._observer.ended(child, self._number(child), len(self._children), found_finished=found)
+
+    def _number(self, child: Child) -> int:
+        return 1 + [each.part for each in self._children].index(child.part)
+
+    def _path(self, child: Child) -> Path:
+        return self._folder.parent / child.run_id
+
+
+def _error_of(task: _Task, out: str, told: str) -> LabError:
+    """Return the error that a run ended with."""
+    try:
+        stored: dict[str, Any] = json.loads(out.splitlines()[-1])
+    except (ValueError, IndexError):
+        why = told.strip().splitlines()[-1] if told.strip() else f"status {task.process.returncode}"
+        return HostError(
+            f"{task.child.part} ended without a word: {why}",
+            "go on with ssdlab resume: nothing that was finished is lost",
+            part=task.child.part,
+        )
+    every = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    kinds = {kind.kind: kind for kind in every if issubclass(kind, LabError)}
+    facts = {**stored["facts"], "part": task.child.part}
+    return kinds[stored["error"]](f"{task.child.part}: {stored['what']}", stored["advice"], **facts)

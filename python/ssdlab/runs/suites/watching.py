@@ -1,0 +1,23 @@
+"""How far a suite is, for whoever looks on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ssdlab.results.family import Child
+    from ssdlab.results.progress import Observer, Progress
+
+
+class SuiteObserver(Protocol):
+    """Looks on at the runs of a suite; it must not fail them."""
+
+    def began(self, child: Child, number: int, total: int) -> Sequence[Observer]:
+        """Take note that a run begins or goes on; return who looks on at it, where it is in this process."""
+
+    def look(self, running: Mapping[str, Progress]) -> None:
+        """Take a look at the runs that go on in other processes, by their parts."""
+
+    def ended(self, child: Child, number: int, total: int, *, found_finished: bool) -> None:
+        """Take note that a run is finished, or was found to be."""

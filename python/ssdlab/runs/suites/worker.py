@@ -1,0 +1,48 @@
+"""A run of a suite in a process of its own: `python -m ssdlab.runs.suites.worker SUITE PART [PAUSE_AFTER]`.
+
+It ends when whoever started it does: its standard input is a pipe that nobody writes to, and when that is
+closed the run is stopped as by a signal. What went wrong is printed as one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from ssdlab.model.errors import LabError
+from ssdlab.results.run_folder import read_manifest
+from ssdlab.runs.runner import Paused
+from ssdlab.runs.session import Bench
+from ssdlab.runs.suites.children import work_on
+
+
+def main(words: list[str]) -> int:
+    """Do the run and return the exit status."""
+    threading.Thread(target=_stop_with_the_suite, daemon=True).start()
+    folder, part = Path(words[0]), words[1]
+    suite = read_manifest(folder)
+    child = next(each for each in suite.children if each.part == part)
+    options: dict[str, Any] = {"pause_after": int(words[2])} if len(words) > 2 else {}
+    try:
+        work_on(suite, folder.parent, child, bench=Bench(**options))
+    except Paused:
+        return 0
+    except LabError as error:
+        print(json.dumps(error.as_dict()), flush=True)
+        return error.exit_status
+    return 0
+
+
+def _stop_with_the_suite() -> None:
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,145 @@
+"""Works out how far a run is, from the plan and from what the runner tells, and tells the observers."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.methods.steps import Request
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.workload import Mix, Stop, Stream, Workload
+from ssdlab.results.progress import Progress
+from ssdlab.runs.plan import NOTHING, Bounds, Plan, planned_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ssdlab.results.progress import Observer
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
+    from ssdlab.runs.plan import PlannedStep
+
+_SETTLED_S = 2.0
+"""A speed seen for so long says when a step that stops by bytes will end ..."""
+_SPEED_VARIES = (0.7, 1.6)
+"""... give or take: a cache that fills up makes the rest slower than the beginning."""
+
+
+class Tracker:
+    """Knows the plan and the present step.
+
+    Parameters
+    ----------
+    plan
+        Of the whole run.
+    observers
+        Told in order; none may raise.
+    """
+
+    def __init__(self, plan: Plan, observers: Sequence[Observer] = ()) -> None:
+        self._plan = plan
+        self._observers = observers
+        self._begun = time.monotonic()
+        self._step_begun = self._begun
+        self._current: PlannedStep | None = None
+        self._outlook = ""
+
+    def restart(self) -> None:
+        """Begin again at the first step."""
+        self._current = None
+
+    def began(self, request: Request) -> None:
+        """Take note that a step starts."""
+        # How long a trace takes to be read is known from the plan, which has read it.
+        known = (
+            each for each in self._plan.steps if request.verb == "trace" and each.ordinal == request.ordinal
+        )
+        self._current = next(known, None) or planned_step(request)
+        self._step_begun = time.monotonic()
+        self._outlook = request.outlook
+        progress = self._progress(None)
+        for observer in self._observers:
+            observer.began(progress)
+
+    def tick(self, snapshot: Any, *, phase: str = "") -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
+        """Take note of how far the present step is; `phase` says it where there is no snapshot."""
+        progress = self._progress(snapshot, phase)
+        for observer in self._observers:
+            observer.tick(progress)
+
+    def finished(self, step: Step, *, read_back: bool) -> None:
+        """Take note that a step is finished."""
+        if self._current is None or self._current.ordinal != step.ordinal:
+            self._current = next((p for p in self._plan.steps if p.ordinal == step.ordinal), None)
+            self._step_begun = time.monotonic()
+        progress = self._progress(None)
+        for observer in self._observers:
+            observer.finished(step, progress, read_back=read_back)
+
+    def ended(self, status: Status) -> None:
+        """Take note of the end of the run."""
+        for observer in self._observers:
+            observer.ended(status)
+
+    def _progress(self, snapshot: Any, phase: str = "") -> Progress:  # noqa: ANN401
+        now = time.monotonic()
+        current = self._current
+        elapsed = now - self._step_begun
+        rest = _left(current, elapsed, snapshot) if current is not None else NOTHING
+        ordinal = current.ordinal if current is not None else -1
+        for step in self._plan.steps:
+            rest = rest + (step.seconds if step.ordinal > ordinal else NOTHING)
+        row = None if snapshot is None else snapshot.latest
+        tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
+        return Progress(
+            ordinal=ordinal,
+            steps=len(self._plan.steps),
+            verb="" if current is None else current.verb,
+            label="" if current is None else current.label,
+            phase=phase if snapshot is None else snapshot.phase,
+            step_elapsed_s=elapsed,
+            step_least_s=0.0 if current is None else current.seconds.least,
+            step_most_s=0.0 if current is None else current.seconds.most,
+            run_elapsed_s=now - self._begun,
+            remaining_least_s=rest.least,
+            remaining_most_s=rest.most,
+            iops=None if row is None else row.iops,
+            mb_s=None if row is None else row.mb_s,
+            p50_ns=_worst(tails, "p50_ns"),
+            p99_ns=_worst(tails, "p99_ns"),
+            p999_ns=_worst(tails, "p99_9_ns"),
+            failed=0 if snapshot is None else snapshot.failed,
+            outlook=self._outlook,
+        )
+
+
+def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[Any], None]:
+    """Return what to call while a new file is laid out, before there is a run: it tells the observers."""
+    stop = Stop(bytes=max(size_bytes, 1))
+    fill = Workload.of(Stream(ops=Mix(read_pct=0), pattern=Sequential(), stop=stop))
+    request = Request(0, "layout", "writing the new file", {}, "restart", fill)
+    tracker: Tracker | None = None
+
+    def tick(snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot
+        nonlocal tracker
+        if tracker is None:
+            tracker = Tracker(Plan(()), observers)
+            tracker.began(request)
+        tracker.tick(snapshot)
+
+    return tick
+
+
+def _left(step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401
+    """Bounds of what is left of a step, narrowed by the speed seen where it stops by bytes."""
+    left = Bounds(max(step.seconds.least - elapsed, 0.0), max(step.seconds.most - elapsed, 0.0))
+    if step.target_bytes is None or snapshot is None or elapsed < _SETTLED_S or not snapshot.bytes:
+        return left
+    seconds = (step.target_bytes - snapshot.bytes) / (snapshot.bytes / elapsed)
+    slow, fast = max(seconds, 0.0) * _SPEED_VARIES[1], max(seconds, 0.0) * _SPEED_VARIES[0]
+    return Bounds(max(left.least, min(fast, left.most)), min(left.most, slow))
+
+
+def _worst(tails: list[dict[str, int]], name: str) -> int | None:
+    """Percentiles of several streams cannot be averaged; the slowest is shown."""
+    return max((tail[name] for tail in tails), default=None)

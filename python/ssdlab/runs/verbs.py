@@ -1,0 +1,244 @@
+"""What each verb does to the drive, and what it finds; the journal and the policies are the `Runner`'s."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.methods.traces.recording import in_folder, recording_of
+from ssdlab.model.errors import Interrupted
+from ssdlab.model.host_load import host_load
+from ssdlab.model.warnings import judge
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import STEPS
+from ssdlab.results.schema import Departure, Warned
+from ssdlab.results.step_log import log_fault, log_name, spread_of
+from ssdlab.results.store import run_words
+from ssdlab.runs.conditions.keeper import ConditionKeeper
+from ssdlab.runs.conditions.ledger import Ledger
+from ssdlab.runs.drive_steps import purge_step, required_of, trim_step, variant_step
+from ssdlab.runs.observe import Observation, Surroundings
+from ssdlab.runs.remainder import remainder, totals
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.methods.steps import Request
+    from ssdlab.model.workload import Workload
+    from ssdlab.results.records import PartRecord
+    from ssdlab.runs.drive_state import StateKeeper
+    from ssdlab.runs.tracking import Tracker
+
+_OVERRUN = frozenset({"rate-not-reached", "dropped"})
+"""Warnings of a load that was more than the drive could do."""
+_IDLE_LOOK_S = 0.05
+_SPACE_LOOK_S = 1.0
+_SPACE_BYTES = 256 * 1024
+"""What the library's file system must have left for rows and records of the next seconds."""
+
+
+class Doer:
+    """Does single steps; the parameters are those of `Runner`."""
+
+    def __init__(
+        self,
+        drive: Drive,
+        folder: Path,
+        tracker: Tracker,
+        *,
+        stopped: Callable[[], bool],
+        keeper: StateKeeper | None,
+        written_by: str | None,
+    ) -> None:
+        self._drive = drive
+        self._folder = folder
+        self._tracker = tracker
+        self._stopped = stopped
+        self._keeper = keeper
+        self._written_by = written_by
+        self._next_space_look = 0.0
+        self.conditions = ConditionKeeper(drive, Ledger(folder))
+
+    def act(self, request: Request, attempt: int, parts: list[PartRecord]) -> StepResult:
+        """Do a step; `parts` are attempts at it that were cut short and count."""
+        if request.workload is not None:
+            return self._workload(request, request.workload, attempt, parts)
+        if request.finding is not None:
+            from ssdlab.results.compaction import tables_of_logs
+
+            return StepResult(seconds=0.0, facts=request.finding.value(tables_of_logs(self._folder)))
+        if request.verb == "idle":
+            self._idle(float(str(request.args["seconds"])))
+        elif request.verb == "trim":
+            return trim_step(self._drive, request.args, self._look)
+        elif request.verb == "flush":
+            self._drive.flush()
+        elif request.verb == "conditions":
+            return self.conditions.bring_about(required_of(request.args))
+        elif request.verb == "variant":
+            return variant_step(self._drive, self.conditions, request.args, self._look)
+        elif request.verb == "purge":
+            return purge_step(self._drive, request.args, self._look)
+        elif request.verb == "trace":
+            return StepResult(seconds=0.0, facts=self._trace(request))
+        elif request.verb == "health":
+            return StepResult(seconds=0.0, facts={"health": self._drive.health()})
+        elif request.verb in ("fork", "back"):
+            return self._fork(request)
+        return StepResult(seconds=0.0)
+
+    def again(self, request: Request) -> None:
+        """Do a finished step once more, for the state that it leaves."""
+        if request.verb == "trace":
+            return  # its file is there
+        if request.workload is None:
+            self.act(request, 0, [])
+        elif not (request.args.get("unless_written") and self._all_written(request.workload)):
+            until = request.until.holds if request.until is not None else None
+            self._drive.run(
+                in_folder(request.workload, self._folder), on_tick=lambda _: self.check_stop(), until=until
+            )
+
+    def _fork(self, request: Request) -> StepResult:
+        """Keep the drive's state, or go back to it; where that cannot be, order tells on what follows."""
+        if self._keeper is None:
+            facts: dict[str, JsonValue] = {"forked": False}
+            if request.verb == "fork":
+                facts["departures"] = [_order_effects().model_dump()]
+            return StepResult(seconds=0.0, facts=facts)
+        if request.verb == "fork":
+            self._keeper.fork(request.ordinal)
+        else:
+            self._keeper.back(int(str(request.args["to"])), end=bool(request.args["end"]))
+        return StepResult(seconds=0.0, facts={"forked": True})
+
+    def _trace(self, request: Request) -> dict[str, JsonValue]:
+        """Make a file of records in the run folder; a workload names it without the folder."""
+        name = f"trace-{request.ordinal:04d}.records"
+        return {"file": name, **recording_of(request.args, self._folder / name, self._look)}
+
+    def _idle(self, seconds: float) -> None:
+        from ssdlab.drives.simulated.drive import SimulatedDrive
+
+        if isinstance(self._drive, SimulatedDrive):
+            self._drive.idle(seconds)
+            return
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.check_stop()
+            self._tracker.tick(None)
+            time.sleep(min(left, _IDLE_LOOK_S))
+
+    def _workload(
+        self, request: Request, workload: Workload, attempt: int, parts: list[PartRecord]
+    ) -> StepResult:
+        if request.args.get("unless_written") and not parts and self._all_written(workload):
+            facts: dict[str, JsonValue] = {"already_written": True}
+            if self._written_by is not None:
+                facts["written_by"] = self._written_by
+            return StepResult(seconds=0.0, facts=facts)
+        rest = remainder(in_folder(workload, self._folder), parts)
+        segments = tuple(part.attempt for part in parts)
+        if rest is None:
+            return StepResult(seconds=0.0, facts=totals(parts, None), segments=segments)
+        threads = sum(stream.workers for stream in workload.streams)
+        observed = Observation(self._drive)
+        path = self.log_path(request.ordinal, attempt)
+        measured = self._drive.run(
+            rest,
+            log_path=path,
+            on_tick=self._on_tick,
+            until=request.until.holds if request.until is not None else None,
+        )
+        _check_log(path, log_fault(measured))
+        summary = json.loads(json.dumps(measured.summary()))  # as the journal will give it back
+        around = observed.around(summary)
+        return StepResult(
+            seconds=0.0,
+            measurement=summary,
+            spread_iops=spread_of(measured),
+            host=host_load(threads, summary, around),
+            facts=totals(parts, summary) if parts else {},
+            warnings=_warned(request, workload, summary, around),
+            segments=(*segments, attempt) if parts else (),
+        )
+
+    def _all_written(self, workload: Workload) -> bool:
+        if self._written_by is not None:
+            return True
+        spans = [
+            s.span_bytes(self._drive.capacity_bytes, self._drive.logical_block_bytes)
+            for s in workload.streams
+        ]
+        return all(self._drive.written(start, length) is True for start, length in spans)
+
+    def _look(self, phase: str = "") -> None:
+        """Look on at a step that has no workload; `phase` says how far it is."""
+        self.check_stop()
+        self._tracker.tick(None, phase=phase)
+
+    def _on_tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
+        self.check_stop()
+        self._check_space()
+        self._tracker.tick(snapshot)
+
+    def check_stop(self) -> None:
+        """End the step if that was asked for."""
+        if self._stopped():
+            raise Interrupted(
+                "stopped by a signal",
+                f"go on with: ssdlab resume {run_words(self._folder)}",
+                run=self._folder.name,
+            )
+
+    def _check_space(self) -> None:
+        """End a step whose rows cannot be kept any more, and not only after its hours."""
+        moment = time.monotonic()
+        if moment < self._next_space_look:
+            return
+        self._next_space_look = moment + _SPACE_LOOK_S
+        room = os.statvfs(self._folder)
+        if room.f_bfree * room.f_frsize < _SPACE_BYTES:
+            with library_errors(self._folder):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def log_path(self, ordinal: int, attempt: int) -> Path:
+        """Return the file of a step's rows."""
+        return self._folder / STEPS / log_name(ordinal, attempt)
+
+
+def _order_effects() -> Departure:
+    return Departure(
+        code="order-effects",
+        what="each point began in the state in which the one before had left the drive",
+        why="only a simulated drive can go back to the state that it was in before",
+    )
+
+
+def _check_log(path: Path, fault: str | None) -> None:
+    """See that a step's rows are kept, and the name of their file too, before the journal says so."""
+    with library_errors(path):
+        if fault is not None:
+            full = "No space left" in fault or "os error 28" in fault
+            raise OSError(errno.ENOSPC if full else errno.EIO, fault)
+        sync_folder(path.parent)
+
+
+def _warned(
+    request: Request, workload: Workload, summary: dict[str, Any], around: Surroundings
+) -> tuple[Warned, ...]:
+    """Judge a step's measurement by the catalogue; what an overload was to find out is no warning."""
+    found = judge(summary, workload, around)
+    if request.args.get("overload") and not _OVERRUN.isdisjoint(each.code for each in found):
+        # Late because the drive was, and not because the host was.
+        found = [each for each in found if each.code not in (*_OVERRUN, "late")]
+    return tuple(
+        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=request.ordinal) for each in found
+    )
