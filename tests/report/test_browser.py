@@ -59,6 +59,12 @@ def test_a_request_and_a_foreign_script_would_be_noticed(
     assert "x.png" in complaints
 
 
+def test_what_a_page_without_a_policy_asks_for_is_noticed(web_browser: Browser, tmp_path: Path) -> None:
+    (tmp_path / "asks.html").write_text("<img src='http://127.0.0.1:9/x.png'>")
+    web_browser.open(tmp_path / "asks.html")
+    assert web_browser.requests == ["http://127.0.0.1:9/x.png"]
+
+
 def test_buttons_change_the_chart_and_say_so(web_browser: Browser, built: Path) -> None:
     open_drawn(web_browser, built)
     for group in ("#peak-random-read-throughput", "#peak-random-read-latency", "#qd1-nines", "#qd1-bars"):
@@ -208,11 +214,12 @@ def test_dragging_zooms_and_reset_shows_all_again(web_browser: Browser, built: P
     web_browser.run(f"{plot}.scrollIntoView()")
     box = web_browser.run(f"(({{ x, y }}) => ({{ x, y }}))({plot}.getBoundingClientRect())")
     whole = web_browser.run(picture)
-    for kind, x in (("mousePressed", 300), ("mouseMoved", 400), ("mouseMoved", 600), ("mouseReleased", 600)):
-        place = {"x": box["x"] + x, "y": box["y"] + 150, "button": "left", "buttons": 1, "clickCount": 1}
-        web_browser.call("Input.dispatchMouseEvent", type=kind, **place)
+    web_browser.mouse.move(box["x"] + 300, box["y"] + 150)
+    web_browser.mouse.down()
+    web_browser.mouse.move(box["x"] + 600, box["y"] + 150, steps=2)
+    web_browser.mouse.up()
     web_browser.until(f"{picture} !== {json.dumps(whole)}")
-    web_browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
+    web_browser.mouse.move(5, 5)
     zoomed = web_browser.run(picture)
     web_browser.run("document.querySelector('#peak-random-read-over-time [data-action=reset]').click()")
     web_browser.until(f"{picture} !== {json.dumps(zoomed)}")
