@@ -17,7 +17,7 @@ import pytest
 from ssdlab.drives import look, open_drive
 from ssdlab.drives.guard.file_guard import FileFacts, judge_file
 from ssdlab.drives.guard.judge import Intent
-from ssdlab.drives.guard.usage import Opener
+from ssdlab.host.openers import Opener
 from ssdlab.model.errors import LabError, Refused, UsageError
 
 MIB = 1 << 20

@@ -10,7 +10,8 @@ import pytest
 from ssdlab.drives.guard.device_facts import device_facts, device_tables
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, Refusal, judge_device
 from ssdlab.drives.guard.signatures import Signature
-from ssdlab.drives.guard.usage import Opener, Use
+from ssdlab.drives.guard.usage import Use
+from ssdlab.host.openers import Opener
 from ssdlab.model.errors import Refused
 
 FREE = DeviceFacts(
@@ -313,4 +314,4 @@ def test_signatures_are_not_looked_for_where_nothing_is_written(host, monkeypatc
 
     monkeypatch.setattr(gathering, "read_signatures", never)
     node = host.disk("sda")
-    device_facts(host.files, "/dev/null", node, READ, opened={})
+    device_facts(host.files, "/dev/null", node, READ)

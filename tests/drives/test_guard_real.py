@@ -247,8 +247,8 @@ def test_all_drives_are_listed_with_one_look_at_open_files(
     from ssdlab.drives import list_drives, opening
 
     looks = []
-    look_around = opening.open_devices
-    monkeypatch.setattr(opening, "open_devices", lambda files: looks.append(1) or look_around(files))
+    look_around = opening.look_around
+    monkeypatch.setattr(opening, "look_around", lambda files: looks.append(1) or look_around(files))
     device = loop()
     with device.open("rb"):
         found = {seen.identity.name: seen for seen in list_drives() if seen.identity is not None}
@@ -263,7 +263,7 @@ def test_all_drives_are_listed_with_one_look_at_open_files(
 def test_a_device_that_cannot_be_opened(zram: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ssdlab.drives.guard import usage
 
-    def fail(_: str) -> bool:
+    def fail(*_: object) -> bool:
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(usage, "claimed", fail)

@@ -11,13 +11,18 @@ import pytest
 
 from ssdlab.host.rights import not_seen
 
+_BOTH = "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
+
 
 @pytest.mark.parametrize(
     ("capabilities", "words"),
     [
         ("000001ffffffffff", []),
-        ("0000000000000000", ["CAP_DAC_OVERRIDE", "CAP_SYS_PTRACE", "CAP_SYS_ADMIN"]),
-        ("0000000000200002", ["CAP_SYS_PTRACE"]),
+        ("0000000000000000", ["CAP_DAC_READ_SEARCH", _BOTH, "CAP_SYS_ADMIN"]),
+        ("0000000000200002", [_BOTH]),
+        ("0000000000200004", [_BOTH]),
+        ("0000000000280004", []),
+        ("0000000000280000", ["CAP_DAC_READ_SEARCH", _BOTH]),
     ],
 )
 def test_by_effective_capabilities(host, capabilities: str, words: list[str]) -> None:

@@ -13,7 +13,7 @@ from ssdlab.drives.guard.device_facts import device_facts
 from ssdlab.drives.guard.file_guard import file_facts, judge_file
 from ssdlab.drives.guard.judge import Intent, Refusal, judge_device
 from ssdlab.drives.guard.signatures import Signature
-from ssdlab.drives.guard.usage import OpenDevices, open_devices
+from ssdlab.drives.guard.usage import Seen, look_around
 from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.sysfs import HostFiles, device_number, names, number
 from ssdlab.model.errors import Refused, UsageError
@@ -172,13 +172,21 @@ def look(
     return Look(identity, facts.kind == "file", reading, writing)
 
 
-def list_drives(files: HostFiles | None = None) -> tuple[Look, ...]:
-    """Look at every disk of this host that has a size, in the order of names."""
+def list_drives(files: HostFiles | None = None, seen: Seen | None = None) -> tuple[Look, ...]:
+    """Look at every disk of this host that has a size, in the order of names.
+
+    Parameters
+    ----------
+    files
+        The host; another root for tests.
+    seen
+        A look at the whole host, if there has been one.
+    """
     files = files or HostFiles()
     nodes = [files.node_named(name) for name in names(files.sys / "block")]
-    opened = open_devices(files)
+    seen = look_around(files) if seen is None else seen
     return tuple(
-        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files, opened=opened)
+        _look_at_device(files.dev / node.name.replace("!", "/"), node, None, files, seen=seen)
         for node in nodes
         if node is not None and number(node / "size") and number(node / "hidden") != 1
     )
@@ -225,10 +233,10 @@ def _look_at_device(
     files: HostFiles,
     *,
     wipe_signatures: bool = False,
-    opened: OpenDevices | None = None,
+    seen: Seen | None = None,
 ) -> Look:
     intent = Intent(writing=True, destroy=destroy, wipe_signatures=wipe_signatures)
-    facts = device_facts(files, str(path), node, intent, patience_s=0, opened=opened)
+    facts = device_facts(files, str(path), node, intent, patience_s=0, seen=seen)
     return Look(
         identity=block_identity(files, node),
         exists=True,

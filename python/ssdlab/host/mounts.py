@@ -8,11 +8,12 @@ no block number (btrfs).
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdlab.host.sysfs import HostFiles, names, text
+from ssdlab.host.sysfs import HostFiles, names, raw_bytes, text
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
@@ -42,6 +43,31 @@ class Mount:
     options: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """One active swap area.
+
+    Attributes
+    ----------
+    path
+        As the kernel names it.
+    device, file
+        `major:minor` of the block device, or device and inode number of the file, that the path leads to.
+    near
+        `major:minor` of the file system that the path lies on, by the mount table.
+    """
+
+    path: str
+    device: str | None = None
+    file: tuple[int, int] | None = None
+    near: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether its path leads nowhere: deleted, or of another mount namespace."""
+        return self.device is None and self.file is None
+
+
 def parse_mountinfo(table: str) -> tuple[Mount, ...]:
     r"""Parse `/proc/self/mountinfo` (proc_pid_mountinfo(5)).
 
@@ -49,7 +75,7 @@ def parse_mountinfo(table: str) -> tuple[Mount, ...]:
     '/a b'
     """
     mounts = []
-    for line in table.splitlines():
+    for line in table.split("\n"):  # and at no other character: names may hold what Python takes for an end
         fields = line.split(" ")
         # The optional fields end with a lone hyphen; there may be any number of them.
         if "-" not in fields[6:]:
@@ -78,7 +104,7 @@ def parse_swaps(table: str) -> tuple[str, ...]:
     >>> parse_swaps("Filename Type Size Used Priority\n/dev/zram1 partition 100 0 -2\n")
     ('/dev/zram1',)
     """
-    return tuple(_unescape(line.split()[0]) for line in table.splitlines()[1:] if line.split())
+    return tuple(_unescape(re.split("[ \t]", line)[0]) for line in table.split("\n")[1:] if line)
 
 
 def mounts(files: HostFiles) -> tuple[Mount, ...]:
@@ -86,9 +112,23 @@ def mounts(files: HostFiles) -> tuple[Mount, ...]:
     return parse_mountinfo(text(files.proc / "self" / "mountinfo") or "")
 
 
-def swaps(files: HostFiles) -> tuple[str, ...]:
-    """Return the paths of active swap areas, partitions and files alike."""
-    return parse_swaps(text(files.proc / "swaps") or "")
+def swap_areas(files: HostFiles) -> tuple[Swap, ...]:
+    """Return the active swap areas, partitions and files alike."""
+    table = os.fsdecode(raw_bytes(files.proc / "swaps") or b"")
+    return tuple(_swap(files, path) for path in parse_swaps(table))
+
+
+def _swap(files: HostFiles, path: str) -> Swap:
+    device = files.number_of(path)
+    if device is not None:
+        return Swap(path, device=device)
+    mount = mount_of(mounts(files), Path(path))
+    near = None if mount is None else mount.number
+    try:
+        status = files.at(path).stat()
+    except OSError:
+        return Swap(path, near=near)
+    return Swap(path, file=(status.st_dev, status.st_ino), near=near)
 
 
 def devices_of(files: HostFiles, mount: Mount) -> tuple[str, ...]:

@@ -6,21 +6,72 @@ Source: capabilities(7); the numbers are those of linux/capability.h.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from ssdlab.host.sysfs import HostFiles, text
 
-_NEEDED = {
-    1: "what lies on a device, and the memory modules of this host (CAP_DAC_OVERRIDE)",
-    19: "which devices the processes of other users have open (CAP_SYS_PTRACE)",
-    21: "what a drive says of itself in its own pages: health, wear, formats, security (CAP_SYS_ADMIN)",
-}
+
+class Unseen(NamedTuple):
+    """Something that could not be looked at, as a phrase, and what would let it be."""
+
+    what: str
+    remedy: str
+
+
+BY_RIGHTS = "run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (docs/safety.md says how)"
+"""What lets a user see what other users do."""
+
+_DAC_OVERRIDE, _DAC_READ_SEARCH, _SYS_PTRACE, _SYS_ADMIN = 1, 2, 19, 21
+
+_NEEDED = (
+    (
+        ({_DAC_READ_SEARCH, _DAC_OVERRIDE},),
+        "what lies on a device, and the memory modules of this host (CAP_DAC_READ_SEARCH)",
+    ),
+    (
+        ({_SYS_PTRACE}, {_DAC_READ_SEARCH, _DAC_OVERRIDE}),
+        "which devices the processes of other users have open (CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH)",
+    ),
+    (
+        ({_SYS_ADMIN},),
+        "what a drive says of itself in its own pages: health, wear, formats, security (CAP_SYS_ADMIN)",
+    ),
+)
+"""What is not seen unless one capability of each set is held."""
 
 
 def not_seen(files: HostFiles | None = None) -> tuple[str, ...]:
     """Return what cannot be looked at for want of privilege; empty for root."""
-    status = text((files or HostFiles()).proc / "self" / "status") or ""
-    held = re.search(r"^CapEff:\s*([\da-f]+)", status, re.MULTILINE)
+    held = _effective(files or HostFiles())
     if held is None:
         return ()
-    effective = int(held.group(1), 16)
-    return tuple(what for number, what in _NEEDED.items() if not effective >> number & 1)
+    return tuple(what for sets, what in _NEEDED if not all(held & one for one in sets))
+
+
+def sees_processes(files: HostFiles) -> bool:
+    """Say whether this user has the rights to look into every process of this host."""
+    held = _effective(files)
+    if held is None:
+        return True
+    # Root of a user namespace has every right there, and none over what is outside.
+    whole = (text(files.proc / "self" / "uid_map") or "0 0 4294967295").split() == ["0", "0", "4294967295"]
+    return whole and _SYS_PTRACE in held and bool(held & {_DAC_OVERRIDE, _DAC_READ_SEARCH})
+
+
+def hides_processes(files: HostFiles) -> bool:
+    """Say whether `/proc` leaves out processes that this one may not look into (proc(5), `hidepid`)."""
+    held = _effective(files)
+    if held is None or _SYS_PTRACE in held:
+        return False
+    table = text(files.proc / "self" / "mountinfo") or ""
+    return re.search(r" /proc .* - proc .*\bhidepid=(?!0|off)", table) is not None
+
+
+def _effective(files: HostFiles) -> frozenset[int] | None:
+    """Return the numbers of the capabilities in effect, or None where the kernel does not say."""
+    status = text(files.proc / "self" / "status") or ""
+    found = re.search(r"^CapEff:\s*([\da-f]+)", status, re.MULTILINE)
+    if found is None:
+        return None
+    effective = int(found.group(1), 16)
+    return frozenset(number for number in range(effective.bit_length()) if effective >> number & 1)

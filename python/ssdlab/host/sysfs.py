@@ -26,6 +26,11 @@ class HostFiles:
     root: Path = Path("/")
 
     @property
+    def copied(self) -> bool:
+        """Whether this is a copied tree, whose nodes have no devices behind them."""
+        return self.root != Path("/")
+
+    @property
     def sys(self) -> Path:
         """The root of sysfs."""
         return self.root / "sys"
@@ -39,6 +44,10 @@ class HostFiles:
     def dev(self) -> Path:
         """The folder of device nodes."""
         return self.root / "dev"
+
+    def at(self, path: str) -> Path:
+        """Return an absolute path of this host."""
+        return self.root / path.lstrip("/")
 
     def node(self, number: str) -> Path | None:
         """Return the sysfs folder of the block device with `major:minor` number, or None if there is none."""
@@ -57,7 +66,7 @@ class HostFiles:
         source in the mount table such as `/dev/mapper/x` seen from a container) the last part of the path is
         looked up in sysfs.
         """
-        local = self.root / path.lstrip("/")
+        local = self.at(path)
         try:
             status = local.stat()
         except OSError:

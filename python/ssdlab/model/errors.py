@@ -15,8 +15,11 @@ next.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from ssdlab.model.printable import printable
 
 if TYPE_CHECKING:
     from ssdlab.model.measurement import Measurement
@@ -158,7 +161,8 @@ def unknown(noun: str, word: str, known: Iterable[str], *, elsewhere: str = "") 
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Return text on one line; runs of blanks stay, as a name may have them."""
+    return printable(re.sub(r" *[^\S ]\s*", " ", text.strip()))
 
 
 def _plain(value: object) -> object:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ssdlab.drives.guard import usage
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures
-from ssdlab.drives.guard.usage import OpenDevices
+from ssdlab.drives.guard.usage import Seen, Tables, look_around, read_tables
 from ssdlab.host.attributes import (
     disk_of,
     model_of,
@@ -38,7 +38,7 @@ def device_facts(
     intent: Intent,
     *,
     patience_s: float = _PATIENCE_S,
-    opened: OpenDevices | None = None,
+    seen: Seen | None = None,
 ) -> DeviceFacts:
     """Gather what speaks against using the block device at `path`, whose sysfs folder is `node`.
 
@@ -50,17 +50,16 @@ def device_facts(
         What is to be done: signatures are looked for only before writing.
     patience_s
         How long to look again, in seconds, while the only objection is that something has it open.
-    opened
-        Who has which device open, if that is known; else every open file of the host is looked at.
+    seen
+        A look at the whole host, if there has been one.
     """
-    facts = device_tables(files, path, node, intent)
-    if in_use(facts) is not None or facts.capacity_bytes == 0:
-        return facts
     deadline = time.monotonic() + patience_s
     while True:
-        facts = _device_openers(
-            facts, usage.family_of(files, node).own, usage.open_devices(files) if opened is None else opened
-        )
+        look = look_around(files) if seen is None else seen
+        facts = device_tables(files, path, node, intent, look.tables)
+        if in_use(facts) is not None or facts.capacity_bytes == 0:
+            return facts
+        facts = _with_openers(_with_claim(files, facts, node), files, node, look)
         refusal = judge_device(facts, Intent())
         passing = refusal is not None and refusal.reason in {"open", "claimed"}
         if not passing or time.monotonic() >= deadline:
@@ -68,9 +67,29 @@ def device_facts(
         time.sleep(_LOOK_AGAIN_S)
 
 
-def device_tables(files: HostFiles, path: str, node: Path, intent: Intent) -> DeviceFacts:
-    """Gather what the tables of the kernel say, without opening anything."""
-    family = usage.family_of(files, node)
+def held_facts(
+    files: HostFiles, path: str, node: Path, intent: Intent, *, patience_s: float = _PATIENCE_S
+) -> DeviceFacts:
+    """Gather it again of a device that this process holds: its own descriptors and claim do not count.
+
+    What lies on the device is not looked for: it is being written.
+    """
+    deadline = time.monotonic() + patience_s
+    while True:
+        look = look_around(files)
+        facts = _with_openers(device_tables(files, path, node, intent, look.tables), files, node, look)
+        facts = replace(facts, openers=tuple(one for one in facts.openers if one.pid != os.getpid()))
+        if in_use(facts) is not None or not facts.openers or time.monotonic() >= deadline:
+            return facts
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def device_tables(
+    files: HostFiles, path: str, node: Path, intent: Intent, tables: Tables | None = None
+) -> DeviceFacts:
+    """Gather what the tables of the kernel say, without opening anything but the nodes of loop devices."""
+    tables = read_tables(files) if tables is None else tables
+    family = usage.family_of(files, node, tables.loops)
     disk = disk_of(node)
     capacity_bytes = (number(node / "size") or 0) * SECTOR_BYTES
     own_id = consent_id(files, node)
@@ -84,26 +103,37 @@ def device_tables(files: HostFiles, path: str, node: Path, intent: Intent) -> De
         capacity_bytes=capacity_bytes,
         read_only=bool(flag(node / "ro")) or bool(flag(disk / "ro")),
         zoned=zone_model_of(disk),
-        mounts=usage.mounted(files, node, family),
-        swaps=usage.swapped(files, node, family),
-        holders=usage.holders(files, node, family),
+        mounts=usage.mounted(files, node, family, tables),
+        swaps=usage.swapped(node, family, tables),
+        holders=(
+            *usage.holders(files, node, family, tables),
+            *usage.served(files, node, family, tables),
+        ),
+        unseen=tables.unseen,
         twins=_twins(files, disk),
         volume=_volume(disk),
         named=_named(files, node, intent.destroy or "") if named else None,
     )
 
 
-def _device_openers(facts: DeviceFacts, own: Sequence[Path], opened: OpenDevices) -> DeviceFacts:
+def _with_claim(files: HostFiles, facts: DeviceFacts, node: Path) -> DeviceFacts:
+    disk = disk_of(node)
+    whole = files.dev / disk.name.replace("!", "/")
     try:
         # The whole disk too: the claim on a sibling partition shows only there.
-        claimed = usage.claimed(facts.path) or (
-            facts.disk != facts.name and usage.claimed(f"/dev/{facts.disk}")
+        claimed = usage.claimed(facts.path, text(node / "dev")) or (
+            disk != node and usage.claimed(str(whole), text(disk / "dev"))
         )
     except PermissionError:
         return replace(facts, permitted=False)
     except OSError as error:
         return replace(facts, fault=error.strerror)
-    return replace(facts, claimed=claimed, openers=usage.openers_of(opened, own))
+    return replace(facts, claimed=claimed)
+
+
+def _with_openers(facts: DeviceFacts, files: HostFiles, node: Path, look: Seen) -> DeviceFacts:
+    own = usage.numbers_of(usage.family_of(files, node, look.tables.loops).own)
+    return replace(facts, openers=look.opened.of_devices(own), unseen=(*look.opened.unseen, *facts.unseen))
 
 
 def _carried(facts: DeviceFacts, intent: Intent, wanted: bool) -> DeviceFacts:

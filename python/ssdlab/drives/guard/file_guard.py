@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from ssdlab.drives.guard import usage
-from ssdlab.drives.guard.judge import Intent, Refusal
-from ssdlab.drives.guard.lease import Lease, probe
+from ssdlab.drives.guard.judge import Intent, Refusal, unseen
+from ssdlab.drives.guard.lease import Lease, only_read_elsewhere, probe
 from ssdlab.drives.guard.mark import Ownership, ownership, read_mark
-from ssdlab.drives.guard.usage import Opener
-from ssdlab.host.mounts import swaps
+from ssdlab.host.exports import Export
+from ssdlab.host.openers import Opener
+from ssdlab.host.rights import Unseen
 from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.printable import quoted, shell_word
+
+_PATIENCE_S = 1.0
+"""How long somebody who cannot be found may have it open before it counts: indexers open each new file."""
+
+_LOOK_AGAIN_S = 0.1
 
 _KINDS = (
     (stat.S_ISREG, "file"),
@@ -50,10 +59,13 @@ class FileFacts:
         Whether its folder exists.
     free_bytes
         Free space for this user, what the file holds already included.
-    swap, loops, openers
-        Who uses it: the kernel as swap space, loop devices on it, processes that have it open for writing.
+    swap, loops, exports, openers
+        Who uses it: the kernel as swap space, loop devices on it, what the kernel serves to others, processes
+        that have it open.
     lease
-        Whether anybody else has it open at all, as the kernel says.
+        Whether anybody else has it open at all, as the kernel says; `read` where all others only read.
+    unseen
+        What could not be looked at.
     """
 
     path: str
@@ -69,8 +81,10 @@ class FileFacts:
     free_bytes: int = 0
     swap: bool = False
     loops: tuple[str, ...] = ()
+    exports: tuple[Export, ...] = ()
     openers: tuple[Opener, ...] = ()
-    lease: Lease = "unknown"
+    lease: Lease | Literal["read"] = "unknown"
+    unseen: tuple[Unseen, ...] = ()
 
 
 def file_facts(files: HostFiles, path: Path, descriptor: int | None = None) -> FileFacts:
@@ -123,27 +137,52 @@ def _facts_of(files: HostFiles, path: Path, descriptor: int, *, ours: bool) -> F
     kind = _kind(status)
     if kind != "file":
         return FileFacts(path=str(path), name=path.name, kind=kind)
-    mark = read_mark(descriptor, path)
     room = os.fstatvfs(descriptor)
     itself = f"/proc/self/fd/{descriptor}"
-    return FileFacts(
+    facts = FileFacts(
         path=str(path),
         name=path.name,
         size_bytes=status.st_size,
         links=status.st_nlink,
-        ownership=ownership(descriptor, mark),
+        ownership=ownership(descriptor, read_mark(descriptor, path)),
         readable=os.access(itself, os.R_OK),
         writable=os.access(itself, os.W_OK),
         free_bytes=room.f_bavail * room.f_frsize + status.st_blocks * 512,
-        swap=str(path) in swaps(files),
-        loops=usage.loops_on(files, path),
-        openers=tuple(
-            opener
-            for opener in usage.file_openers(files, status.st_dev, status.st_ino)
-            if opener.writing and not (ours and opener.pid == os.getpid())
-        ),
-        lease=probe(descriptor),
     )
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        facts = _with_users(files, facts, descriptor, ours=ours)
+        if not _held_by_nobody_known(facts) or time.monotonic() >= deadline:
+            return facts
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _with_users(files: HostFiles, facts: FileFacts, descriptor: int, *, ours: bool) -> FileFacts:
+    """Look for all who use an open file."""
+    status = os.fstat(descriptor)
+    file = (status.st_dev, status.st_ino)
+    lease: Lease | Literal["read"] = probe(descriptor)
+    if lease == "held" and only_read_elsewhere(descriptor):
+        lease = "read"
+    tables, opened = usage.look_around(files, file, descriptor)
+    openers = opened.files.get(file, ())
+    others = tuple(one for one in openers if not (ours and one.pid == os.getpid()))
+    if lease == "held" and others != openers:
+        lease = "unknown"  # it counts what we hold ourselves
+    return replace(
+        facts,
+        swap=usage.swap_on(tables, file, suspicious=lease != "free"),
+        loops=usage.loops_on(tables, file),
+        exports=usage.servers_of(tables, file),
+        openers=others,
+        lease=lease,
+        unseen=(*opened.unseen, *tables.unseen),
+    )
+
+
+def _held_by_nobody_known(facts: FileFacts) -> bool:
+    known = facts.swap or facts.loops or facts.exports or facts.openers
+    return facts.lease == "held" and not known
 
 
 def _kind(status: os.stat_result) -> str:
@@ -158,7 +197,13 @@ def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refu
     """
     if facts.kind == "missing":
         return _cannot_be_made(facts, size_bytes)
-    return _no_plain_file(facts) or _in_use(facts) or _unfit(facts, size_bytes) or _not_ours(facts, intent)
+    return (
+        _no_plain_file(facts)
+        or _in_use(facts)
+        or _unfit(facts, size_bytes)
+        or _perhaps_in_use(facts, intent)
+        or _not_ours(facts, intent)
+    )
 
 
 def free_bytes(folder: Path) -> int:
@@ -212,21 +257,47 @@ def _no_plain_file(facts: FileFacts) -> Refusal | None:
 
 def _in_use(facts: FileFacts) -> Refusal | None:
     if facts.swap:
-        return Refusal("swap", f"{facts.path} is swap space", f"switch it off first: swapoff {facts.path}")
+        return Refusal(
+            "swap", f"{facts.path} is swap space", f"switch it off first: swapoff {shell_word(facts.path)}"
+        )
     if facts.loops:
         return Refusal(
             "held",
             f"{facts.path} is the backing file of /dev/{facts.loops[0]}",
             f"name that device, or detach it first: losetup -d /dev/{facts.loops[0]}",
         )
-    if facts.openers:
-        opener = facts.openers[0]
+    if facts.exports:
+        export = facts.exports[0]
+        return Refusal(
+            "held", f"{facts.path} is in use: {export.server} serves it", f"end that first: {export.end}"
+        )
+    opener = next((one for one in facts.openers if one.writing), None)
+    if opener is not None:
         return Refusal(
             "open",
-            f"{facts.path} is open for writing in process {opener.pid} ({opener.command})",
+            f"{facts.path} is {opener.how} for writing in process {opener.pid} ({opener.command})",
             "end that process first, or wait for it",
         )
     return None
+
+
+def _perhaps_in_use(facts: FileFacts, intent: Intent) -> Refusal | None:
+    """Return the refusal of a file that somebody may be using who cannot be seen.
+
+    A granted lease says that there is nobody. Where one is refused, those who only read it may be the reason
+    if all of them were seen; where the kernel gives none, seeing everything is enough.
+    """
+    if facts.lease == "free" or not (intent.writing or facts.lease == "held"):
+        return None
+    if facts.lease == "held" and (facts.unseen or not facts.openers):
+        return Refusal(
+            "open",
+            f"{facts.path} is open elsewhere, in what cannot be seen",
+            facts.unseen[0].remedy
+            if facts.unseen
+            else "find out who passes it on or serves it, and wait for its end",
+        )
+    return unseen(facts.path, facts.unseen) if facts.unseen else None
 
 
 def _unfit(facts: FileFacts, size_bytes: int | None) -> Refusal | None:
@@ -251,8 +322,8 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
     if intent.destroy is not None and intent.destroy != facts.name:
         return Refusal(
             "wrong-consent",
-            f"--destroy '{intent.destroy}' is not the name of {facts.path}",
-            f"if all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+            f"--destroy {quoted(intent.destroy)} is not the name of {facts.path}",
+            f"if all data in it may be lost, say so with its name: --destroy {quoted(facts.name)}",
         )
     if not intent.writing:
         return None
@@ -276,5 +347,5 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
     return Refusal(
         "no-consent",
         f"{facts.path} would be overwritten, and it {why}",
-        f"if all data in it may be lost, say so with its name: --destroy '{facts.name}'",
+        f"if all data in it may be lost, say so with its name: --destroy {quoted(facts.name)}",
     )

@@ -13,8 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ssdlab.drives.guard.signatures import Signature
-from ssdlab.drives.guard.usage import Opener, Use
+from ssdlab.drives.guard.usage import Use
+from ssdlab.host.openers import Opener
+from ssdlab.host.rights import Unseen
 from ssdlab.model.errors import Refused
+from ssdlab.model.printable import printable, quoted, shell_word
 
 SYSTEM_MOUNTS = ("/", "/boot", "/boot/efi", "/efi", "/usr")
 """Mount points without which this system does not run or start."""
@@ -47,6 +50,11 @@ class Refusal:
     what: str
     advice: str
 
+    def __post_init__(self) -> None:
+        """Make the names within visible: people chose them, and processes do."""
+        object.__setattr__(self, "what", printable(self.what))
+        object.__setattr__(self, "advice", printable(self.advice))
+
     def error(self, target: str) -> Refused:
         """Return the exception that says this."""
         return Refused(self.what, self.advice, reason=self.reason, target=target)
@@ -76,6 +84,8 @@ class DeviceFacts:
         For md and device mapper: which, and what it is built on.
     named
         Whose identifier the given consent is, if it is another device's: a phrase.
+    unseen
+        What could not be looked at.
     signatures, signatures_unknown
         What lies on it, looked for before writing only; or why that could not be found out.
     """
@@ -95,6 +105,7 @@ class DeviceFacts:
     swaps: tuple[Use, ...] = ()
     holders: tuple[Use, ...] = ()
     openers: tuple[Opener, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
     twins: tuple[str, ...] = ()
     volume: str | None = None
     named: str | None = None
@@ -120,14 +131,14 @@ def in_use(facts: DeviceFacts) -> Refusal | None:
         return Refusal(
             "mounted",
             f"{facts.path} is in use: {use.relation} is {kind}{' ' if kind else ''}mounted at {use.what}",
-            f"unmount it first: umount {use.what}",
+            f"unmount it first: umount {shell_word(use.what)}",
         )
     if facts.swaps:
         use = facts.swaps[0]
         return Refusal(
             "swap",
             f"{facts.path} is in use: {use.relation} is swap space",
-            f"switch it off first: swapoff {use.what}",
+            f"switch it off first: swapoff {shell_word(use.what)}",
         )
     return _held(facts.path, facts.holders[0]) if facts.holders else None
 
@@ -160,6 +171,7 @@ _HOLDERS = {
         "{on} belongs to {what} of bcache",
         "stop it first: echo 1 >/sys/block/{what}/bcache/stop",
     ),
+    "export": ("{what} serves {on}", "end that first: {end}"),
     "loop": ("the loop device {what} is attached to {on}", "detach it first: losetup -d /dev/{what}"),
 }
 
@@ -168,11 +180,11 @@ def _held(path: str, use: Use) -> Refusal:
     told, advice = _HOLDERS.get(
         use.kind, ("the volume {what} is built on {on}", "take that volume down first, or name it instead")
     )
-    place = _logical_volume(use.what)
+    what = shell_word(use.what)
     return Refusal(
         "held",
         f"{path} is in use: {told.format(what=use.what, on=use.relation)}",
-        advice.format(what=use.what, place=place),
+        advice.format(what=what, place=shell_word(_logical_volume(use.what)), end=use.end),
     )
 
 
@@ -214,10 +226,18 @@ def _unusable(facts: DeviceFacts) -> Refusal | None:
         opener = facts.openers[0]
         return Refusal(
             "open",
-            f"{path} is open in process {opener.pid} ({opener.command})",
+            f"{path} is {opener.how} in process {opener.pid} ({opener.command})",
             "end that process first, or wait for it",
         )
-    return _claimed(facts) if facts.claimed else None
+    if facts.claimed:
+        return _claimed(facts)
+    return unseen(path, facts.unseen) if facts.unseen else None
+
+
+def unseen(path: str, what: tuple[Unseen, ...]) -> Refusal:
+    """Return the refusal of a target that may be in use, as something could not be looked at."""
+    told = " and ".join(one.what for one in what)
+    return Refusal("unseen", f"{path} may be in use: {told} cannot be seen", what[0].remedy)
 
 
 def _claimed(facts: DeviceFacts) -> Refusal:
@@ -255,21 +275,19 @@ def _without_consent(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     if intent.destroy == facts.consent_id:
         return _over_signatures(facts, intent) if intent.writing else None
     label = f" ({facts.label})" if facts.label else ""
-    advice = f"if all data on it{label} may be lost, give its identifier: --destroy '{facts.consent_id}'"
+    advice = (
+        f"if all data on it{label} may be lost, give its identifier: --destroy {quoted(facts.consent_id)}"
+    )
     if intent.destroy is None:
         what = f" ({facts.volume})" if facts.volume else ""
         return Refusal(
             "no-consent", f"{facts.path}{what} would be overwritten, and nothing says that it may be", advice
         )
+    given = f"--destroy {quoted(intent.destroy)}"
     if facts.named is not None:
-        return Refusal(
-            "wrong-consent",
-            f"--destroy '{intent.destroy}' is the identifier of {facts.named}, and this is {facts.path}",
-            advice,
-        )
-    return Refusal(
-        "wrong-consent", f"--destroy '{intent.destroy}' is not the identifier of {facts.path}", advice
-    )
+        what = f"{given} is the identifier of {facts.named}, and this is {facts.path}"
+        return Refusal("wrong-consent", what, advice)
+    return Refusal("wrong-consent", f"{given} is not the identifier of {facts.path}", advice)
 
 
 def _over_signatures(facts: DeviceFacts, intent: Intent) -> Refusal | None:
@@ -288,5 +306,5 @@ def _over_signatures(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     return Refusal(
         "signature",
         f"{facts.path} carries {first.words}{f', and {more}' if more else ''}",
-        f"if that may be lost too: --destroy '{facts.consent_id}' --wipe-signatures",
+        f"if that may be lost too: --destroy {quoted(facts.consent_id)} --wipe-signatures",
     )

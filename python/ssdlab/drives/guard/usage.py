@@ -1,4 +1,4 @@
-"""Who uses a block device or a file: mounts, swap, holders, open descriptors, exclusive claims.
+"""Who uses a block device or a file: mounts, swap, holders, exports, open descriptors, exclusive claims.
 
 Facts only; :mod:`ssdlab.drives.guard.judge` judges them. A device is looked at with its family, since what
 breaks when it is overwritten, or disturbs what it is timed for, seldom sits on the node that was named: the
@@ -11,28 +11,87 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ssdlab.host.attributes import disk_of
-from ssdlab.host.mounts import devices_of, mounts, swaps
+from ssdlab.host.exports import Export, exports, hidden_servers
+from ssdlab.host.loops import Loop, attached_loops
+from ssdlab.host.mounts import Mount, Swap, devices_of, mounts, swap_areas
+from ssdlab.host.openers import Opened, look_at_processes
+from ssdlab.host.rights import BY_RIGHTS, Unseen
 from ssdlab.host.sysfs import HostFiles, names, number, text
 
-_NO_FILE = re.compile(r"(socket|pipe|anon_inode|net|mnt|pid|user|uts|ipc|cgroup|time):")
+_MOUNT_CONFIGFS = "mount -t configfs none /sys/kernel/config"
+
+_LOOKS = 3
+"""How often to look again while the tables change under the look; then they are taken as they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opener:
-    """A process that holds a descriptor of the target."""
+class Tables:
+    """What the kernel's tables say: who is mounted, swapped on, attached as a loop, served to others."""
 
-    pid: int
-    command: str
-    writing: bool
+    mounts: tuple[Mount, ...]
+    swaps: tuple[Swap, ...]
+    loops: tuple[Loop, ...]
+    exports: tuple[Export, ...]
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def unseen(self) -> tuple[Unseen, ...]:
+        """What could not be looked at."""
+        return (
+            *(Unseen(f"what {loop.name} stands on", BY_RIGHTS) for loop in self.loops if not loop.seen),
+            *(
+                Unseen(f"what {one.server} serves, as {one.path} leads nowhere", f"end that first: {one.end}")
+                for one in self.exports
+                if not one.seen
+            ),
+            *(
+                Unseen(f"what {name} of the kernel serves", f"mount configfs: {_MOUNT_CONFIGFS}")
+                for name in self.hidden
+            ),
+        )
 
 
-OpenDevices = Mapping[int, tuple[Opener, ...]]
-"""Who has which block device open, by device number."""
+class Seen(NamedTuple):
+    """One look at the whole host: its tables, and what its processes have open while these hold."""
+
+    tables: Tables
+    opened: Opened
+
+
+def read_tables(files: HostFiles) -> Tables:
+    """Read the kernel's tables once."""
+    return Tables(
+        mounts(files), swap_areas(files), attached_loops(files), exports(files), hidden_servers(files)
+    )
+
+
+def look_around(
+    files: HostFiles, file: tuple[int, int] | None = None, own_descriptor: int | None = None
+) -> Seen:
+    """Look at the tables and the processes of the host, until the tables are the same before and after.
+
+    Parameters
+    ----------
+    files
+        The host.
+    file
+        Device and inode number of the one file that matters, besides all block devices.
+    own_descriptor
+        A descriptor of this process that does not count.
+    """
+    tables = read_tables(files)
+    for _ in range(_LOOKS):
+        before, seen = tables, look_at_processes(files, file, own_descriptor)
+        tables = read_tables(files)
+        if tables == before:
+            break
+    return Seen(tables, seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +103,19 @@ class Use:
     device, what
         Kernel name of the device in use, and by what: mount point, swap area, volume built on it.
     kind
-        Kind of file system, or of volume: `lvm`, `crypt`, `multipath`, `dm`, `md`, `bcache`, `loop`.
+        Kind of file system, or of volume: `lvm`, `crypt`, `multipath`, `dm`, `md`, `bcache`, `loop`;
+        `export`.
     relation
         What that device is to the target, as part of a sentence.
+    end
+        The command that ends the use, where `kind` does not tell.
     """
 
     device: str
     what: str
     kind: str = ""
     relation: str = "it"
+    end: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,178 +137,169 @@ class Family:
     below: tuple[Path, ...]
 
 
-def family_of(files: HostFiles, node: Path) -> Family:
+def family_of(files: HostFiles, node: Path, loops: tuple[Loop, ...]) -> Family:
     """Find all block devices that share storage with the one of a sysfs folder."""
     disk = disk_of(node)
     own = _with_partitions(disk)
-    above = _above(files, own)
+    above = _above(files, own, loops)
     bases: dict[Path, None] = {}
     waiting = [disk]
     while waiting:
-        for base in _bases(files, waiting.pop()):
+        for base in _bases(files, waiting.pop(), loops):
             if disk_of(base) not in bases:
                 bases[disk_of(base)] = None
                 waiting.append(disk_of(base))
     under = [member for base in bases for member in _with_partitions(base)]
-    below = [*under, *_above(files, under)]
+    below = [*under, *_above(files, under, loops)]
     known = {*own, *above}
     return Family(
         own=tuple(own), above=tuple(above), below=tuple(n for n in dict.fromkeys(below) if n not in known)
     )
 
 
-def mounted(files: HostFiles, node: Path, family: Family) -> tuple[Use, ...]:
+def mounted(files: HostFiles, node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
     """Return where a device or any of its family is mounted."""
     of_number = _by_number(family)
     return tuple(
         Use(member.name, mount.point, mount.kind, _relation(node, family, member))
-        for mount in mounts(files)
+        for mount in tables.mounts
         for device in devices_of(files, mount)
         if (member := of_number.get(device)) is not None
     )
 
 
-def swapped(files: HostFiles, node: Path, family: Family) -> tuple[Use, ...]:
+def swapped(node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
     """Return the swap areas on a device or its family; a swap file shows as a mount of its file system."""
     of_number = _by_number(family)
     return tuple(
-        Use(member.name, path, "swap", _relation(node, family, member))
-        for path in swaps(files)
-        if (member := of_number.get(files.number_of(path))) is not None
+        Use(member.name, swap.path, "swap", _relation(node, family, member))
+        for swap in tables.swaps
+        if (member := of_number.get(swap.device)) is not None
     )
 
 
-def holders(files: HostFiles, node: Path, family: Family) -> tuple[Use, ...]:
+def holders(files: HostFiles, node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
     """Return the volumes that the kernel has built on a device, its disk, or the partitions of that."""
     return tuple(
         Use(member.name, _volume_name(holder), _volume_kind(holder), _relation(node, family, member))
         for member in family.own
-        for holder in _holders(files, member)
+        for holder in _holders(files, member, tables.loops)
     )
 
 
-def loops_on(files: HostFiles, path: Path) -> tuple[str, ...]:
-    """Return the loop devices that a file is the backing store of."""
-    return tuple(
-        name
-        for name in names(files.sys / "block")
-        if name.startswith("loop") and text(files.sys / "block" / name / "loop" / "backing_file") == str(path)
-    )
+def served(files: HostFiles, node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
+    """Return as what the kernel itself serves a device or any of its family to others."""
+    of_number = _by_number(family)
+    found = []
+    for export in tables.exports:
+        members = [of_number.get(export.device)] if export.device else []
+        if export.controller is not None:
+            members = [one for one in family.own if export.controller in _controllers(files, disk_of(one))]
+        found += [
+            Use(member.name, export.server, "export", _relation(node, family, member), export.end)
+            for member in members
+            if member is not None
+        ]
+    return tuple(found)
 
 
-def open_devices(files: HostFiles) -> OpenDevices:
-    """Return who has which block device open; of processes that this user may look into."""
-    found: dict[int, list[Opener]] = {}
-    for status, opener in _openers(files, lambda status: stat.S_ISBLK(status.st_mode)):
-        found.setdefault(status.st_rdev, []).append(opener)
-    return {device: tuple(openers) for device, openers in found.items()}
+def loops_on(tables: Tables, file: tuple[int, int]) -> tuple[str, ...]:
+    """Return the loop devices that a file, by device and inode number, is the backing store of."""
+    return tuple(loop.name for loop in tables.loops if loop.file == file)
 
 
-def openers_of(devices: OpenDevices, members: Iterable[Path]) -> tuple[Opener, ...]:
-    """Return the processes that have any of these devices open."""
-    return _in_order(opener for member in members for opener in devices.get(_device(member), ()))
+def swap_on(tables: Tables, file: tuple[int, int], *, suspicious: bool) -> bool:
+    """Say whether a file, by device and inode number, is swap space.
+
+    `suspicious` takes it for swap where a swap file's path leads nowhere and its file system is this one's.
+    """
+    near = f"{os.major(file[0])}:{os.minor(file[0])}"
+    lost = any(swap.lost and swap.near == near for swap in tables.swaps)
+    return any(swap.file == file for swap in tables.swaps) or (suspicious and lost)
 
 
-def file_openers(files: HostFiles, device: int, inode: int) -> tuple[Opener, ...]:
-    """Return the processes that have a file open."""
-    found = _openers(files, lambda status: (status.st_dev, status.st_ino) == (device, inode))
-    return _in_order(opener for _, opener in found)
+def servers_of(tables: Tables, file: tuple[int, int]) -> tuple[Export, ...]:
+    """Return as what the kernel itself serves a file to others."""
+    return tuple(export for export in tables.exports if export.file == file)
 
 
-def claimed(path: str) -> bool:
+def claimed(path: str, device: str | None) -> bool:
     """Say whether the kernel refuses an exclusive claim.
 
     It does for a mount in any namespace, md, device mapper, ZFS, and another lab.
+
+    Parameters
+    ----------
+    path
+        The device's node.
+    device
+        The `major:minor` that it must have.
 
     Raises
     ------
     PermissionError
         The device may not be opened by this user.
     OSError
-        The device cannot be opened at all.
+        The device cannot be opened at all, or the path leads to another one.
     """
     try:
-        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        descriptor = os.open(path, os.O_RDONLY | os.O_EXCL | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         if error.errno == errno.EBUSY:
             return True
         raise
+    try:
+        status = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if not stat.S_ISBLK(status.st_mode) or f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}" != device:
+        raise OSError(errno.ENODEV, "its path leads to something else now")
     return False
 
 
-def _openers(
-    files: HostFiles, wanted: Callable[[os.stat_result], bool]
-) -> Iterator[tuple[os.stat_result, Opener]]:
-    """Yield the open files that are wanted, and who has them open."""
-    for name in names(files.proc):
-        if not name.isdigit():
-            continue
-        process = files.proc / name
-        for descriptor in names(process / "fd"):
-            # Plain text for a path: a busy host has tens of thousands of descriptors, and each is looked at.
-            link = f"{process}/fd/{descriptor}"
-            try:
-                if _NO_FILE.match(os.readlink(link)):  # noqa: PTH115
-                    continue
-                status = os.stat(link)  # noqa: PTH116
-            except OSError:
-                continue  # closed, or the process ended, between the listing and the look
-            if wanted(status):
-                command = text(process / "comm") or "?"
-                yield status, Opener(int(name), command, _for_writing(process / "fdinfo" / descriptor))
-
-
-def _in_order(openers: Iterable[Opener]) -> tuple[Opener, ...]:
-    return tuple(sorted(set(openers), key=lambda opener: (opener.pid, opener.writing)))
-
-
-def _for_writing(info: Path) -> bool:
-    match = re.search(r"^flags:\s*(\d+)", text(info) or "", re.MULTILINE)
-    return match is None or int(match.group(1), 8) & os.O_ACCMODE != os.O_RDONLY
+def numbers_of(members: Iterable[Path]) -> tuple[int, ...]:
+    """Return the device numbers of sysfs folders."""
+    return tuple(_device(member) for member in members)
 
 
 def _with_partitions(disk: Path) -> list[Path]:
     return [disk, *(disk / name for name in names(disk) if number(disk / name / "partition") is not None)]
 
 
-def _above(files: HostFiles, members: Iterable[Path]) -> list[Path]:
+def _above(files: HostFiles, members: Iterable[Path], loops: tuple[Loop, ...]) -> list[Path]:
     found: dict[Path, None] = {}
     waiting = list(members)
     while waiting:
-        for holder in _holders(files, waiting.pop()):
+        for holder in _holders(files, waiting.pop(), loops):
             if holder not in found:
                 found[holder] = None
                 waiting.extend(_with_partitions(holder))
     return list(found)
 
 
-def _bases(files: HostFiles, disk: Path) -> list[Path]:
+def _bases(files: HostFiles, disk: Path, loops: tuple[Loop, ...]) -> list[Path]:
     """Return the block devices that a volume is built on."""
     found = [files.node_named(name) for name in names(disk / "slaves")]
-    backing = text(disk / "loop" / "backing_file")
-    if backing is not None:
-        found.append(_device_at(files, backing))
+    found += [files.node(loop.device) for loop in loops if loop.name == disk.name and loop.device]
     return [node for node in found if node is not None]
 
 
-def _holders(files: HostFiles, member: Path) -> list[Path]:
+def _holders(files: HostFiles, member: Path, loops: tuple[Loop, ...]) -> list[Path]:
     """Return the volumes built on a block device.
 
     A loop device on a block device is listed nowhere in sysfs but in its own folder, and claims nothing.
     """
+    own = text(member / "dev")
     found = [files.node_named(name) for name in names(member / "holders")]
-    for name in names(files.sys / "block"):
-        backing = (
-            text(files.sys / "block" / name / "loop" / "backing_file") if name.startswith("loop") else None
-        )
-        if backing is not None and _device_at(files, backing) == member:
-            found.append(files.node_named(name))
+    found += [files.node_named(loop.name) for loop in loops if loop.device is not None and loop.device == own]
     return [node for node in found if node is not None]
 
 
-def _device_at(files: HostFiles, path: str) -> Path | None:
-    device = files.number_of(path)
-    return None if device is None else files.node(device)
+def _controllers(files: HostFiles, disk: Path) -> set[str | None]:
+    """Return `major:minor` of the NVMe controllers that lead to a namespace."""
+    above = (disk / "device").resolve() if (disk / "device").exists() else disk.parent
+    # With multipath the namespace hangs below its subsystem, which links to its controllers.
+    return {text(folder / "dev") for folder in (above, *above.glob("nvme*"))} - {None}
 
 
 def _by_number(family: Family) -> dict[str | None, Path]:

@@ -1,0 +1,248 @@
+"""Which processes have devices and files open, mapped, or registered in a ring; and what could not be seen.
+
+A process may hide a descriptor from a look at `/proc/PID/fd`: its first thread may have ended, a thread
+may have a descriptor table of its own (unshare(2), CLONE_FILES), the descriptor may be closed and the mapping
+stay, or the file be registered in an io_uring. Each is looked for; what is left is in `docs/safety.md`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ssdlab.host.rights import BY_RIGHTS, Unseen, hides_processes, sees_processes
+from ssdlab.host.sysfs import HostFiles, names, text
+from ssdlab.host.threads import table_comparison
+
+PROCESSES = Unseen("what the processes of other users have open", BY_RIGHTS)
+"""What is not seen without these rights."""
+
+_NO_FILE = re.compile(r"(socket|pipe|anon_inode|net|mnt|pid|user|uts|ipc|cgroup|time):")
+_RING = "anon_inode:[io_uring]"
+_REGISTERED = re.compile(r"^ *\d+: (/.*)$", re.MULTILINE)
+_OCTAL = re.compile(r"\\([0-7]{3})")
+_DENIED = {errno.EACCES, errno.EPERM}
+_TABLES = 16
+"""Descriptor tables told apart within one process; in one with more, each thread is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """A process that uses the target."""
+
+    pid: int
+    command: str
+    writing: bool
+    how: str = "open"
+    """`open`, or `mapped` where no descriptor is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Who has which block devices and which of the files asked for open, in one look at all processes.
+
+    Attributes
+    ----------
+    devices
+        By device number.
+    files
+        By device and inode number.
+    unseen
+        What could not be looked at for want of rights.
+    barred
+        What this host shows to nobody, whatever their rights: phrases.
+    """
+
+    devices: Mapping[int, tuple[Opener, ...]] = field(default_factory=dict)
+    files: Mapping[tuple[int, int], tuple[Opener, ...]] = field(default_factory=dict)
+    unseen: tuple[Unseen, ...] = ()
+    barred: tuple[str, ...] = ()
+
+    def of_devices(self, numbers: Iterable[int]) -> tuple[Opener, ...]:
+        """Return the processes that have any of these devices open."""
+        return _in_order(opener for number in numbers for opener in self.devices.get(number, ()))
+
+
+def look_at_processes(
+    files: HostFiles, file: tuple[int, int] | None = None, own_descriptor: int | None = None
+) -> Opened:
+    """Look at what every process has open, mapped and registered.
+
+    Parameters
+    ----------
+    files
+        The host.
+    file
+        Device and inode number of the one file that matters, besides all block devices.
+    own_descriptor
+        A descriptor of this process that does not count.
+    """
+    look = _Look(files, file, own_descriptor)
+    for name in names(files.proc):
+        if name.isdigit():
+            look.at(name)
+    return Opened(
+        {number: _in_order(openers) for number, openers in look.devices.items()},
+        {} if file is None else {file: _in_order(look.openers)},
+        *_not_seen(files, look.barred),
+    )
+
+
+def _not_seen(files: HostFiles, barred: list[str]) -> tuple[tuple[Unseen, ...], tuple[str, ...]]:
+    """Tell what was not seen for want of rights from what is shown to nobody."""
+    if not sees_processes(files):
+        return ((PROCESSES,) if barred or hides_processes(files) else ()), ()
+    names = (f"{name} ({text(files.proc / name / 'comm') or '?'})" for name in barred)
+    return (), tuple(f"what process {one} has open: this host shows it to nobody" for one in names)
+
+
+class _Look:
+    """One look, process by process."""
+
+    def __init__(self, files: HostFiles, file: tuple[int, int] | None, own_descriptor: int | None) -> None:
+        self._proc = files.proc
+        self._passed_over = None if own_descriptor is None else (str(os.getpid()), str(own_descriptor))
+        self._file = file
+        self._files = files
+        self._mapped: dict[bytes, os.stat_result] = {}
+        self.devices: dict[int, list[Opener]] = {}
+        self.openers: list[Opener] = []
+        self.barred: list[str] = []
+
+    def at(self, name: str) -> None:
+        """Look at one process."""
+        process = f"{self._proc}/{name}"
+        try:
+            threads = _listed(f"{process}/task")
+            for thread in self._tables(threads):
+                self._descriptors(name, f"{process}/task/{thread}")
+            # All threads share their memory; where the first has ended, it is another that shows it.
+            for thread in (name, *(other for other in threads if other != name)):
+                if self._mappings(name, f"{self._proc}/{thread}"):
+                    break
+        except PermissionError:
+            self.barred.append(name)
+
+    def _tables(self, threads: list[str]) -> list[str]:
+        """Return one thread for each descriptor table of a process; all of them where that cannot be told."""
+        same_table = self._same_table if len(threads) > 1 else None
+        if same_table is None:
+            return threads
+        found: list[str] = []
+        for thread in threads:
+            if not any(same_table(int(known), int(thread)) for known in reversed(found)):
+                found.append(thread)
+            if len(found) > _TABLES:
+                return threads
+        return found
+
+    @cached_property
+    def _same_table(self) -> Callable[[int, int], bool] | None:
+        return table_comparison(self._files)
+
+    def _descriptors(self, name: str, thread: str) -> None:
+        for descriptor in _listed(f"{thread}/fd"):
+            # Plain text for a path: a busy host has tens of thousands of descriptors, and each is looked at.
+            link = f"{thread}/fd/{descriptor}"
+            try:
+                leads_to = os.readlink(link)  # noqa: PTH115
+                if leads_to == _RING:
+                    self._ring(name, f"{thread}/fdinfo/{descriptor}")
+                if _NO_FILE.match(leads_to):
+                    continue
+                status = os.stat(link)  # noqa: PTH116
+            except PermissionError:
+                raise
+            except OSError:
+                continue  # closed between the listing and the look
+            if self._wanted(status) and (name, descriptor) != self._passed_over:
+                self._add(name, status, writing=_for_writing(Path(f"{thread}/fdinfo/{descriptor}")))
+
+    def _mappings(self, name: str, process: str) -> bool:
+        """Look at what is mapped; say whether anything was."""
+        try:
+            with open(f"{process}/maps", "rb") as file:  # noqa: PTH123
+                table = file.read()
+        except PermissionError:
+            raise
+        except OSError:
+            return False
+        for line in table.split(b"\n"):
+            if b"/" not in line:
+                continue  # no file
+            place, rights, _, device, inode, path = line.split(None, 5)
+            key = device + inode + path
+            status = self._mapped.get(key) or self._mapping(process, place.decode(), int(inode), path)
+            if status is None:
+                continue  # unmapped between the table and the look, or of a name that leads elsewhere
+            self._mapped[key] = status
+            if self._wanted(status):
+                # A shared mapping that is read only may be made writable later.
+                self._add(name, status, writing=rights.endswith(b"s"), how="mapped")
+        return bool(table)
+
+    def _mapping(self, process: str, place: str, inode: int, path: bytes) -> os.stat_result | None:
+        """Return the status of what is mapped at a place; None if it cannot be had."""
+        try:
+            return os.stat(f"{process}/map_files/{place}")  # noqa: PTH116
+        except OSError as error:
+            if error.errno not in _DENIED:
+                return None
+        # To follow these links takes CAP_CHECKPOINT_RESTORE; the name may do.
+        status = _named(process, os.fsdecode(path))
+        return status if status is not None and status.st_ino == inode else None
+
+    def _ring(self, name: str, info: str) -> None:
+        """Look at the files registered in an io_uring, which need no descriptor any more."""
+        told = text(Path(info)) or ""
+        for path in _REGISTERED.findall(told.partition("UserFiles:")[2].partition("UserBufs:")[0]):
+            status = _named(f"{self._proc}/{name}", path)
+            if status is not None and self._wanted(status):
+                self._add(name, status, writing=True)
+
+    def _wanted(self, status: os.stat_result) -> bool:
+        return stat.S_ISBLK(status.st_mode) or (status.st_dev, status.st_ino) == self._file
+
+    def _add(self, name: str, status: os.stat_result, *, writing: bool, how: str = "open") -> None:
+        command = text(self._proc / name / "comm") or "?"
+        opener = Opener(int(name), command, writing, how)
+        if stat.S_ISBLK(status.st_mode):
+            self.devices.setdefault(status.st_rdev, []).append(opener)
+        if (status.st_dev, status.st_ino) == self._file:
+            self.openers.append(opener)
+
+
+def _listed(folder: str) -> list[str]:
+    """Return the names in a folder; none where the process or thread has ended."""
+    try:
+        return os.listdir(folder)  # noqa: PTH208
+    except PermissionError:
+        raise
+    except OSError:
+        return []
+
+
+def _named(process: str, path: str) -> os.stat_result | None:
+    """Return the status of a path as a process sees it; None where it leads nowhere."""
+    plain = _OCTAL.sub(lambda match: chr(int(match.group(1), 8)), path)
+    for root in (f"{process}/root", ""):
+        try:
+            return os.stat(root + plain)  # noqa: PTH116
+        except OSError:
+            continue
+    return None
+
+
+def _in_order(openers: Iterable[Opener]) -> tuple[Opener, ...]:
+    return tuple(sorted(set(openers), key=lambda opener: (opener.how != "open", opener.pid, opener.writing)))
+
+
+def _for_writing(info: Path) -> bool:
+    match = re.search(r"^flags:\s*(\d+)", text(info) or "", re.MULTILINE)
+    return match is None or int(match.group(1), 8) & os.O_ACCMODE != os.O_RDONLY
