@@ -2,7 +2,11 @@
 
 import sys
 
-from ssdlab.cli import main
+from ssdlab.host.programs import forget_working_folder
 
 if __name__ == "__main__":
+    forget_working_folder()
+
+    from ssdlab.cli import main
+
     sys.exit(main())

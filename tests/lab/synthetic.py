@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.results import tables
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST
@@ -211,7 +212,11 @@ class Run:
             (tables.HIST, self.hist, tables.HIST_COLUMNS),
         ):
             rows = tables.write(
-                folder / name, tables.concatenate(parts, columns), columns, "ordinal, attempt, row"
+                HeldFolder(folder, writing=True),
+                name,
+                tables.concatenate(parts, columns),
+                columns,
+                "ordinal, attempt, row",
             )
             infos.append(TableInfo(name=name, rows=rows, sha256="0" * 64))
         manifest = manifest.model_copy(update={"tables": tuple(infos)})

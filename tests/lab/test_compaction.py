@@ -12,6 +12,7 @@ import pytest
 
 from lab.synthetic import make_finished_run
 from ssdlab import _core
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.model.errors import HostError, Refused
@@ -194,8 +195,9 @@ def test_a_measurement_is_saved_as_a_run(scratch: Path) -> None:
     log = scratch / "measured.log"
     with open_drive(scratch / "s.img", size=8 << 20) as drive:
         measured = drive.run(workload, log_path=log)
+        logs = (HeldFolder(scratch), log.name)
         folder = save_measurement(
-            scratch / "library", drive, "s.img", workload, measured, log, {"rw": "randread"}
+            scratch / "library", drive, "s.img", workload, measured, logs, {"rw": "randread"}
         )
     run = RunFolder(folder)
     assert run.manifest.method.name == "measure" and run.manifest.status == "finished" and run.manifest.tables

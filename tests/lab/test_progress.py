@@ -191,7 +191,10 @@ def test_the_live_file_is_whole_and_for_everybody(tmp_path: Path) -> None:
 
 
 def test_a_live_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
-    live = LiveFile(tmp_path / "gone")
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    live = LiveFile(folder)
+    folder.rmdir()
     live.began(AT)
     live.ended("finished")
     assert json.dumps(AT.as_dict())

@@ -19,6 +19,7 @@ from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
 from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
+from ssdlab.results import compaction
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders, write_manifest
 from ssdlab.runs.session import Order, resume, start
@@ -269,14 +270,14 @@ def test_a_full_library_at_the_very_end_keeps_the_result(
 ) -> None:
     params = PEAK.params.build({"depths": "1", "seconds": "50ms", "ramp_seconds": "0"})
     order = Order(PEAK, params, str(scratch / "s.img"), size_bytes=4 << 20)
-    monkeypatch.setenv("PYTHONPATH", str(scratch))
-    (scratch / "duckdb.py").write_text("raise OSError(28, 'No space left on device')")
+    full = "raise OSError(28, 'No space left on device')"
+    monkeypatch.setattr(compaction, "own_module", lambda *_: [sys.executable, "-c", full])
     with pytest.raises(HostError, match="tables"):
         start(order, scratch / "library")
     folder = only_run(scratch / "library")
     run = RunFolder(folder)
     assert run.manifest.status == "finished" and run.result is not None and run.manifest.tables == ()
-    monkeypatch.delenv("PYTHONPATH")
+    monkeypatch.undo()
     resume(folder)
     assert len(RunFolder(folder).manifest.tables) == 2
 

@@ -11,6 +11,7 @@ import pytest
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import SMALL, run
 from ssdlab.drives.simulated.profiles import profile_text
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.methods.results.trim import TrimResult
@@ -156,7 +157,7 @@ def paced(folder: Path, size_mb: float) -> tuple[RunFolder, PacedBurstResult]:
 
 def single_ios(found: RunFolder, ordinal: int, direction: str) -> tables.Columns:
     where = f"ordinal = {ordinal} AND direction = '{direction}'"
-    return tables.read(found.path / tables.IOS, tables.IO_COLUMNS, where, "submit_ns")
+    return tables.read(HeldFolder(found.path), tables.IOS, tables.IO_COLUMNS, where, "submit_ns")
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import HostError, LabError
 
 if TYPE_CHECKING:
@@ -56,22 +57,14 @@ def sync_folder(folder: Path) -> None:
 
 
 def replace(path: Path, text: str) -> None:
-    """Put `text` in place of a file's content: all of it or nothing, and for good.
+    """Put `text` in place of a file's content, in a folder of ours: all of it or nothing, and for good.
 
     Raises
     ------
+    Refused
+        The folder is a link or not ours, or what has the file's name is no file of ours.
     HostError
         When the file system under it is full or fails; the old content then stands.
     """
-    temporary = path.with_name(f".{path.name}.new")
-    with library_errors(path):
-        try:
-            with temporary.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_folder(path.parent)
+    with library_errors(path), HeldFolder(path.parent, writing=True) as folder:
+        folder.replace(path.name, text)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import plain
 from ssdlab.report.presentation import PRESENTATIONS, found
@@ -152,12 +153,10 @@ def write(runs: Sequence[Run | SuiteRun], path: Path) -> int:
         When the file cannot be written.
     """
     html = render(runs).encode("utf-8")
-    temporary = path.with_name(f".{path.name}.part")
     try:
-        temporary.write_bytes(html)
-        temporary.replace(path)
+        with HeldFolder(path.parent, follow=True) as folder:
+            folder.replace(path.name, html, durable=False)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise HostError(
             f"cannot write {path}: {error.strerror}", "name another file", path=str(path), errno=error.errno
         ) from error

@@ -9,10 +9,11 @@ import duckdb
 import numpy as np
 from pydantic import ValidationError
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.results.outcome import SuiteResult
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
-from ssdlab.results.run_folder import STEPS, RunFolder, Step
+from ssdlab.results.run_folder import RunFolder, Step, step_logs
 from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _read_unfinished(found: RunFolder) -> Run:
     from ssdlab.results.compaction import buckets_of_logs, rows_of_logs
 
     measured = [step for step in found.steps() if step.result.measurement is not None]
-    if not measured or not (found.path / STEPS).is_dir():
+    if not measured or not step_logs(found.path):
         _result(found)  # refuses: there is nothing to show
     series = tables.concatenate([rows_of_logs(found.path, step) for step in measured], tables.SERIES_COLUMNS)
     hist = tables.concatenate([buckets_of_logs(found.path, step) for step in measured], tables.HIST_COLUMNS)
@@ -154,16 +155,17 @@ def _result(found: RunFolder) -> AnyResult:
 
 def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Columns:
     path = found.path / name
-    if not path.exists():
+    columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
+    try:
+        with HeldFolder(found.path) as held:
+            return tables.read(held, name, columns, where, order)
+    except FileNotFoundError as error:
         raise Refused(
             f"run {found.manifest.run_id} has no {name}",
             "the folder is damaged; restore it from a copy, or run the method again",
             run=found.manifest.run_id,
             path=str(path),
-        )
-    columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
-    try:
-        return tables.read(path, columns, where, order)
+        ) from error
     except duckdb.Error as error:
         raise Refused(
             f"{name} of run {found.manifest.run_id} is damaged: {error}",

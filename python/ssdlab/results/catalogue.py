@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import read_manifest
@@ -78,7 +79,7 @@ class Rebuilt:
     unreadable: tuple[str, ...]
 
 
-def add(library: Path, folder: Path) -> None:
+def add(library: Path | HeldFolder, folder: Path) -> None:
     """Enter one run, in place of what was there of it.
 
     Raises
@@ -87,15 +88,15 @@ def add(library: Path, folder: Path) -> None:
         When the library cannot be written.
     """
     manifest = read_manifest(folder)
-    with _locked(library):
-        runs, figures = _read(library)
+    with _locked(library) as place:
+        runs, figures = _read(place)
         others = runs["run_id"] != manifest.run_id
         kept = {name: column[others] for name, column in runs.items()}
         stay = figures["run_id"] != manifest.run_id
         kept_figures = {name: column[stay] for name, column in figures.items()}
         new_runs, new_figures = _lines([(folder, manifest)])
         _write(
-            library,
+            place,
             tables.concatenate([kept, new_runs], RUN_COLUMNS),
             tables.concatenate([kept_figures, new_figures], FIGURE_COLUMNS),
         )
@@ -116,9 +117,9 @@ def rebuild(library: Path) -> Rebuilt:
             found.append((folder, read_manifest(folder)))
         except Refused:
             unreadable.append(folder.name)
-    with _locked(library):
+    with _locked(library) as place:
         runs, figures = _lines(found)
-        _write(library, runs, figures)
+        _write(place, runs, figures)
     return Rebuilt(len(found), len(figures["run_id"]), tuple(unreadable))
 
 
@@ -126,8 +127,10 @@ def rank(library: Path, figure: str, *, engine: str | None = None) -> list[Ranke
     """Rank finished runs by a figure, best first; quick runs never among full ones unless all are quick."""
     import duckdb
 
-    runs, figures = library / FOLDER / RUNS, library / FOLDER / FIGURES
-    if not runs.exists():
+    try:
+        with HeldFolder(library, follow=True) as held:
+            place = held.folder(FOLDER)
+    except FileNotFoundError:
         return []
     query = (
         "SELECT r.run_id, r.drive_name, r.engine, r.quick, f.value, f.unit "
@@ -135,36 +138,44 @@ def rank(library: Path, figure: str, *, engine: str | None = None) -> list[Ranke
         "WHERE f.name = ? AND NOT isnan(f.value) AND r.status = 'finished' AND (? IS NULL OR r.engine = ?) "
         "ORDER BY r.quick, CASE f.better WHEN 'higher' THEN -f.value ELSE f.value END, r.run_id"
     )
-    with duckdb.connect(config={"threads": 1}) as con:
+    if not place.exists(RUNS):
+        return []
+    with (
+        place.readable(RUNS) as runs,
+        place.readable(FIGURES) as figures,
+        duckdb.connect(config={"threads": 1}) as con,
+    ):
         lines = con.execute(query, [str(figures), str(runs), figure, engine, engine]).fetchall()
     return [Ranked(*line) for line in lines]
 
 
 @contextmanager
-def _locked(library: Path) -> Iterator[None]:
-    with library_errors(library / FOLDER):
-        (library / FOLDER).mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(library / FOLDER / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+def _locked(library: Path | HeldFolder) -> Iterator[HeldFolder]:
+    """Hold the catalogue, made if there is none, against other writers; give its folder."""
+    with library_errors((library if isinstance(library, Path) else library.path) / FOLDER):
+        if isinstance(library, Path):
+            library.mkdir(parents=True, exist_ok=True)
+            library = HeldFolder(library, follow=True)
+        folder = library.folder(FOLDER, make=True)
+        descriptor = folder.lock_file(_LOCK)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
+            yield folder
         finally:
             os.close(descriptor)
 
 
-def _read(library: Path) -> tuple[tables.Columns, tables.Columns]:
-    found = []
-    for name, columns in ((RUNS, RUN_COLUMNS), (FIGURES, FIGURE_COLUMNS)):
-        path = library / FOLDER / name
-        found.append(tables.read(path, columns, order="run_id") if path.exists() else tables.empty(columns))
+def _read(folder: HeldFolder) -> tuple[tables.Columns, tables.Columns]:
+    found = [
+        tables.read(folder, name, columns, order="run_id") if folder.exists(name) else tables.empty(columns)
+        for name, columns in ((RUNS, RUN_COLUMNS), (FIGURES, FIGURE_COLUMNS))
+    ]
     return found[0], found[1]
 
 
-def _write(library: Path, runs: tables.Columns, figures: tables.Columns) -> None:
-    folder = library / FOLDER
-    tables.write(folder / RUNS, runs, RUN_COLUMNS, "run_id")
-    tables.write(folder / FIGURES, figures, FIGURE_COLUMNS, "name, run_id")
-    sync_folder(folder)
+def _write(folder: HeldFolder, runs: tables.Columns, figures: tables.Columns) -> None:
+    tables.write(folder, RUNS, runs, RUN_COLUMNS, "run_id")
+    tables.write(folder, FIGURES, figures, FIGURE_COLUMNS, "name, run_id")
 
 
 def _lines(found: list[tuple[Path, Manifest]]) -> tuple[tables.Columns, tables.Columns]:

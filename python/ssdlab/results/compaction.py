@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder, hold
+from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
 from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.results import tables
-from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder
+from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Manifest, TableInfo
 from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.results.store import write_manifest
@@ -57,11 +60,14 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
         resume` does the rest later.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "ssdlab.results.compaction", str(folder)],
+        own_module("ssdlab.results.compaction", str(lock.fileno()), str(folder.absolute())),
         check=False,
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         pass_fds=(lock.fileno(),),
+        env=fixed_environment(),
+        cwd=WORKING_FOLDER,
     )
     try:
         answer = json.loads(done.stdout)
@@ -76,14 +82,15 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     finished = manifest.model_copy(
         update={"tables": tuple(TableInfo.model_validate(info) for info in answer["tables"])}
     )
-    write_manifest(folder, finished)
-    _remove_logs(folder)
-    for name in (MANIFEST, JOURNAL, *(table.name for table in finished.tables)):
-        (folder / name).chmod(_READ_ONLY)
+    write_manifest(lock.folder, finished)
+    _remove_logs(lock.folder)
+    with library_errors(folder):
+        for name in (MANIFEST, JOURNAL, *(table.name for table in finished.tables)):
+            lock.folder.set_mode(name, _READ_ONLY)
     return finished
 
 
-def compact(folder: Path) -> list[TableInfo]:
+def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     """Write the tables from the step logs and return what is in them.
 
     Raises
@@ -93,13 +100,15 @@ def compact(folder: Path) -> list[TableInfo]:
     Refused
         The logs are gone: it was compacted before.
     """
-    if not (folder / STEPS).is_dir():
-        raise Refused(f"{folder.name} is compacted already", "its tables are in the folder", path=str(folder))
-    attempts = _attempts(folder)
+    held = hold(folder, writing=True)
+    path = held.path
+    if not held.exists(STEPS):
+        raise Refused(f"{path.name} is compacted already", "its tables are in the folder", path=str(path))
+    attempts = _attempts(held)
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
     ios = tables.concatenate([part for each in attempts for part in _ios(each)], tables.IO_COLUMNS)
-    _check_totals(folder, series)
+    _check_totals(path, series)
     wanted = [
         (tables.SERIES, series, tables.SERIES_COLUMNS, "ordinal, attempt, row, stream, direction"),
         (tables.HIST, hist, tables.HIST_COLUMNS, "ordinal, attempt, row, stream, direction, clock, low_ns"),
@@ -108,21 +117,21 @@ def compact(folder: Path) -> list[TableInfo]:
         wanted.append((tables.IOS, ios, tables.IO_COLUMNS, "ordinal, attempt, submit_ns"))
     infos = []
     for name, data, columns, order in wanted:
-        path = folder / name
-        with library_errors(path):
-            rows = tables.write(path, data, columns, order)
-            sync_folder(folder)
+        with library_errors(path / name):
+            rows = tables.write(held, name, data, columns, order)
         if rows != len(data["ordinal"]):
             raise HostError(
-                f"{path} holds {rows} lines, not {len(data['ordinal'])}", "check that disk", path=str(path)
+                f"{path / name} holds {rows} lines, not {len(data['ordinal'])}",
+                "check that disk",
+                path=str(path / name),
             )
-        with path.open("rb") as file:
+        with held.opened(name) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         infos.append(TableInfo(name=name, rows=rows, sha256=digest))
     return infos
 
 
-def rows_of_logs(folder: Path, step: Step) -> tables.Columns:
+def rows_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     """Return the interval rows of a step from its logs, in order, as the series table will hold them.
 
     Raises
@@ -136,13 +145,13 @@ def rows_of_logs(folder: Path, step: Step) -> tables.Columns:
     return {name: column[order] for name, column in found.items()}
 
 
-def buckets_of_logs(folder: Path, step: Step) -> tables.Columns:
+def buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     """Return the histogram buckets of a step as a whole, likewise."""
     parts = [part for attempt in _attempts_of(folder, step) for part in _hist(attempt)]
     return tables.concatenate(parts, tables.HIST_COLUMNS)
 
 
-def row_buckets_of_logs(folder: Path, step: Step) -> tables.Columns:
+def row_buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     """Return the histogram buckets of each interval row of a step, likewise."""
     attempts = _attempts_of(folder, step, histograms=True)
     found = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
@@ -150,7 +159,7 @@ def row_buckets_of_logs(folder: Path, step: Step) -> tables.Columns:
     return {name: column[kept] for name, column in found.items()}
 
 
-def ios_of_logs(folder: Path, step: Step) -> tables.Columns:
+def ios_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     """Return the single I/Os of a step, as they were submitted, likewise."""
     parts = [part for attempt in _attempts_of(folder, step) for part in _ios(attempt)]
     found = tables.concatenate(parts, tables.IO_COLUMNS)
@@ -166,26 +175,28 @@ class LogTables:
     row_buckets: Callable[[Step], tables.Columns]
 
 
-def tables_of_logs(folder: Path) -> LogTables:
+def tables_of_logs(folder: Path | HeldFolder) -> LogTables:
     """Return how the tables of finished steps are read before there are any."""
     return LogTables(partial(rows_of_logs, folder), partial(row_buckets_of_logs, folder))
 
 
-def _attempts_of(folder: Path, step: Step, *, histograms: bool = False) -> list[_Attempt]:
+def _attempts_of(folder: Path | HeldFolder, step: Step, *, histograms: bool = False) -> list[_Attempt]:
     attempts = step.result.segments or (step.attempt,)
-    paths = [folder / STEPS / log_name(step.ordinal, attempt) for attempt in attempts]
-    return [_Attempt(path, histograms=histograms) for path in paths]
+    steps = hold(folder).folder(STEPS)
+    return [_Attempt(steps, log_name(step.ordinal, attempt), histograms=histograms) for attempt in attempts]
 
 
 class _Attempt:
     """One step log, read whole."""
 
-    def __init__(self, path: Path, *, histograms: bool = True) -> None:
+    def __init__(self, steps: HeldFolder, name: str, *, histograms: bool = True) -> None:
         from ssdlab import _core
 
-        ordinal, _, attempt = path.stem.partition("-")
+        ordinal, _, attempt = name.removesuffix(".log").partition("-")
         self.ordinal, self.attempt = int(ordinal), int(attempt)
-        self.log = _core.read_log(path, keep_interval_histograms=histograms)
+        self._steps = steps  # single I/Os are read when they are asked for
+        with steps.by_name():
+            self.log = _core.read_log(steps.existing_path(name), keep_interval_histograms=histograms)
         self.measured: _core.Measurement = self.log.measurement
 
     def key(self, lines: int, stream: Any, direction: Any, row: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -201,12 +212,14 @@ class _Attempt:
         }
 
 
-def _attempts(folder: Path) -> list[_Attempt]:
+def _attempts(folder: HeldFolder) -> list[_Attempt]:
     """Read the logs; one that was cut off before its header says nothing and is left out."""
     found = []
-    for path in sorted((folder / STEPS).glob("*.log")):
+    steps = folder.folder(STEPS)
+    for name in step_logs(folder):
+        steps.existing_path(name)
         try:
-            found.append(_Attempt(path))
+            found.append(_Attempt(steps, name))
         except LabError:
             continue
     return found
@@ -310,22 +323,27 @@ def _check_totals(folder: Path, series: tables.Columns) -> None:
                 )
 
 
-def _remove_logs(folder: Path) -> None:
-    with library_errors(folder):
-        for path in (folder / STEPS).glob("*.log"):
-            path.unlink()
-        (folder / STEPS).rmdir()
-        (folder / LIVE).unlink(missing_ok=True)
-        sync_folder(folder)
+def _remove_logs(folder: HeldFolder) -> None:
+    with library_errors(folder.path):
+        folder.remove_folder(STEPS)
+        folder.remove(LIVE)
+        folder.sync()
 
 
-def main(folder: Path) -> int:
-    """Compact and enter in the catalogue; print one JSON object for the parent."""
+def main(descriptor: int, path: Path) -> int:
+    """Compact and enter in the catalogue; print one JSON object for the parent.
+
+    Parameters
+    ----------
+    descriptor, path
+        The run folder, as the parent holds it, and how it is called.
+    """
     from ssdlab.results import catalogue
 
     try:
+        folder = HeldFolder.of_descriptor(descriptor, path, writing=True)
         infos = compact(folder)
-        catalogue.add(folder.parent, folder)
+        catalogue.add(folder.parent(), path)
     except LabError as error:
         print(json.dumps(error.as_dict()))
         return error.exit_status
@@ -334,4 +352,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), Path(sys.argv[2])))

@@ -17,10 +17,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, PartRecord, StepResult, VoidRecord
-from ssdlab.results.run_folder import JOURNAL, STEPS, parse_journal
+from ssdlab.results.run_folder import JOURNAL, parse_journal, step_logs
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -55,18 +56,24 @@ def step_hash(verb: str, args: dict[str, JsonValue]) -> str:
 class RunLock:
     """Exclusive hold of a run folder for as long as the process lives; a kill releases it.
 
+    Attributes
+    ----------
+    folder
+        The run folder, open for writing.
+
     Raises
     ------
     Refused
-        When another process holds it.
+        When another process holds it, or it belongs to somebody else.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with library_errors(folder):
+            self.folder = HeldFolder(folder, writing=True)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self.folder.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            os.close(self._descriptor)
+            self.folder.close()
             raise Refused(
                 f"{folder.name} is being run by another process",
                 "look on with ssdlab watch, or wait until it ends",
@@ -75,24 +82,21 @@ class RunLock:
 
     def fileno(self) -> int:
         """Return the descriptor, for a child that goes on holding the folder if this process is killed."""
-        return self._descriptor
+        return self.folder.fileno()
 
     def release(self) -> None:
         """Let go of the folder."""
-        os.close(self._descriptor)
+        self.folder.close()
 
 
 def is_running(folder: Path) -> bool:
     """Say whether a process holds the run folder now."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    else:
+    with HeldFolder(folder) as held:
+        try:
+            fcntl.flock(held.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
         return False
-    finally:
-        os.close(descriptor)
 
 
 @dataclass
@@ -143,22 +147,23 @@ class Journal:
         When the file system under it is full or fails.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / JOURNAL
+    def __init__(self, folder: Path | HeldFolder) -> None:
+        held = hold(folder, writing=True)
+        self.path = held.path / JOURNAL
         self.steps: dict[int, StepHistory] = {}
         self.boot = ""
         with library_errors(self.path):
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            records = self._recover()
-            sync_folder(folder)
+            self._descriptor = held.append_to(JOURNAL)
+            records = self._recover(held)
+            held.sync()
         for record in records:
             self._note(record)
         self._append(OpenRecord(at=now(), boot_id=boot_id()))
 
-    def _recover(self) -> list[AnyRecord]:
-        text = self.path.read_bytes().decode("utf-8", errors="replace")
+    def _recover(self, folder: HeldFolder) -> list[AnyRecord]:
+        text = folder.read_bytes(JOURNAL).decode("utf-8", errors="replace")
         records, good = parse_journal(text, self.path)
-        if not records and any((self.path.parent / STEPS).glob("*.log")):
+        if not records and step_logs(folder):
             raise Refused(
                 f"{self.path} is lost, and the run has logs of steps: what was finished cannot be told",
                 "restore it from a copy, or start a new run",

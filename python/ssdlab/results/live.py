@@ -11,6 +11,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.results.journal import now
 from ssdlab.results.run_folder import LIVE
 
@@ -34,8 +35,8 @@ class LiveFile:
         The run folder.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / LIVE
+    def __init__(self, folder: Path | HeldFolder) -> None:
+        self._folder = hold(folder, writing=True)
         self._next = 0.0
 
     def began(self, progress: Progress) -> None:
@@ -59,16 +60,15 @@ class LiveFile:
     def _write(self, progress: Progress) -> None:
         self._next = time.monotonic() + _EVERY_S
         text = json.dumps({"schema": SCHEMA, "at": now(), "pid": os.getpid(), **progress.as_dict()})
-        temporary = self._path.with_name(f".{LIVE}.new")
         with contextlib.suppress(OSError):
-            temporary.write_text(text + "\n", encoding="utf-8")
-            temporary.replace(self._path)
+            self._folder.replace(LIVE, text + "\n", durable=False)
 
 
 def read_live(folder: Path) -> dict[str, Any] | None:
     """Return the last state that a run wrote; None before the first."""
     try:
-        stored = json.loads((folder / LIVE).read_text(encoding="utf-8"))
+        with HeldFolder(folder) as held:
+            stored = json.loads(held.read_bytes(LIVE))
     except (OSError, ValueError):
         return None
     return stored if isinstance(stored, dict) else None

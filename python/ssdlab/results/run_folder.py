@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
+from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.methods.results.outcome import parse_result
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
@@ -99,7 +100,8 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        with HeldFolder(folder) as held:
+            stored = json.loads(held.read_bytes(MANIFEST).decode())
     except FileNotFoundError as error:
         raise Refused(
             f"{folder} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
@@ -174,10 +176,8 @@ class RunFolder:
 
     def journal(self) -> list[AnyRecord]:
         """Every whole record of the journal, in order."""
-        path = self.path / JOURNAL
-        if not path.exists():
-            return []
-        return parse_journal(path.read_bytes().decode("utf-8", errors="replace"), path)[0]
+        content = self._content(JOURNAL)
+        return parse_journal(content.decode("utf-8", errors="replace"), self.path / JOURNAL)[0]
 
     def steps(self) -> list[Step]:
         """Return the finished steps that count, by ordinal."""
@@ -197,12 +197,16 @@ class RunFolder:
 
     def notes(self) -> list[Note]:
         """Return the dated notes that stand beside the run, oldest first."""
-        path = self.path / NOTES
-        if not path.exists():
-            return []
-        return [
-            Note.model_validate_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line
-        ]
+        lines = self._content(NOTES).decode().splitlines()
+        return [Note.model_validate_json(line) for line in lines if line]
+
+    def _content(self, name: str) -> bytes:
+        """Return what is in a file; nothing if there is none."""
+        with HeldFolder(self.path) as held:
+            try:
+                return held.read_bytes(name)
+            except FileNotFoundError:
+                return b""
 
     def rows(self, ordinal: int, attempt: int | None = None) -> tables.Columns:
         """Return the interval rows of a step (`tables.SERIES_COLUMNS`), for the attempt that counts."""
@@ -225,12 +229,20 @@ class RunFolder:
         else:
             attempts = (attempt,)
         listed = ", ".join(str(a) for a in attempts) or "NULL"
-        path = self.path / table
-        if not path.exists():
-            return tables.empty(columns)
-        return tables.read(
-            path, columns, f"ordinal = {ordinal} AND attempt IN ({listed}) AND {where}", "attempt, " + order
-        )
+        chosen = f"ordinal = {ordinal} AND attempt IN ({listed}) AND {where}"
+        with HeldFolder(self.path) as held:
+            if not held.exists(table):
+                return tables.empty(columns)
+            return tables.read(held, table, columns, chosen, "attempt, " + order)
+
+
+def step_logs(folder: Path | HeldFolder) -> list[str]:
+    """Return the names of the step logs of a run, sorted; none once it is compacted."""
+    try:
+        with hold(folder).folder(STEPS) as steps:
+            return [name for name in steps.names() if name.endswith(".log")]
+    except FileNotFoundError:
+        return []
 
 
 def finished_steps(records: list[AnyRecord]) -> list[Step]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.host.durable import library_errors, replace, sync_folder
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results.journal import RunLock, is_running, now
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
@@ -66,25 +66,25 @@ def make_run_folder(library: Path, run_id: str) -> Path:
     HostError
         When the library cannot be written.
     """
-    folder = library / run_id
-    with library_errors(folder):
+    with library_errors(library / run_id):
         library.mkdir(parents=True, exist_ok=True)
-        folder.mkdir()
-        with _removed_on_failure(folder):
-            (folder / STEPS).mkdir()
-            sync_folder(folder)
-            sync_folder(library)
-    return folder
+        with _new_folder(library, run_id):
+            return library / run_id
 
 
 @contextmanager
-def _removed_on_failure(folder: Path) -> Iterator[None]:
-    """Remove a folder that was just made and holds nothing yet, if the block fails."""
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+def _new_folder(library: Path, run_id: str) -> Iterator[HeldFolder]:
+    """Make the folder of a run, and remove it if the block fails."""
+    with HeldFolder(library, follow=True) as place:
+        folder = place.new_folder(run_id)
+        try:
+            folder.folder(STEPS, make=True).close()
+            folder.sync()
+            place.sync()
+            yield folder
+        except BaseException:
+            place.remove_tree(run_id)
+            raise
 
 
 def begin_run(library: Path, manifest: Manifest) -> Path:
@@ -95,19 +95,26 @@ def begin_run(library: Path, manifest: Manifest) -> Path:
     HostError
         When the library cannot be written.
     """
-    folder = make_run_folder(library, manifest.run_id)
-    try:
-        with _removed_on_failure(folder):
-            write_manifest(folder, manifest)
-    except HostError as error:
-        error.advice = "nothing was begun: make room there and start again, or name another with --library"
-        raise
+    folder = library / manifest.run_id
+    with library_errors(folder):
+        library.mkdir(parents=True, exist_ok=True)
+        try:
+            with _new_folder(library, manifest.run_id) as held:
+                write_manifest(held, manifest)
+        except HostError as error:
+            error.advice = (
+                "nothing was begun: make room there and start again, or name another with --library"
+            )
+            raise
     return folder
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path | HeldFolder, manifest: Manifest) -> None:
     """Put a manifest in place of the old one, durably."""
-    replace(folder / MANIFEST, manifest.model_dump_json(by_alias=True, indent=1) + "\n")
+    path = folder if isinstance(folder, Path) else folder.path
+    with library_errors(path / MANIFEST):
+        text = manifest.model_dump_json(by_alias=True, indent=1) + "\n"
+        hold(folder, writing=True).replace(MANIFEST, text)
 
 
 def run_folders(library: Path) -> list[Path]:
@@ -189,13 +196,12 @@ def add_note(folder: Path, text: str) -> Note:
     if not text.strip():
         raise UsageError("the note is empty", "give its text, in quotes")
     note = Note(at=now(), text=text.strip())
-    path = folder / NOTES
-    with library_errors(path):
-        with path.open("a", encoding="utf-8") as file:
+    with library_errors(folder / NOTES), HeldFolder(folder, writing=True) as held:
+        with os.fdopen(held.append_to(NOTES), "a", encoding="utf-8") as file:
             file.write(note.model_dump_json() + "\n")
             file.flush()
             os.fsync(file.fileno())
-        sync_folder(folder)
+        held.sync()
     return note
 
 
@@ -205,7 +211,7 @@ def save_measurement(
     text: str,
     workload: Workload,
     measurement: Measurement,
-    log_path: Path,
+    log: tuple[HeldFolder, str],
     params: dict[str, JsonValue],
 ) -> Path:
     """Put one measurement into the library, as a finished run of the pseudo-method `measure`.
@@ -218,8 +224,8 @@ def save_measurement(
         What was measured, still held, and how the user named it.
     workload, measurement
         What was asked and what came of it.
-    log_path
-        The append log of the run; it is moved into the run folder.
+    log
+        The append log of the run: folder, in the library, and name; it is moved into the run folder.
     params
         The options as the user gave them.
 
@@ -238,12 +244,14 @@ def save_measurement(
 
     manifest, journal = measured_run(drive, text, workload, measurement, params)
     folder = make_run_folder(library, manifest.run_id)
-    with library_errors(folder):
-        shutil.move(log_path, folder / STEPS / log_name(0, 1))
-    replace(folder / JOURNAL, "".join(record.model_dump_json(by_alias=True) + "\n" for record in journal))
-    write_manifest(folder, manifest)
     lock = RunLock(folder)
     try:
+        with library_errors(folder):
+            place, name = log
+            place.rename(name, lock.folder.folder(STEPS), log_name(0, 1))
+            lines = [record.model_dump_json(by_alias=True) + "\n" for record in journal]
+            lock.folder.replace(JOURNAL, "".join(lines))
+        write_manifest(lock.folder, manifest)
         finish_run(folder, manifest, lock)
     finally:
         lock.release()

@@ -9,8 +9,6 @@ submission. Only this module and the catalogue import duckdb, and only when call
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +16,8 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ssdlab.host.held_folder import HeldFolder
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -90,8 +90,8 @@ def concatenate(parts: list[Columns], columns: Mapping[str, str]) -> Columns:
     }
 
 
-def write(path: Path, data: Columns, columns: Mapping[str, str], order: str) -> int:
-    """Write a table durably (temporary name, fsync, rename) and return the lines that a reader then finds.
+def write(folder: HeldFolder, name: str, data: Columns, columns: Mapping[str, str], order: str) -> int:
+    """Write a table durably (a new file, fsync, rename) and return the lines that a reader then finds.
 
     Raises
     ------
@@ -101,34 +101,32 @@ def write(path: Path, data: Columns, columns: Mapping[str, str], order: str) -> 
     import duckdb
 
     casts = ", ".join(f'"{name}"::{kind} AS "{name}"' for name, kind in columns.items())
-    temporary = path.with_suffix(".tmp")
-    with duckdb.connect(config={"threads": 1}) as con:
+    with folder.replacing(name) as descriptor, duckdb.connect(config={"threads": 1}) as con:
+        path = f"/proc/self/fd/{descriptor}"
         con.register("data", data)
         try:
             con.execute(
-                f"COPY (SELECT {casts} FROM data ORDER BY {order}) TO '{_quoted(temporary)}' "
-                "(FORMAT parquet, COMPRESSION zstd)"
+                f"COPY (SELECT {casts} FROM data ORDER BY {order}) TO '{path}' "
+                "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
             )
         except duckdb.Error as error:
-            temporary.unlink(missing_ok=True)
             if isinstance(error, duckdb.IOException) or "No space left" in str(error):
                 raise OSError(str(error)) from error
             raise
-        counted = con.execute(f"SELECT count(*) FROM read_parquet('{_quoted(temporary)}')").fetchone()
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
-    temporary.replace(path)
+        counted = con.execute(f"SELECT count(*) FROM read_parquet('{path}')").fetchone()
     return int(counted[0]) if counted else 0
 
 
-def read(path: Path, columns: Mapping[str, str], where: str = "true", order: str = "row") -> Columns:
+def read(
+    folder: HeldFolder, name: str, columns: Mapping[str, str], where: str = "true", order: str = "row"
+) -> Columns:
     """Read the lines of a table for which `where` (SQL) holds, as numpy columns."""
     import duckdb
 
     names = ", ".join(f'"{name}"' for name in columns)
-    with duckdb.connect(config={"threads": 1}) as con:
+    with folder.readable(name) as path, duckdb.connect(config={"threads": 1}) as con:
         found = con.execute(
-            f"SELECT {names} FROM read_parquet('{_quoted(path)}') WHERE {where} ORDER BY {order}"
+            f"SELECT {names} FROM read_parquet('{path}') WHERE {where} ORDER BY {order}"
         ).fetchnumpy()
     return {name: np.asarray(column) for name, column in found.items()}
 
@@ -138,7 +136,3 @@ def dtype(kind: str) -> npt.DTypeLike:
     return {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}.get(
         kind, np.object_
     )
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ssdlab.host.programs import find_program
 from ssdlab.model.units import capacity_text, latency_text
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def gather() -> Facts:
         attributes=_takes_attributes(),
         library=library,
         library_free_bytes=_free_bytes(library),
-        missing_tools=tuple(tool for tool in TOOLS if shutil.which(tool.name) is None),
+        missing_tools=tuple(tool for tool in TOOLS if find_program(tool.name) is None),
         left=_left(),
     )
 

@@ -8,7 +8,6 @@ journal says it ended in; then the interrupted step begins anew.
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ class StateKeeper:
         Of the drive: what a snapshot costs is guessed from it until one was taken.
     """
 
-    def __init__(self, state: DriveState, folder: Path, capacity_bytes: int) -> None:
+    def __init__(self, state: DriveState, folder: Path | HeldFolder, capacity_bytes: int) -> None:
         self._state = state
-        self._folder = folder / STATES
+        self._run = hold(folder, writing=True)
         self._cost_s = capacity_bytes * _FIRST_COST_S_PER_BYTE
         self._worked_s = 0.0
         self._behind: list[_Done] = []
@@ -132,20 +132,23 @@ class StateKeeper:
         """Take up the last snapshot, and return the finished steps after it."""
         for at in range(len(behind) - 1, -1, -1):
             done = behind[at]
-            path = self._folder / state_name(done.request.ordinal)
-            if path.exists():
-                self._state.load(path)
+            if self._load(state_name(done.request.ordinal)):
                 self._check(done)
                 if done.request.verb == "fork":
                     self.fork(done.request.ordinal)
                 return behind[at + 1 :]
-        if self._state.lasting:
-            first = self._folder / state_name(_FIRST)
-            if first.exists():
-                self._state.load(first)
-            else:  # the first session was killed before it did anything
-                self._save(_FIRST)
+        if self._state.lasting and not self._load(state_name(_FIRST)):
+            self._save(_FIRST)  # the first session was killed before it did anything
         return behind
+
+    def _load(self, name: str) -> bool:
+        """Take up a snapshot, and say whether it was there."""
+        try:
+            with self._run.folder(STATES) as states, states.readable(name) as path:
+                self._state.load(path)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _check(self, done: _Done) -> None:
         found, then = self._state.digest(), done.ended.drive_state
@@ -162,16 +165,16 @@ class StateKeeper:
 
     def _save(self, of: int | str) -> None:
         started = time.monotonic()
-        with library_errors(self._folder):
-            self._folder.mkdir(exist_ok=True)
-            self._state.save(self._folder / state_name(of))
-            for path in self._folder.iterdir():
-                if path.name not in (state_name(of), state_name(_FIRST)):
-                    path.unlink()
+        with library_errors(self._run.path / STATES), self._run.folder(STATES, make=True) as states:
+            with states.by_name():
+                self._state.save(states.new_path(state_name(of)))
+            for name in states.names():
+                if name not in (state_name(of), state_name(_FIRST)):
+                    states.remove(name)
         self._cost_s, self._worked_s = time.monotonic() - started, 0.0
 
 
-def keeper_of(drive: Drive, folder: Path, *, new: bool) -> StateKeeper | None:
+def keeper_of(drive: Drive, folder: Path | HeldFolder, *, new: bool) -> StateKeeper | None:
     """Return what keeps a drive's state with a run, new or resumed; None for a real drive."""
     if drive.state is None:
         return None
@@ -206,10 +209,10 @@ def check_left(session: Session, drive: Drive) -> None:
         )
 
 
-def discard_states(folder: Path) -> None:
+def discard_states(folder: HeldFolder) -> None:
     """Remove the snapshots of a run that needs none any more."""
-    with library_errors(folder):
-        shutil.rmtree(folder / STATES, ignore_errors=True)
+    with library_errors(folder.path):
+        folder.remove_folder(STATES)
 
 
 def _needed(behind: Iterable[_Done]) -> list[_Done]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.pattern import Sequential
@@ -27,6 +29,7 @@ __all__ = ["MeasureOptions", "Silent", "Watcher", "fill_workload", "measure", "n
 
 FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
+_LOG = "run.log"
 
 
 class Watcher(Protocol):
@@ -94,20 +97,21 @@ measure.__signature__ = _signature()  # type: ignore[attr-defined]
 def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Watcher) -> Measurement:
     """Do what the options say, telling the watcher how far it is; see `measure`."""
     workload = options.workload(() if options.numa is None else numa_cpus(options.numa))
-    with _log(options) as log_path, _opened(drive, options, watcher) as held:
+    with _log(options) as log, _opened(drive, options, watcher) as held:
         # Before anything is written: what does not fit this drive must not cost it a fill.
         workload.resolve(held.capacity_bytes, held.logical_block_bytes)
         if options.precondition == "fill":
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             with _preparing("filling"):
                 held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
-        measurement = _measured(held, workload, options, watcher, log_path)
+        measurement = _measured(held, workload, options, watcher, log)
         if not options.save:
             from ssdlab.host.environment import environment_facts
 
             return measurement.with_facts(environment=environment_facts(held))
-        assert log_path is not None  # made for saving
-        return _saved(held, os.fspath(drive), workload, measurement, options, log_path)
+        assert log is not None
+        assert log.folder is not None  # made for saving
+        return _saved(held, os.fspath(drive), workload, measurement, options, log.folder)
 
 
 def fill_workload(capacity_bytes: int, seed: int) -> Workload:
@@ -154,23 +158,36 @@ def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tupl
     return cpus
 
 
+@dataclass(frozen=True)
+class _Log:
+    """Where the append log of a run is written; with the folder in the library that is made for it."""
+
+    path: Path
+    folder: HeldFolder | None = None
+
+
 @contextmanager
-def _log(options: MeasureOptions) -> Iterator[Path | None]:
-    """Give the path of the run's append log: the file for single I/Os, or one in the library."""
+def _log(options: MeasureOptions) -> Iterator[_Log | None]:
+    """Give the place of the run's append log: the file for single I/Os, or one in the library."""
     single = options.log_ios
     if single is not None and single.exists():
         raise Refused(f"{single} exists and would be overwritten", "name a new file", path=str(single))
     if not options.save:
-        yield single
+        yield None if single is None else _Log(single)
         return
     from ssdlab.host.durable import library_errors
 
     library = _library(options)
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
-        folder = TemporaryDirectory(prefix=".measure-", dir=library)
-    with folder as name:
-        yield Path(name) / "run.log"
+        place = HeldFolder(library, follow=True)
+        name = f".measure-{secrets.token_hex(6)}"
+        folder = place.new_folder(name)
+    with place, folder:
+        try:
+            yield _Log(folder.new_path(_LOG), folder)
+        finally:
+            place.remove_tree(name)
 
 
 def _library(options: MeasureOptions) -> Path:
@@ -215,7 +232,7 @@ def _preparing(doing: str) -> Iterator[None]:
 
 
 def _measured(
-    held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher, log_path: Path | None
+    held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher, log: _Log | None
 ) -> Measurement:
     from ssdlab.runs.observe import Observation
 
@@ -223,7 +240,7 @@ def _measured(
     stop = workload.streams[0].stop
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
     try:
-        measurement = held.run(workload, log_path=log_path, on_tick=watcher.tick)
+        measurement = held.run(workload, log_path=None if log is None else log.path, on_tick=watcher.tick)
     except LabError as error:
         if error.measurement is not None:
             error.measurement = _judged(error.measurement, workload, observation)
@@ -246,12 +263,13 @@ def _saved(
     workload: Workload,
     measurement: Measurement,
     options: MeasureOptions,
-    log_path: Path,
+    logs: HeldFolder,
 ) -> Measurement:
     from ssdlab.results.store import save_measurement
 
     if options.log_ios is not None:
-        shutil.copyfile(log_path, options.log_ios)
+        with logs.readable(_LOG) as log, log.open("rb") as rows, options.log_ios.open("xb") as out:
+            shutil.copyfileobj(rows, out)
     params = options.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    folder = save_measurement(_library(options), held, text, workload, measurement, log_path, params)
+    folder = save_measurement(_library(options), held, text, workload, measurement, (logs, _LOG), params)
     return measurement.with_facts(run=str(folder))

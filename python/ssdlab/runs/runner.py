@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ssdlab.drives.base import Drive
+    from ssdlab.host.held_folder import HeldFolder
     from ssdlab.methods.steps import Request
     from ssdlab.results.journal import Journal, StepHistory
     from ssdlab.runs.conditions.keeper import ConditionKeeper
@@ -63,7 +64,7 @@ class Runner:
         self,
         drive: Drive,
         journal: Journal,
-        folder: Path,
+        folder: HeldFolder,
         tracker: Tracker,
         *,
         stopped: Callable[[], bool] = lambda: False,
@@ -73,7 +74,7 @@ class Runner:
         pause_after: int | None = None,
     ) -> None:
         self._journal = journal
-        self._folder = folder
+        self._folder = folder.path
         self._tracker = tracker
         self._progress_of = progress_of
         self._keeper = keeper

@@ -23,7 +23,7 @@ from ssdlab.methods.remarks import RunFacts
 from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.results.journal import Journal, RunLock, boot_id, now
 from ssdlab.results.live import LiveFile
-from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.run_folder import STEPS, RunFolder
 from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
 from ssdlab.results.store import begin_run, run_words, write_manifest
 from ssdlab.runs.conditions.ledger import Ledger
@@ -33,7 +33,7 @@ from ssdlab.runs.conditions.variant import (
     varied,
     with_variant,
 )
-from ssdlab.runs.drive_state import check_left, discard_states, keeper_of, told_of
+from ssdlab.runs.drive_state import STATES, check_left, discard_states, keeper_of, told_of
 from ssdlab.runs.gathering import departures_of, warnings_of
 from ssdlab.runs.order import Order, plan_on, plan_order, with_endurance
 from ssdlab.runs.plan import Plan
@@ -144,6 +144,7 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
     manifest = RunFolder(folder).manifest
     lock = RunLock(folder)
     try:
+        lock.folder.check_plain(STEPS, STATES)
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
             return _finish_again(folder, manifest, lock, bench)
@@ -197,17 +198,18 @@ class _Work:
 
     def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
         lock = self._lock or RunLock(self._folder)
-        tracker = Tracker(plan, [*observers, LiveFile(self._folder)])
+        self._held = lock.folder
+        tracker = Tracker(plan, [*observers, LiveFile(self._held)])
         try:
-            with StopFlag() as stop, Journal(self._folder) as journal:
-                write_manifest(self._folder, self._manifest)
-                keeper = keeper_of(self._drive, self._folder, new=self._before is None)
+            with StopFlag() as stop, Journal(self._held) as journal:
+                write_manifest(self._held, self._manifest)
+                keeper = keeper_of(self._drive, self._held, new=self._before is None)
                 options = {"stopped": stop, "keeper": keeper, **self._bench.runner}
                 if (member := self._manifest.member) is not None:
                     options["written_by"] = member.written_by
-                runner = Runner(self._drive, journal, self._folder, tracker, **options)
+                runner = Runner(self._drive, journal, self._held, tracker, **options)
                 self._walk(runner, tracker)
-            discard_states(self._folder)
+            discard_states(self._held)
             self._manifest = self._bench.finish(self._folder, self._manifest, lock)
             tracker.ended("finished")
         finally:
@@ -260,7 +262,7 @@ class _Work:
             *earlier, session = self._manifest.sessions
             left = session.model_copy(update=told_of(self._drive, "drive_left"))
             self._manifest = self._manifest.model_copy(update={"sessions": (*earlier, left)})
-            write_manifest(self._folder, self._manifest)
+            write_manifest(self._held, self._manifest)
             self._drive.state.settle()
 
     def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> None:
@@ -276,10 +278,10 @@ class _Work:
             self._drive.capacity_bytes,
             self._drive.logical_block_bytes,
             self._manifest.quick,
-            rows=partial(rows_of_logs, self._folder),
-            buckets=partial(buckets_of_logs, self._folder),
-            row_buckets=partial(row_buckets_of_logs, self._folder),
-            ios=partial(ios_of_logs, self._folder),
+            rows=partial(rows_of_logs, self._held),
+            buckets=partial(buckets_of_logs, self._held),
+            row_buckets=partial(row_buckets_of_logs, self._held),
+            ios=partial(ios_of_logs, self._held),
         )
         result = self._method.conclude(data, self._params)
         voided = tuple(RunFolder(self._folder).voided())
@@ -330,7 +332,7 @@ class _Work:
         warned = (*warnings_of(steps), *self._left)
         update = {"status": status, "sessions": tuple(sessions), "warnings": warned, **changes}
         self._manifest = self._manifest.model_copy(update=update)
-        write_manifest(self._folder, self._manifest)
+        write_manifest(self._held, self._manifest)
 
 
 def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
@@ -366,6 +368,6 @@ def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench)
             f"see it with ssdlab show {run_words(folder)}, or run the method again",
             run=manifest.run_id,
         )
-    discard_states(folder)
+    discard_states(lock.folder)
     bench.finish(folder, manifest, lock)
     return folder

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.host.durable import library_errors
 from ssdlab.methods.traces.recording import in_folder, recording_of
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import host_load
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ssdlab.drives.base import Drive
+    from ssdlab.host.held_folder import HeldFolder
     from ssdlab.methods.steps import Request
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord
@@ -50,7 +51,7 @@ class Doer:
     def __init__(
         self,
         drive: Drive,
-        folder: Path,
+        folder: HeldFolder,
         tracker: Tracker,
         *,
         stopped: Callable[[], bool],
@@ -58,7 +59,10 @@ class Doer:
         written_by: str | None,
     ) -> None:
         self._drive = drive
-        self._folder = folder
+        self._held = folder
+        self._folder = folder.path
+        with library_errors(folder.path):
+            self._steps = folder.folder(STEPS, make=True)
         self._tracker = tracker
         self._stopped = stopped
         self._keeper = keeper
@@ -73,7 +77,7 @@ class Doer:
         if request.finding is not None:
             from ssdlab.results.compaction import tables_of_logs
 
-            return StepResult(seconds=0.0, facts=request.finding.value(tables_of_logs(self._folder)))
+            return StepResult(seconds=0.0, facts=request.finding.value(tables_of_logs(self._held)))
         if request.verb == "idle":
             self._idle(float(str(request.args["seconds"])))
         elif request.verb == "trim":
@@ -103,7 +107,7 @@ class Doer:
         elif not (request.args.get("unless_written") and self._all_written(request.workload)):
             until = request.until.holds if request.until is not None else None
             self._drive.run(
-                in_folder(request.workload, self._folder), on_tick=lambda _: self.check_stop(), until=until
+                self._with_files(request.workload), on_tick=lambda _: self.check_stop(), until=until
             )
 
     def _fork(self, request: Request) -> StepResult:
@@ -122,7 +126,13 @@ class Doer:
     def _trace(self, request: Request) -> dict[str, JsonValue]:
         """Make a file of records in the run folder; a workload names it without the folder."""
         name = f"trace-{request.ordinal:04d}.records"
-        return {"file": name, **recording_of(request.args, self._folder / name, self._look)}
+        with library_errors(self._folder / name), self._held.replacing(name) as descriptor:
+            made = Path(f"/proc/self/fd/{descriptor}")
+            return {"file": name, **recording_of(request.args, made, self._look)}
+
+    def _with_files(self, workload: Workload) -> Workload:
+        """Return the workload with its files of records where they are, in the held folder."""
+        return in_folder(workload, self._held.existing_path)
 
     def _idle(self, seconds: float) -> None:
         from ssdlab.drives.simulated.drive import SimulatedDrive
@@ -144,20 +154,20 @@ class Doer:
             if self._written_by is not None:
                 facts["written_by"] = self._written_by
             return StepResult(seconds=0.0, facts=facts)
-        rest = remainder(in_folder(workload, self._folder), parts)
+        rest = remainder(self._with_files(workload), parts)
         segments = tuple(part.attempt for part in parts)
         if rest is None:
             return StepResult(seconds=0.0, facts=totals(parts, None), segments=segments)
         threads = sum(stream.workers for stream in workload.streams)
         observed = Observation(self._drive)
-        path = self.log_path(request.ordinal, attempt)
-        measured = self._drive.run(
-            rest,
-            log_path=path,
-            on_tick=self._on_tick,
-            until=request.until.holds if request.until is not None else None,
-        )
-        _check_log(path, log_fault(measured))
+        with self._steps.by_name(), self._held.by_name():
+            measured = self._drive.run(
+                rest,
+                log_path=self.log_path(request.ordinal, attempt),
+                on_tick=self._on_tick,
+                until=request.until.holds if request.until is not None else None,
+            )
+        _check_log(self._steps, log_name(request.ordinal, attempt), log_fault(measured))
         summary = json.loads(json.dumps(measured.summary()))  # as the journal will give it back
         around = observed.around(summary)
         return StepResult(
@@ -204,14 +214,14 @@ class Doer:
         if moment < self._next_space_look:
             return
         self._next_space_look = moment + _SPACE_LOOK_S
-        room = os.statvfs(self._folder)
+        room = os.statvfs(self._held.fileno())
         if room.f_bfree * room.f_frsize < _SPACE_BYTES:
             with library_errors(self._folder):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def log_path(self, ordinal: int, attempt: int) -> Path:
-        """Return the file of a step's rows."""
-        return self._folder / STEPS / log_name(ordinal, attempt)
+        """Return the file of a step's rows, by a path that nobody can lead elsewhere."""
+        return self._steps.new_path(log_name(ordinal, attempt))
 
 
 def _order_effects() -> Departure:
@@ -222,13 +232,14 @@ def _order_effects() -> Departure:
     )
 
 
-def _check_log(path: Path, fault: str | None) -> None:
+def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:
     """See that a step's rows are kept, and the name of their file too, before the journal says so."""
-    with library_errors(path):
+    with library_errors(steps.path / name):
         if fault is not None:
+            fault = steps.in_words(fault)
             full = "No space left" in fault or "os error 28" in fault
             raise OSError(errno.ENOSPC if full else errno.EIO, fault)
-        sync_folder(path.parent)
+        steps.sync()
 
 
 def _warned(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
-import shutil
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ssdlab.host.programs import WORKING_FOLDER, find_program, fixed_environment
 from ssdlab.model.errors import DriveError, HostError
 
 _NVME_ADMIN = 0xC0484E41
@@ -150,7 +150,7 @@ class KernelPort:
     def tool(self, *arguments: str, limit_s: float) -> ToolReply:
         """See `AdminPort.tool`."""
         name = arguments[0]
-        program = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+        program = find_program(name)
         if program is None:
             package = _PACKAGES.get(name, name)
             raise HostError(
@@ -165,6 +165,8 @@ class KernelPort:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            env=fixed_environment(),
+            cwd=WORKING_FOLDER,
             start_new_session=True,  # a Ctrl-C stops the waiting, not a drive in the middle of an erase
         )
         try:

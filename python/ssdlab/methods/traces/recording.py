@@ -38,14 +38,14 @@ def recording_of(
     )
 
 
-def in_folder(workload: Workload, folder: Path) -> Workload:
-    """Return the workload with its files of records looked for in a folder.
+def in_folder(workload: Workload, place: Callable[[str], Path]) -> Workload:
+    """Return the workload with its files of records at their places; `place` tells that of a name.
 
     In a journal they stand without it, so that a run is the same run wherever its folder lies.
     """
     streams = tuple(
         stream.model_copy(
-            update={"pattern": stream.pattern.model_copy(update={"file": str(folder / stream.pattern.file)})}
+            update={"pattern": stream.pattern.model_copy(update={"file": str(place(stream.pattern.file))})}
         )
         if isinstance(stream.pattern, Recording)
         else stream

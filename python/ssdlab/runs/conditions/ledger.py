@@ -8,12 +8,14 @@ drive is set as it is. The second is gone once nothing is left to put back.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
 from ssdlab.host.durable import library_errors, replace
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
@@ -93,19 +95,20 @@ class Ledger:
         It is damaged, or a newer ssdlab wrote it.
     """
 
-    def __init__(self, folder: Path, host: Path | None = None) -> None:
-        self._path = folder / LEDGER
-        self._copy = (host or host_folder()) / f"{folder.name}.json"
-        self._content = LedgerContent(run=folder.name, folder=str(folder.absolute()))
-        if self._path.exists():
-            self._content = read_ledger(self._path)
+    def __init__(self, folder: Path | HeldFolder, host: Path | None = None) -> None:
+        self._run = folder
+        path = folder if isinstance(folder, Path) else folder.path
+        self._copy = (host or host_folder()) / f"{path.name}.json"
+        self._content = LedgerContent(run=path.name, folder=str(path.absolute()))
+        with suppress(FileNotFoundError):
+            self._content = read_ledger(path / LEDGER)
 
     @classmethod
     def of_host(cls, copy: Path) -> Ledger:
         """Return the ledger that a file in the host's folder stands for, its run folder gone or not."""
         content = read_ledger(copy)
         made = cls.__new__(cls)
-        made._path, made._copy, made._content = Path(content.folder) / LEDGER, copy, content
+        made._run, made._copy, made._content = Path(content.folder), copy, content
         return made
 
     @property
@@ -169,8 +172,11 @@ class Ledger:
     def _put(self, changes: tuple[Change, ...]) -> None:
         self._content = self._content.model_copy(update={"changes": changes})
         text = self._content.model_dump_json(by_alias=True, indent=1) + "\n"
-        if self._path.parent.is_dir():
-            replace(self._path, text)
+        if isinstance(self._run, HeldFolder):
+            with library_errors(self._run.path / LEDGER):
+                self._run.replace(LEDGER, text)
+        elif (self._run / LEDGER).exists():
+            replace(self._run / LEDGER, text)
         with library_errors(self._copy):
             self._copy.parent.mkdir(parents=True, exist_ok=True)
         if self.outstanding:
@@ -216,7 +222,8 @@ def read_ledger(path: Path) -> LedgerContent:
         It is damaged, or a newer ssdlab wrote it.
     """
     try:
-        content = LedgerContent.model_validate_json(path.read_text(encoding="utf-8"))
+        with HeldFolder(path.parent) as folder:
+            content = LedgerContent.model_validate_json(folder.read_bytes(path.name))
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError, ValidationError) as error:

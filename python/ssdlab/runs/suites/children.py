@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.model.errors import Refused
 from ssdlab.results.family import Member
@@ -75,7 +75,8 @@ def work_on(
     folder = library / child.run_id
     if not (folder / MANIFEST).exists():
         # Killed before its first manifest: nothing was done, and nobody knows of it.
-        shutil.rmtree(folder, ignore_errors=True)
+        with HeldFolder(library, follow=True) as place:
+            place.remove_tree(child.run_id)
         return start(_order(suite, child, before or Before()), library, observers, bench)
     if is_finished(folder):
         return folder

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.drives.opening import Look
+    from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Status
     from ssdlab.runs.session import Bench
     from ssdlab.runs.suites.watching import SuiteObserver
@@ -93,7 +94,7 @@ def start_suite(
     folder = begin_run(library, manifest)
     lock = RunLock(folder)
     try:
-        return _Work(folder, manifest, bench).run(observer)
+        return _Work(lock.folder, manifest, bench).run(observer)
     finally:
         lock.release()
 
@@ -108,6 +109,7 @@ def resume_suite(folder: Path, observer: SuiteObserver, bench: Bench | None = No
     """
     lock = RunLock(folder)
     try:
+        lock.folder.check_plain()
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
             raise Refused(
@@ -119,8 +121,8 @@ def resume_suite(folder: Path, observer: SuiteObserver, bench: Bench | None = No
         again = manifest.model_copy(
             update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
         )
-        write_manifest(folder, again)
-        return _Work(folder, again, bench).run(observer)
+        write_manifest(lock.folder, again)
+        return _Work(lock.folder, again, bench).run(observer)
     finally:
         lock.release()
 
@@ -128,9 +130,10 @@ def resume_suite(folder: Path, observer: SuiteObserver, bench: Bench | None = No
 class _Work:
     """One session of a suite."""
 
-    def __init__(self, folder: Path, manifest: Manifest, bench: Bench | None) -> None:
-        self._folder, self._manifest, self._bench = folder, manifest, bench
-        self._library = folder.parent
+    def __init__(self, folder: HeldFolder, manifest: Manifest, bench: Bench | None) -> None:
+        self._held, self._folder = folder, folder.path
+        self._manifest, self._bench = manifest, bench
+        self._library = self._folder.parent
 
     def run(self, observer: SuiteObserver) -> Path:
         try:
@@ -165,8 +168,9 @@ class _Work:
             departures=outcome.departures(self._manifest),
         )
         with library_errors(self._folder):
-            (self._folder / MANIFEST).chmod(_READ_ONLY)
-        catalogue.add(self._library, self._folder)
+            self._held.set_mode(MANIFEST, _READ_ONLY)
+            library = self._held.parent()
+        catalogue.add(library, self._folder)
 
     def _stopped_by(self, error: BaseException) -> None:
         kind = error.kind if isinstance(error, LabError) else type(error).__name__
@@ -184,7 +188,7 @@ class _Work:
         sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
         update = {"status": status, "sessions": tuple(sessions), **changes}
         self._manifest = self._manifest.model_copy(update=update)
-        write_manifest(self._folder, self._manifest)
+        write_manifest(self._held, self._manifest)
 
 
 def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:

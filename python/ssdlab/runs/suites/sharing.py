@@ -7,11 +7,10 @@ that was interrupted, which checks the drive's state against the journal.
 
 from __future__ import annotations
 
-import os
-import shutil
 from typing import TYPE_CHECKING
 
-from ssdlab.host.durable import library_errors, sync_folder
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.results.family import Member
 from ssdlab.results.journal import now
@@ -47,35 +46,32 @@ def fork_run(leader: Path, child: Child, steps: int) -> Path:
         When the library cannot be written.
     """
     folder = leader.parent / child.run_id
-    making = leader.parent / f".{child.run_id}.part"
-    with library_errors(folder):
-        shutil.rmtree(making, ignore_errors=True)
-        (making / STEPS).mkdir(parents=True)
-        (making / STATES).mkdir()
-        begun = RunFolder(leader)
-        for step in begun.steps()[:steps]:
-            for attempt in step.result.segments or (step.attempt,):
-                name = log_name(step.ordinal, attempt)
-                if (leader / STEPS / name).exists():
-                    os.link(leader / STEPS / name, making / STEPS / name)
-        name = state_name(steps - 1)
-        os.link(leader / STATES / name, making / STATES / name)
-        _write_journal(making, begun, steps)
-        write_manifest(making, _manifest(begun.manifest, child, steps))
-        for part in (making / STEPS, making / STATES, making):
-            sync_folder(part)
-        making.rename(folder)
-        sync_folder(leader.parent)
+    part = f".{child.run_id}.part"
+    with library_errors(folder), HeldFolder(leader.parent, follow=True) as library:
+        library.remove_tree(part)
+        with library.new_folder(part) as making, HeldFolder(leader) as led:
+            begun = RunFolder(leader)
+            with led.folder(STEPS) as logs, making.folder(STEPS, make=True) as copies:
+                for step in begun.steps()[:steps]:
+                    for attempt in step.result.segments or (step.attempt,):
+                        name = log_name(step.ordinal, attempt)
+                        if logs.exists(name):
+                            logs.link(name, copies)
+                copies.sync()
+            with led.folder(STATES) as states, making.folder(STATES, make=True) as copies:
+                states.link(state_name(steps - 1), copies)
+                copies.sync()
+            making.replace(JOURNAL, _journal(begun, steps))
+            write_manifest(making, _manifest(begun.manifest, child, steps))
+        library.rename(part, library, child.run_id)
+        library.sync()
     return folder
 
 
-def _write_journal(folder: Path, leader: RunFolder, steps: int) -> None:
+def _journal(leader: RunFolder, steps: int) -> str:
     kept = [record for record in leader.journal() if _belongs(record, steps)]
     lines = [_marked(record, leader.manifest.run_id).model_dump_json(by_alias=True) for record in kept]
-    with (folder / JOURNAL).open("w", encoding="utf-8") as file:
-        file.write("".join(f"{line}\n" for line in lines))
-        file.flush()
-        os.fsync(file.fileno())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _belongs(record: AnyRecord, steps: int) -> bool:

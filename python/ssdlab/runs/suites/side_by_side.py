@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
 from ssdlab.model import errors
 from ssdlab.model.errors import HostError, Interrupted, LabError
 from ssdlab.results.live import read_live
@@ -136,14 +136,16 @@ class _Pool:
         )
 
     def _begin(self, child: Child, pause_after: int | None) -> None:
-        words = [sys.executable, "-m", "ssdlab.runs.suites.worker", str(self._folder), child.part]
+        words = [str(self._folder.absolute()), child.part]
         words += [] if pause_after is None else [str(pause_after)]
         process = subprocess.Popen(
-            words,
+            own_module("ssdlab.runs.suites.worker", *words),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env=fixed_environment(),
+            cwd=WORKING_FOLDER,
             start_new_session=True,  # a Ctrl-C reaches the suite alone, which stops its runs in order
         )
         if child.part not in self._begun:

@@ -1,0 +1,478 @@
+"""A folder that is held by its descriptor, so that no trick with names leads out of it.
+
+Whoever can write beside a run folder, or has made one for us to read, can put a link, a named pipe or another
+folder where a file is expected. So a folder is opened once, and what lies in it is reached through that
+descriptor, by single names: no link is followed, nothing but regular files is read, and nothing but regular
+files of our own, with one name, is changed. A new file is made under a name that did not exist before and is
+renamed into its place.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import secrets
+import shutil
+import stat
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from ssdlab.model.errors import HostError, LabError, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Of each file: a link is an error, and a named pipe without a writer keeps nobody waiting."""
+_MODE = 0o644
+_KINDS = {
+    stat.S_IFLNK: "a link",
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFREG: "a file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FolderId:
+    """What tells a folder from a copy of it; `birth_ns` is None where the file system does not say."""
+
+    inode: int
+    birth_ns: int | None
+
+
+class HeldFolder:
+    """A folder, held until `close`, or until nobody knows of it any more.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    writing
+        Whether files in it are to be made or changed: then it must be ours.
+    follow
+        Whether its last part may be a link, such as that of a library which the user put elsewhere.
+
+    Raises
+    ------
+    Refused
+        It is a link or no folder, or belongs to somebody else and is to be written.
+    OSError
+        It cannot be opened.
+    """
+
+    def __init__(self, path: Path, *, writing: bool = False, follow: bool = False) -> None:
+        self._take(_opened(path, None, path, follow=follow), path, writing=writing)
+
+    @classmethod
+    def of_descriptor(cls, descriptor: int, path: Path, *, writing: bool = False) -> Self:
+        """Take over a descriptor of a folder, such as one that was handed down by a parent process."""
+        made = cls.__new__(cls)
+        made._take(descriptor, path, writing=writing)
+        return made
+
+    def _take(self, descriptor: int, path: Path, *, writing: bool) -> None:
+        self._descriptor, self.path, self.writing = descriptor, path, writing
+        if writing and (owner := os.fstat(descriptor).st_uid) != os.geteuid():
+            self.close()
+            raise _not_ours(path, owner)
+
+    def fileno(self) -> int:
+        """Return the descriptor."""
+        return self._descriptor
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_descriptor", -1) >= 0:
+            self.close()
+
+    # --- what it is, and what is in it ---
+
+    @property
+    def id(self) -> FolderId:
+        """What tells it from a copy."""
+        from ssdlab.host.statx import file_details
+
+        return FolderId(os.fstat(self._descriptor).st_ino, file_details(self._descriptor).birth_ns)
+
+    def parent(self) -> HeldFolder:
+        """Open the folder that this one lies in."""
+        return HeldFolder.of_descriptor(os.open("..", _FOLDER, dir_fd=self._descriptor), self.path.parent)
+
+    def folder(self, name: str, *, make: bool = False) -> HeldFolder:
+        """Open a folder within, for writing if this one is.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is none, and `make` is not set.
+        Refused
+            Something else has its name, or it is to be written and not ours.
+        """
+        path = self.path / _single(name, self.path)
+        if make:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=self._descriptor)
+        descriptor = _opened(path, self._descriptor, Path(name))
+        return HeldFolder.of_descriptor(descriptor, path, writing=self.writing)
+
+    def new_folder(self, name: str) -> HeldFolder:
+        """Make a folder within that did not exist, ours and empty.
+
+        Raises
+        ------
+        HostError
+            The file system gives our files to somebody else.
+        """
+        path = self.path / _single(name, self.path)
+        os.mkdir(name, dir_fd=self._descriptor)
+        descriptor = _opened(path, self._descriptor, Path(name))
+        status = os.fstat(descriptor)
+        if status.st_uid == os.geteuid() and not _names(descriptor):
+            return HeldFolder.of_descriptor(descriptor, path, writing=True)
+        os.close(descriptor)
+        raise HostError(
+            f"{path}, which was just made, belongs to {_user(status.st_uid)} or is not empty",
+            "name a library on a file system that keeps owners, in a folder that nobody else may change",
+            path=str(path),
+        )
+
+    def names(self) -> list[str]:
+        """Return the names within, sorted."""
+        return _names(self._descriptor)
+
+    def exists(self, name: str) -> bool:
+        """Whether anything has this name, a link too."""
+        return self._status(name) is not None
+
+    def check_plain(self, *folders: str) -> None:
+        """Refuse the folder if anything in it, or in those of its folders, is no file or folder of ours.
+
+        Raises
+        ------
+        Refused
+            With what was found, and where.
+        """
+        for name in self.names():
+            status = self._status(name)
+            if status is None:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                if name in folders:
+                    with self.folder(name) as inner:
+                        inner.check_plain()
+                continue
+            _check(status, self.path / name, own=self.writing, single=False)
+
+    # --- reading ---
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[int]:
+        """Open a regular file for reading and give its descriptor.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is none.
+        Refused
+            It is a link, or no file.
+        """
+        descriptor = self._open(name, os.O_RDONLY)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def readable(self, name: str) -> Iterator[Path]:
+        """Give a path by which other code can read a file, whatever happens to its name; see `opened`."""
+        with self.opened(name) as descriptor:
+            path = Path(f"/proc/self/fd/{descriptor}")
+            with _named(str(path), str(self.path / name)):
+                yield path
+
+    def read_bytes(self, name: str) -> bytes:
+        """Read a file; see `opened`."""
+        with self.opened(name) as descriptor, open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+
+    # --- writing ---
+
+    @contextmanager
+    def replacing(self, name: str, *, durable: bool = True) -> Iterator[int]:
+        """Give the descriptor of a new file; after the block it takes its name, all of it or not at all."""
+        temporary = f".{name}.new" if self.writing else f".{name}.{secrets.token_hex(6)}.new"
+        self._check_replaceable(name)
+        self.remove(temporary)  # of a process that was killed
+        descriptor = self._open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        try:
+            try:
+                yield descriptor
+                if durable:
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.rename(temporary, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=self._descriptor)
+            raise
+        if durable:
+            self.sync()
+
+    def replace(self, name: str, content: str | bytes, *, durable: bool = True) -> None:
+        """Put `content` in place of a file's; see `replacing`."""
+        with self.replacing(name, durable=durable) as descriptor:
+            _write(descriptor, content.encode() if isinstance(content, str) else content)
+
+    def append_to(self, name: str) -> int:
+        """Open a file of our own for reading and appending, made if there is none; returns its descriptor."""
+        return self._open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT, changing=True)
+
+    def lock_file(self, name: str) -> int:
+        """Open a regular file to be locked, whoever made it, and make it if there is none."""
+        return self._open(name, os.O_RDWR | os.O_CREAT)
+
+    def new_path(self, name: str) -> Path:
+        """Give a path by which other code can make a file here, which it must do with O_EXCL.
+
+        Raises
+        ------
+        Refused
+            Something that is no file of ours has the name.
+        """
+        if (status := self._status(name)) is not None:
+            _check(status, self.path / name, own=self.writing, single=False)
+        return Path(f"/proc/self/fd/{self._descriptor}") / name
+
+    def existing_path(self, name: str) -> Path:
+        """Give a path by which other code can read a file, after it was found to be one; see `opened`."""
+        with self.opened(name):
+            return Path(f"/proc/self/fd/{self._descriptor}") / name
+
+    @contextmanager
+    def by_name(self) -> Iterator[None]:
+        """In errors of other code, name a file as it is called and not by our descriptor."""
+        with _named(f"/proc/self/fd/{self._descriptor}/", f"{self.path}/"):
+            yield
+
+    def in_words(self, text: str) -> str:
+        """Name the files in a text likewise."""
+        return text.replace(f"/proc/self/fd/{self._descriptor}/", f"{self.path}/")
+
+    def set_mode(self, name: str, mode: int) -> None:
+        """Change the permissions of a file of our own."""
+        descriptor = self._open(name, os.O_RDONLY, changing=True)
+        try:
+            os.fchmod(descriptor, mode)
+        finally:
+            os.close(descriptor)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one.
+
+        Raises
+        ------
+        Refused
+            It is no file.
+        """
+        status = self._status(name)
+        if status is None:
+            return
+        _check(status, self.path / name, own=False, single=False)
+        with suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self._descriptor)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder with the files in it, if there is one.
+
+        Raises
+        ------
+        Refused
+            It is a link or no folder, or holds what is no file.
+        """
+        try:
+            inner = self.folder(name)
+        except FileNotFoundError:
+            return
+        with inner:
+            for each in inner.names():
+                inner.remove(each)
+        os.rmdir(name, dir_fd=self._descriptor)
+
+    def remove_tree(self, name: str) -> None:
+        """Remove a folder with all that is in it, if there is one; a link is left alone."""
+        shutil.rmtree(_single(name, self.path), ignore_errors=True, dir_fd=self._descriptor)
+
+    def rename(self, name: str, to: HeldFolder, new: str) -> None:
+        """Move a file or folder into a folder on the same file system."""
+        _single(name, self.path), _single(new, to.path)
+        os.rename(name, new, src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
+
+    def link(self, name: str, to: HeldFolder) -> None:
+        """Give a file a second name in another folder, the same as here."""
+        with self.opened(name):
+            os.link(
+                name,
+                name,
+                src_dir_fd=self._descriptor,
+                dst_dir_fd=to._descriptor,
+                follow_symlinks=False,
+            )
+
+    def sync(self) -> None:
+        """Make the names in it durable."""
+        os.fsync(self._descriptor)
+
+    # --- how it is done ---
+
+    def _status(self, name: str) -> os.stat_result | None:
+        try:
+            return os.stat(_single(name, self.path), dir_fd=self._descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def _check_replaceable(self, name: str) -> None:
+        """Refuse to rename over what is no file; a link would only be replaced, but should not be there."""
+        status = self._status(name)
+        if status is not None and self.writing:
+            _check(status, self.path / name, own=True, single=False)
+
+    def _open(self, name: str, flags: int, *, changing: bool = False) -> int:
+        path = self.path / _single(name, self.path)
+        try:
+            descriptor = os.open(name, flags | _PLAIN, _MODE, dir_fd=self._descriptor)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EMLINK):
+                status = self._status(name)
+                if status is not None:
+                    _check(status, path, own=False, single=False)
+            error.filename = str(path)
+            raise
+        try:
+            _check(os.fstat(descriptor), path, own=changing, single=changing)
+        except Refused:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+
+def hold(folder: Path | HeldFolder, *, writing: bool = False) -> HeldFolder:
+    """Return a folder that is held: the one given, or one that is opened by its path."""
+    return folder if isinstance(folder, HeldFolder) else HeldFolder(folder, writing=writing)
+
+
+def _names(descriptor: int) -> list[str]:
+    with os.scandir(descriptor) as entries:
+        return sorted(entry.name for entry in entries)
+
+
+def _opened(path: Path, at: int | None, name: Path, *, follow: bool = False) -> int:
+    try:
+        return os.open(name, _FOLDER & ~os.O_NOFOLLOW if follow else _FOLDER, dir_fd=at)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            with suppress(OSError):
+                status = os.stat(name, dir_fd=at, follow_symlinks=False)
+                if not stat.S_ISDIR(status.st_mode):
+                    raise _wrong_kind(status, path, "a folder") from error
+        error.filename = str(path)
+        raise
+
+
+def _check(status: os.stat_result, path: Path, *, own: bool, single: bool) -> None:
+    """Refuse what is no regular file; one that is not ours, if `own`; one with several names, if `single`."""
+    if not stat.S_ISREG(status.st_mode):
+        raise _wrong_kind(status, path, "a file")
+    if own and status.st_uid != os.geteuid():
+        raise _not_ours(path, status.st_uid)
+    if single and status.st_nlink != 1:
+        raise Refused(
+            f"{path} has {status.st_nlink} names (hard links): writing to it would change another file too",
+            "put a copy in its place (cp, then mv), or start a new run",
+            reason="hard-linked",
+            path=str(path),
+        )
+
+
+def _wrong_kind(status: os.stat_result, path: Path, wanted: str) -> Refused:
+    kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no file")
+    where = ""
+    if stat.S_ISLNK(status.st_mode):
+        with suppress(OSError):
+            where = f" to {path.readlink()}"
+    return Refused(
+        f"{path} is {kind}{where}, and only {wanted} is taken there",
+        "look who put it there; put the real one in its place, or restore the folder from a copy",
+        reason="not-plain",
+        path=str(path),
+        kind=kind,
+    )
+
+
+def _not_ours(path: Path, owner: int) -> Refused:
+    return Refused(
+        f"{path} belongs to {_user(owner)}, and only its owner's ssdlab writes there",
+        f"run as {_user(owner)}, or make a copy of the run folder that is yours (cp -r)",
+        reason="not-ours",
+        path=str(path),
+        owner=owner,
+    )
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"
+
+
+def _single(name: str, where: Path) -> str:
+    """Return a name if it is one, and no way to elsewhere."""
+    if not name or name in (".", "..") or "/" in name or "\0" in name:
+        raise Refused(
+            f"{where} names {name!r}, which is no name of a file within",
+            "the folder is damaged or forged; restore it from a copy",
+            reason="not-plain",
+            path=str(where),
+            given=name,
+        )
+    return name
+
+
+@contextmanager
+def _named(inner: str, outer: str) -> Iterator[None]:
+    """Name files in errors as they are called."""
+    try:
+        yield
+    except LabError as error:
+        error.what = error.what.replace(inner, outer)
+        error.facts = {
+            name: value.replace(inner, outer) if isinstance(value, str) else value
+            for name, value in error.facts.items()
+        }
+        raise
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
