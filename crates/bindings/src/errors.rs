@@ -6,11 +6,11 @@ use std::path::Path;
 
 use engine::EngineError;
 use metrics::LogError;
+use nbd::ServeError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::error::SimError;
-use sim::nbd::ServeError;
 use sim::profile::ProfileError;
 use sim::snapshot::StateError;
 use workload::SpecError;

@@ -5,18 +5,14 @@ use std::thread;
 use std::time::Duration;
 
 use metrics::Quantile;
+use nbd::clock::AfterPause;
+use nbd::{
+    Address, Alert, Backing, Calibration, Contents, Cost, Export, Listener, ServeError, Server,
+    Summary,
+};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
-use sim::nbd::ServeError;
-use sim::nbd::alert::Alert;
-use sim::nbd::backing::Backing;
-use sim::nbd::calibration::Calibration;
-use sim::nbd::clock::{AfterPause, Cost};
-use sim::nbd::contents::Contents;
-use sim::nbd::export::Export;
-use sim::nbd::listener::{Address, Listener};
-use sim::nbd::server::{Server, Summary};
 
 use crate::signals::EndingSignals;
 use crate::simulated::SimulatedDrive;

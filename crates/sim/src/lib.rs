@@ -27,7 +27,6 @@ pub mod mapping;
 pub mod mapping_cache;
 pub mod memory;
 pub mod nand;
-pub mod nbd;
 pub mod options;
 pub mod owner;
 mod packed;

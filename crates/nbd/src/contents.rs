@@ -1,0 +1,225 @@
+//! What the drive holds: the model of the drive knows which units are written, not what is in them.
+//!
+//! Kept contents are sparse: what was never written, or trimmed, reads as zeroes and takes no room. Seeded contents are
+//! made up as they are read, from seed and offset, and writes leave no trace in them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::data_file::DataFile;
+use crate::error::ServeError;
+use crate::protocol::Fault;
+
+const PAGE_BYTES: usize = 4096;
+const PAGE: u64 = PAGE_BYTES as u64;
+/// Locks over the pages, so that connections do not wait for each other's copies.
+const SHARDS: u64 = 64;
+/// Neighbouring pages under one lock: 64 KiB.
+const PAGES_IN_A_ROW: u64 = 16;
+
+/// Where data comes from and goes to. Reads and writes of one page are whole: no reader sees half a write of one.
+#[derive(Debug)]
+pub enum Contents {
+    /// In memory.
+    Memory(Pages),
+    /// In a sparse file.
+    File(DataFile),
+    /// Made up from a seed.
+    Seeded {
+        /// The seed.
+        seed: u64,
+    },
+}
+
+impl Contents {
+    /// Empty contents in memory, which may take up to `limit_bytes`.
+    pub fn in_memory(limit_bytes: u64) -> Self {
+        Self::Memory(Pages::new(limit_bytes))
+    }
+
+    /// Contents in a sparse file of `size_bytes`, which is made if there is none.
+    ///
+    /// # Errors
+    /// It cannot be opened, is in use, or is something else.
+    pub fn in_file(path: &Path, size_bytes: u64) -> Result<Self, ServeError> {
+        DataFile::open(path, size_bytes).map(Self::File)
+    }
+
+    /// Fills `data` with what lies at `offset`, a multiple of 8.
+    ///
+    /// # Errors
+    /// The file could not be read.
+    pub fn read(&self, offset: u64, data: &mut [u8]) -> Result<(), Fault> {
+        match self {
+            Self::Memory(pages) => pages.read(offset, data),
+            Self::File(file) => file.read(offset, data)?,
+            Self::Seeded { seed } => make_up(*seed, offset, data),
+        }
+        Ok(())
+    }
+
+    /// Keeps `data` at `offset`.
+    ///
+    /// # Errors
+    /// There is no room for it, or the file could not be written.
+    pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), Fault> {
+        match self {
+            Self::Memory(pages) => pages.write(offset, data),
+            Self::File(file) => file.write(offset, data),
+            Self::Seeded { .. } => Ok(()),
+        }
+    }
+
+    /// Lets a range read as zeroes, and gives its room back. Seeded contents stay as they are.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    pub fn zero(&self, offset: u64, length: u64) -> Result<(), Fault> {
+        match self {
+            Self::Memory(pages) => {
+                pages.zero(offset, length);
+                Ok(())
+            }
+            Self::File(file) => file.zero(offset, length),
+            Self::Seeded { .. } => Ok(()),
+        }
+    }
+}
+
+type Shard = HashMap<u64, Box<[u8; PAGE_BYTES]>>;
+
+/// Pages in memory, by their number; what is not there is zeroes.
+#[derive(Debug)]
+pub struct Pages {
+    shards: Vec<Mutex<Shard>>,
+    stored: AtomicU64,
+    limit: u64,
+}
+
+impl Pages {
+    fn new(limit_bytes: u64) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            stored: AtomicU64::new(0),
+            limit: limit_bytes / PAGE,
+        }
+    }
+
+    fn shard(&self, page: u64) -> MutexGuard<'_, Shard> {
+        let shard = (page / PAGES_IN_A_ROW % SHARDS) as usize;
+        self.shards[shard]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) {
+        for part in parts(offset, data.len() as u64) {
+            let into = &mut data[part.in_data..part.in_data + part.length];
+            match self.shard(part.page).get(&part.page) {
+                Some(page) => into.copy_from_slice(&page[part.in_page..][..part.length]),
+                None => into.fill(0),
+            }
+        }
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<(), Fault> {
+        for part in parts(offset, data.len() as u64) {
+            let mut shard = self.shard(part.page);
+            let page = match shard.entry(part.page) {
+                Entry::Occupied(there) => there.into_mut(),
+                Entry::Vacant(free) => {
+                    self.take_room()?;
+                    free.insert(Box::new([0; PAGE_BYTES]))
+                }
+            };
+            let from = &data[part.in_data..][..part.length];
+            page[part.in_page..][..part.length].copy_from_slice(from);
+        }
+        Ok(())
+    }
+
+    fn take_room(&self) -> Result<(), Fault> {
+        let more = |stored| (stored < self.limit).then_some(stored + 1);
+        self.stored
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .map(|_| ())
+            .map_err(|_| Fault::NoSpace)
+    }
+
+    fn zero(&self, offset: u64, length: u64) {
+        for part in ends(offset, length) {
+            self.clear_part(&part);
+        }
+        let whole = offset.div_ceil(PAGE)..(offset + length) / PAGE;
+        if whole.end.saturating_sub(whole.start) > self.stored.load(Ordering::Relaxed) {
+            for shard in &self.shards {
+                let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+                let before = shard.len();
+                shard.retain(|page, _| !whole.contains(page));
+                let gone = (before - shard.len()) as u64;
+                self.stored.fetch_sub(gone, Ordering::Relaxed);
+            }
+            return;
+        }
+        for page in whole {
+            if self.shard(page).remove(&page).is_some() {
+                self.stored.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn clear_part(&self, part: &Part) {
+        if let Some(page) = self.shard(part.page).get_mut(&part.page) {
+            page[part.in_page..][..part.length].fill(0);
+        }
+    }
+}
+
+/// What of a range lies in one page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    page: u64,
+    in_page: usize,
+    in_data: usize,
+    length: usize,
+}
+
+fn parts(offset: u64, length: u64) -> impl Iterator<Item = Part> {
+    let end = offset + length;
+    (offset / PAGE..end.div_ceil(PAGE)).map(move |page| part(page, offset, end))
+}
+
+fn part(page: u64, offset: u64, end: u64) -> Part {
+    let from = (page * PAGE).max(offset);
+    Part {
+        page,
+        in_page: (from % PAGE) as usize,
+        in_data: (from - offset) as usize,
+        length: (((page + 1) * PAGE).min(end) - from) as usize,
+    }
+}
+
+/// The pages at the ends of a range that it touches only in part.
+fn ends(offset: u64, length: u64) -> impl Iterator<Item = Part> {
+    let end = offset + length;
+    [offset / PAGE, (end - 1) / PAGE]
+        .into_iter()
+        .map(move |page| part(page, offset, end))
+        .filter(|part| part.length < PAGE_BYTES)
+}
+
+/// Eight bytes for each multiple of 8: the finaliser of `SplitMix64` (Steele, Lea, Flood 2014) over seed and place.
+fn make_up(seed: u64, offset: u64, data: &mut [u8]) {
+    let mut state = seed.wrapping_add((offset / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for word in data.chunks_mut(8) {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        word.copy_from_slice(&mixed.to_le_bytes()[..word.len()]);
+    }
+}

@@ -1,0 +1,75 @@
+//! A simulated drive in real time: served over NBD, so that any program that speaks it sees the drive's latencies.
+//!
+//! NBD is the network block device protocol: a client (fio, `nbdcopy`, qemu, the kernel) connects to a socket, agrees with
+//! the server on an export, and sends reads and writes. Here the export is a drive of the `sim` crate. The drive computes
+//! when a command is complete; the reply is held until that moment has come on the wall clock, less what serving itself was
+//! measured to cost.
+//!
+//! # The parts
+//!
+//! * [`protocol`], [`negotiation`] and [`request`] are the words: bytes in, bytes out. They know no socket.
+//! * [`session`] is one connection, on a thread of its own, which reads, holds and sends: a client that stalls holds up nobody
+//!   else. It knows no listener.
+//! * [`listener`] and [`server`] let clients in, each with a session, and end in order.
+//! * [`backing`] says when a command completes, [`contents`] what a block holds, [`clock`] and [`calibration`] how much
+//!   earlier than the completion a reply has to leave.
+//! * [`client`] does no more than clients must: for the calibration, and for tests.
+//!
+//! # A server and a client
+//!
+//! ```
+//! use std::os::unix::net::UnixStream;
+//!
+//! use nbd::{Address, Backing, Client, Contents, Cost, Export, Listener, Server, client::Ask};
+//!
+//! let socket = std::env::temp_dir().join(format!("nbd-doc-{}", std::process::id()));
+//! let export = Export {
+//!     name: "drive".into(), description: "one that takes no time".into(), size_bytes: 1 << 20, block_bytes: 512,
+//! };
+//! let listener = Listener::open(Address::Unix(socket.clone()))?;
+//! let contents = Contents::in_memory(1 << 20);
+//! let server = Server::start(listener, export, contents, Backing::Fixed(0), Cost::fixed(0, 0))?;
+//!
+//! let mut client = Client::connect(UnixStream::connect(&socket)?.into())?;
+//! assert_eq!(client.size_bytes(), 1 << 20);
+//! client.send(&Ask::read(7, 0, 4096).to_bytes())?;
+//! assert_eq!(client.reply()?, (7, 0), "the request's own mark, and no error");
+//! assert_eq!(client.receive(4096)?, [0; 4096]);
+//! drop(client);
+//!
+//! assert_eq!(server.stop()?.totals.reads, 1);
+//! assert!(!socket.exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod alert;
+pub mod awake;
+pub mod backing;
+pub mod calibration;
+pub mod client;
+pub mod clock;
+pub mod contents;
+mod data_file;
+mod error;
+pub mod export;
+mod input;
+pub mod listener;
+pub mod negotiation;
+mod outbox;
+pub mod protocol;
+pub mod request;
+pub mod server;
+pub mod session;
+mod socket;
+pub mod tally;
+
+pub use alert::Alert;
+pub use backing::Backing;
+pub use calibration::Calibration;
+pub use client::Client;
+pub use clock::Cost;
+pub use contents::Contents;
+pub use error::ServeError;
+pub use export::Export;
+pub use listener::{Address, Listener};
+pub use server::{Server, Summary};

@@ -1,0 +1,384 @@
+//! One connection from its greeting to its end, on a thread of its own.
+//!
+//! The thread sleeps until the client sends something or a reply is nearly due, and spins for the rest of the time: a sleep
+//! ends some tens of microseconds late. It also stays awake for a moment after a reply, because a client that was answered
+//! asks again, if there are processors enough. It never waits for the client to take a reply while there is something to read, nor
+//! reads on while too many replies are held.
+
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use metrics::Histogram;
+use rustix::thread::set_current_timer_slack;
+
+use crate::awake::{Place, Places};
+use crate::backing::Backing;
+use crate::clock::{Clock, Cost};
+use crate::contents::Contents;
+use crate::export::Export;
+use crate::input::Input;
+use crate::negotiation::{Negotiation, Step, Violation};
+use crate::outbox::{Held, Outbox, Say};
+use crate::protocol::{Fault, REQUEST_BYTES};
+use crate::request::{Action, Command, Request};
+use crate::socket::{Moved, wait};
+use crate::tally::{Ending, Tally};
+
+/// Replies that may be held for one client; it is not read from until there are fewer.
+pub const MAX_HELD: usize = 1024;
+/// How long a client may take to agree.
+const NEGOTIATION_LIMIT: Duration = Duration::from_secs(10);
+/// How long replies are still waited for when the server ends.
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
+/// Longest sleep: how soon the end of the server is noticed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A reply due within this time is not slept for.
+const SPIN_NS: u64 = 50_000;
+/// How long the next request is looked for after a reply before the thread sleeps.
+const AWAKE_NS: u64 = 100_000;
+
+/// What all connections share.
+#[derive(Debug)]
+pub struct Shared {
+    /// What is offered.
+    pub export: Export,
+    /// What it holds.
+    pub contents: Contents,
+    /// What answers.
+    pub backing: Backing,
+    /// The drive's time.
+    pub clock: Clock,
+    /// What serving costs.
+    pub cost: Cost,
+    /// Who may stay awake.
+    pub places: Places,
+    /// What was served.
+    pub tally: Tally,
+    /// Whether the server is to end.
+    pub stopping: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// Where a connection stands.
+#[derive(Debug)]
+enum Phase {
+    Negotiating(Negotiation),
+    Serving,
+    /// Nothing more is read; what is held is still sent.
+    Closing,
+}
+
+/// One connection.
+#[derive(Debug)]
+struct Session<'a> {
+    shared: &'a Shared,
+    socket: OwnedFd,
+    input: Input,
+    outbox: Outbox,
+    phase: Phase,
+    structured: bool,
+    /// A request whose payload has not all come.
+    pending: Option<Request>,
+    /// Bytes of a payload that is not kept.
+    to_skip: u64,
+    began: Instant,
+    stopping_since: Option<Instant>,
+    /// When the last reply was sent, on the drive's clock, ns.
+    replied_ns: u64,
+    /// While it stays awake.
+    place: Option<Place<'a>>,
+    ending: Ending,
+    lateness: Histogram,
+}
+
+/// Serves one client until it goes away or the server ends.
+pub fn serve(socket: OwnedFd, shared: &Shared) {
+    // What a sleep may be longer than asked; failing that, replies are a little later, which is counted.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let mut outbox = Outbox::default();
+    let negotiation = Negotiation::begin(outbox.now());
+    let mut session = Session {
+        shared,
+        socket,
+        input: Input::default(),
+        outbox,
+        phase: Phase::Negotiating(negotiation),
+        structured: false,
+        pending: None,
+        to_skip: 0,
+        began: Instant::now(),
+        stopping_since: None,
+        replied_ns: 0,
+        place: None,
+        ending: Ending::Clean,
+        lateness: Histogram::new(),
+    };
+    shared.tally.began();
+    if session.run().is_err() && session.ending == Ending::Clean {
+        session.ending = Ending::Broken;
+    }
+    let dropped = session.outbox.waiting();
+    shared
+        .tally
+        .ended(session.ending, dropped, &session.lateness);
+}
+
+impl Session<'_> {
+    fn run(&mut self) -> io::Result<()> {
+        loop {
+            if let Err(_violation) = self.take_input() {
+                self.ending = Ending::Violated;
+                self.phase = Phase::Closing;
+            }
+            self.send_due()?;
+            if self.is_over() {
+                return Ok(());
+            }
+            self.wait()?;
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        if self.shared.is_stopping() && self.stopping_since.is_none() {
+            self.stopping_since = Some(Instant::now());
+            self.phase = Phase::Closing;
+        }
+        if matches!(self.phase, Phase::Negotiating(_)) && self.began.elapsed() > NEGOTIATION_LIMIT {
+            self.ending = Ending::Violated;
+            return true;
+        }
+        let drained = self.outbox.is_sent() && self.outbox.waiting() == 0;
+        let too_long = |since: Instant| since.elapsed() > DRAIN_LIMIT;
+        matches!(self.phase, Phase::Closing)
+            && (drained || self.stopping_since.is_some_and(too_long))
+    }
+
+    fn wants_input(&self) -> bool {
+        !matches!(self.phase, Phase::Closing) && self.outbox.waiting() < MAX_HELD
+    }
+
+    /// Takes all whole messages that are there.
+    fn take_input(&mut self) -> Result<(), Violation> {
+        while self.wants_input() && !self.input.bytes().is_empty() {
+            let goes_on = match self.phase {
+                Phase::Negotiating(_) => self.negotiate()?,
+                Phase::Serving => self.take_request()?,
+                Phase::Closing => false,
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn negotiate(&mut self) -> Result<bool, Violation> {
+        let Phase::Negotiating(negotiation) = &mut self.phase else {
+            return Ok(false);
+        };
+        let input = self.input.bytes();
+        let (taken, step) = negotiation.take(input, &self.shared.export, self.outbox.now())?;
+        self.input.consume(taken);
+        match step {
+            Step::More => {}
+            Step::Agreed { structured } => {
+                self.structured = structured;
+                self.phase = Phase::Serving;
+            }
+            Step::Aborted => self.phase = Phase::Closing,
+        }
+        Ok(taken > 0)
+    }
+
+    /// Takes the next request or a part of its payload; whether anything was taken.
+    fn take_request(&mut self) -> Result<bool, Violation> {
+        if self.to_skip > 0 {
+            let skipped = self.to_skip.min(self.input.bytes().len() as u64);
+            self.input.consume(skipped as usize);
+            self.to_skip -= skipped;
+            return Ok(skipped > 0);
+        }
+        let request = match self.pending {
+            Some(request) => request,
+            None => match Request::take(self.input.bytes())? {
+                Some(request) => request,
+                None => return Ok(false),
+            },
+        };
+        if self.pending.is_none() {
+            self.input.consume(REQUEST_BYTES);
+        }
+        if !request.payload_fits() {
+            self.pending = None;
+            self.to_skip = u64::from(request.payload_bytes());
+            self.refuse(&request, Fault::Invalid);
+            return Ok(true);
+        }
+        let payload_bytes = request.payload_bytes() as usize;
+        self.pending = (self.input.bytes().len() < payload_bytes).then_some(request);
+        if self.pending.is_some() {
+            return Ok(false);
+        }
+        if request.says_goodbye() {
+            self.phase = Phase::Closing;
+            return Ok(false);
+        }
+        self.carry_out(&request, payload_bytes);
+        self.input.consume(payload_bytes);
+        Ok(true)
+    }
+
+    fn carry_out(&mut self, request: &Request, payload_bytes: usize) {
+        let arrived_ns = self.shared.clock.now_ns();
+        let payload = &self.input.bytes()[..payload_bytes];
+        let checked = request.check(&self.shared.export);
+        let changed = checked.and_then(|command| {
+            self.change_contents(&command, payload)?;
+            Ok(command)
+        });
+        let command = match changed {
+            Ok(command) => command,
+            Err(fault) => return self.refuse(request, fault),
+        };
+        let done_ns = self.shared.backing.perform(&command, arrived_ns);
+        self.shared.tally.performed(&command);
+        let (say, bytes) = match command.action {
+            Action::Read => (
+                Say::Data {
+                    offset: command.offset,
+                    length: command.length,
+                },
+                u64::from(command.length),
+            ),
+            _ => (Say::Done, payload_bytes as u64),
+        };
+        self.outbox.hold(Held {
+            send_ns: done_ns.saturating_sub(self.shared.cost.of(bytes)),
+            done_ns,
+            cookie: request.cookie,
+            say,
+        });
+    }
+
+    /// Data is there for readers as soon as it has come: a drive's buffer would answer them too.
+    fn change_contents(&self, command: &Command, payload: &[u8]) -> Result<(), Fault> {
+        match command.action {
+            Action::Write => self.shared.contents.write(command.offset, payload),
+            Action::Trim | Action::ZeroByTrim | Action::ZeroByWrite => self
+                .shared
+                .contents
+                .zero(command.offset, u64::from(command.length)),
+            Action::Read | Action::Flush => Ok(()),
+        }
+    }
+
+    fn refuse(&mut self, request: &Request, fault: Fault) {
+        self.shared.tally.refused();
+        let now_ns = self.shared.clock.now_ns();
+        self.outbox.hold(Held {
+            send_ns: now_ns,
+            done_ns: now_ns,
+            cookie: request.cookie,
+            say: Say::Failed {
+                fault,
+                read: request.is_read(),
+            },
+        });
+    }
+
+    /// Puts replies that are due on their way.
+    fn send_due(&mut self) -> io::Result<()> {
+        let contents = &self.shared.contents;
+        let now_ns = self.shared.clock.now_ns();
+        loop {
+            let by_ns = now_ns + self.waking_ns();
+            let Some(held) = self.outbox.release(by_ns, self.structured, contents) else {
+                break;
+            };
+            self.replied_ns = now_ns;
+            if !matches!(held.say, Say::Failed { .. }) {
+                self.lateness.record(by_ns - held.send_ns);
+                if now_ns > held.done_ns && self.shared.backing.keeps_time() {
+                    self.shared.tally.late();
+                }
+            }
+        }
+        self.outbox.send(&self.socket, contents)
+    }
+
+    /// How much earlier the next reply is to be sent because the client has been waiting, ns.
+    fn waking_ns(&self) -> u64 {
+        self.outbox.next().map_or(0, |held| {
+            let pause_ns = held.done_ns.saturating_sub(self.replied_ns);
+            self.shared.cost.of_waking(pause_ns)
+        })
+    }
+
+    /// Sleeps until there is something to do, and receives what came.
+    fn wait(&mut self) -> io::Result<()> {
+        let sending = !self.outbox.is_sent();
+        let receiving = self.wants_input();
+        let sleep = self.sleep(sending);
+        if sleep.is_zero() {
+            std::hint::spin_loop();
+        } else {
+            let ready = wait(&self.socket, [receiving, sending], sleep)?;
+            if !ready.able {
+                return if ready.gone {
+                    Err(io::ErrorKind::ConnectionReset.into())
+                } else {
+                    Ok(())
+                };
+            }
+        }
+        if receiving && self.input.receive(&self.socket)? == Moved::Bytes(0) {
+            self.client_ended();
+        }
+        Ok(())
+    }
+
+    fn sleep(&mut self, sending: bool) -> Duration {
+        let now_ns = self.shared.clock.now_ns();
+        if self.stays_awake(now_ns) {
+            return Duration::ZERO;
+        }
+        // While the client does not take what it was sent, nothing else can be sent.
+        let next = if sending { None } else { self.outbox.next() };
+        let Some(next) = next else {
+            return LOOK_EVERY;
+        };
+        let due_ns = next.send_ns.saturating_sub(self.waking_ns());
+        let left_ns = due_ns.saturating_sub(now_ns);
+        Duration::from_nanos(left_ns.saturating_sub(SPIN_NS)).min(LOOK_EVERY)
+    }
+
+    /// Whether to look for the next request without sleeping.
+    fn stays_awake(&mut self, now_ns: u64) -> bool {
+        let answered = matches!(self.phase, Phase::Serving)
+            && self.replied_ns > 0
+            && now_ns.saturating_sub(self.replied_ns) < AWAKE_NS;
+        if !answered {
+            self.place = None;
+        } else if self.place.is_none() {
+            self.place = self.shared.places.take();
+        }
+        self.place.is_some()
+    }
+
+    fn client_ended(&mut self) {
+        let in_the_middle =
+            self.pending.is_some() || self.to_skip > 0 || !self.input.bytes().is_empty();
+        if in_the_middle || matches!(self.phase, Phase::Negotiating(_)) {
+            self.ending = Ending::Broken;
+        }
+        self.phase = Phase::Closing;
+    }
+}

@@ -1,0 +1,74 @@
+//! Sending and receiving on a connection, whatever kind of socket it is.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+/// What came of trying.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moved {
+    /// So many bytes; none of a receive means that the other side has ended.
+    Bytes(usize),
+    /// Nothing can be moved at the moment.
+    NotNow,
+}
+
+/// Sends what can be sent at once.
+pub(crate) fn try_send(socket: &OwnedFd, data: &[u8]) -> io::Result<Moved> {
+    moved(send(
+        socket,
+        data,
+        SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
+    ))
+}
+
+/// Receives what is there.
+pub(crate) fn try_receive(socket: &OwnedFd, into: &mut [u8]) -> io::Result<Moved> {
+    moved(recv(socket, into, RecvFlags::DONTWAIT).map(|(count, _)| count))
+}
+
+fn moved(result: rustix::io::Result<usize>) -> io::Result<Moved> {
+    match result {
+        Ok(count) => Ok(Moved::Bytes(count)),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Moved::NotNow),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a connection is waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ready {
+    /// It can be received from, or sent to, as was asked.
+    pub able: bool,
+    /// The other side is gone altogether.
+    pub gone: bool,
+}
+
+/// Sleeps until the socket can be received from or sent to, as wanted, or time is up.
+pub(crate) fn wait(
+    socket: &OwnedFd,
+    [receive, send]: [bool; 2],
+    at_most: Duration,
+) -> io::Result<Ready> {
+    let mut wanted = PollFlags::empty();
+    wanted.set(PollFlags::IN, receive);
+    wanted.set(PollFlags::OUT, send);
+    let timeout = Timespec {
+        tv_sec: at_most.as_secs() as i64,
+        tv_nsec: i64::from(at_most.subsec_nanos()),
+    };
+    let mut polled = [PollFd::new(socket, wanted)];
+    match poll(&mut polled, Some(&timeout)) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+        Err(error) => return Err(error.into()),
+    }
+    let seen = polled[0].revents();
+    Ok(Ready {
+        able: seen.intersects(wanted),
+        gone: seen.intersects(PollFlags::HUP | PollFlags::ERR),
+    })
+}
