@@ -497,6 +497,7 @@ def serve(
     memory_bytes: int = ...,
     cost_ns: int | None = None,
     on_ready: Callable[[dict[str, Any]], object] | None = None,
+    on_idle: Callable[[int], object] | None = None,
 ) -> dict[str, Any]:
     """Serve a drive over NBD until a signal comes, and return what was served; None is a drive done at once.
 
@@ -504,10 +505,11 @@ def serve(
     in memory, up to `memory_bytes`; in the sparse file `data`; or made up from `contents_seed`. Replies are
     sent `cost_ns` before they are due; None: what serving was measured to cost. `on_ready` is called once
     clients can connect, with ``socket port depth_1_iops ceiling_iops measured_cost_ns cost_ns
-    cost_after_pauses cost_per_mib_ns processors_kept_awake``. `Refused` where something is in the way,
-    `HostError` where the host cannot.
+    cost_after_pauses cost_per_mib_ns processors_kept_awake max_connections idle_limit_ns``; `on_idle` when
+    idle clients were dropped because others waited, with their number since the beginning. `Refused` where
+    something is in the way, `HostError` where the host cannot.
 
     Returned are ``ios reads writes trims flushes read_bytes written_bytes refused late dropped
-    lateness_p50_ns lateness_p99_ns lateness_max_ns peak_iops elapsed_ns connections turned_away violations
-    broken``.
+    lateness_p50_ns lateness_p99_ns lateness_max_ns peak_iops elapsed_ns connections turned_away idle
+    violations broken``.
     """

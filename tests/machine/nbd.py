@@ -23,12 +23,12 @@ PATIENCE_S = 30.0
 class NbdClient:
     """A connection; with `greet=False` nothing has been said yet."""
 
-    def __init__(self, address: Path | int, *, greet: bool = True) -> None:
+    def __init__(self, address: Path | int, *, greet: bool = True, patience_s: float = PATIENCE_S) -> None:
         if isinstance(address, int):
-            self.socket = socket.create_connection(("127.0.0.1", address), PATIENCE_S)
+            self.socket = socket.create_connection(("127.0.0.1", address), patience_s)
         else:
             self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.settimeout(PATIENCE_S)
+            self.socket.settimeout(patience_s)
             self.socket.connect(str(address))
         self.size_bytes = 0
         if greet:

@@ -9,7 +9,7 @@ import signal
 import stat
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,63 +17,12 @@ import pytest
 
 from machine import nbd
 from machine.nbd import NbdClient
+from machine.nbd_server import DRIVE, Server
 
-DRIVE = "tiny-test,scale=4"
 DRIVE_BYTES = 4 << 30
 KIB = 1 << 10
 MIB = 1 << 20
 LARGEST_PAYLOAD = 32 * MIB
-
-
-class Server:
-    """A server that is running; `end` asks it to stop and returns its summary."""
-
-    def __init__(self, command: str, folder: Path, *options: str, drive: str = DRIVE) -> None:
-        self.socket = folder / "drive.sock"
-        where = () if "--tcp" in options else ("--socket", str(self.socket))
-        words = [command, "sim", "serve", drive, *where, "--json", *options]
-        pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        self.process = subprocess.Popen(words, cwd=folder, **pipes)
-        self.uri = ""
-        self.said: list[str] = []
-        assert self.process.stderr
-        for line in self.process.stderr:
-            self.said.append(line)
-            if line.startswith("serving "):
-                self.uri = line.rpartition(" at ")[2].strip()
-            # The last line before clients are waited for.
-            if line.startswith("replies are sent") or (line.startswith("a null") and "--null" in options):
-                break
-        assert self.uri, "".join(self.said)
-
-    @property
-    def port(self) -> int:
-        return int(self.uri.rstrip("/").rpartition(":")[2])
-
-    def end(self, by: signal.Signals = signal.SIGTERM) -> dict[str, Any]:
-        self.process.send_signal(by)
-        out, rest = self.process.communicate(timeout=30)
-        self.said.append(rest)
-        assert self.process.returncode == 0, self.said
-        record: dict[str, Any] = json.loads(out)
-        assert record["schema"] == "ssdlab.serve/1"
-        return record
-
-
-@pytest.fixture
-def serve(command: str, tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts servers: ``serve(*options, drive=...)``; what still runs at the end is killed."""
-    started: list[Server] = []
-
-    def start(*options: str, drive: str = DRIVE) -> Server:
-        started.append(Server(command, tmp_path, *options, drive=drive))
-        return started[-1]
-
-    yield start
-    for server in started:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.communicate()
 
 
 def run(*words: str) -> str:

@@ -7,8 +7,8 @@ use std::time::Duration;
 use metrics::Quantile;
 use nbd::clock::AfterPause;
 use nbd::{
-    Address, Alert, Backing, Calibration, Contents, Cost, Export, Listener, ServeError, Server,
-    Summary,
+    Address, Alert, Backing, Calibration, Contents, Cost, Export, Limits, Listener, ServeError,
+    Server, Summary,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
@@ -33,6 +33,16 @@ struct Ready {
     cost_after_pauses: Vec<PausedCost>,
     cost_per_mib_ns: u64,
     processors_kept_awake: bool,
+    max_connections: usize,
+    idle_limit_ns: u64,
+}
+
+/// Whom to tell what while it serves.
+struct Tell<'a, 'py> {
+    /// Clients can connect.
+    ready: Option<&'a Bound<'py, PyAny>>,
+    /// Idle clients were dropped: so many since the beginning.
+    idle: Option<&'a Bound<'py, PyAny>>,
 }
 
 /// What a command costs whose reply comes so long after the one before it.
@@ -62,6 +72,7 @@ struct Served {
     elapsed_ns: u64,
     connections: u64,
     turned_away: u64,
+    idle: u64,
     violations: u64,
     broken: u64,
 }
@@ -88,6 +99,7 @@ impl Served {
             elapsed_ns: summary.elapsed_ns,
             connections: totals.connections,
             turned_away: totals.turned_away,
+            idle: totals.idle,
             violations: totals.violations,
             broken: totals.broken,
         }
@@ -98,7 +110,7 @@ impl Served {
 #[pyfunction]
 #[pyo3(signature = (
     drive, *, name, capacity_bytes, logical_block_bytes, socket = None, port = None, data = None, contents_seed = None,
-    memory_bytes = 4 << 30, cost_ns = None, on_ready = None
+    memory_bytes = 4 << 30, cost_ns = None, on_ready = None, on_idle = None
 ))]
 // One argument each, as in the stub; `py` is not one of them, and Python hands objects over by value.
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
@@ -115,6 +127,7 @@ pub(crate) fn serve<'py>(
     memory_bytes: u64,
     cost_ns: Option<u64>,
     on_ready: Option<Bound<'py, PyAny>>,
+    on_idle: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let address = match (socket, port) {
         (Some(path), None) => Address::Unix(path),
@@ -142,7 +155,11 @@ pub(crate) fn serve<'py>(
         .and_then(|contents| py.detach(|| start(address, export, contents, backing, cost_ns)));
     let (server, calibration, cost) = started.map_err(|error| errors::serving(py, &error))?;
     let ready = ready(server.address(), &calibration, &cost, &alert);
-    let raised = until_signal(py, &ready, on_ready.as_ref());
+    let tell = Tell {
+        ready: on_ready.as_ref(),
+        idle: on_idle.as_ref(),
+    };
+    let raised = until_signal(py, &server, &ready, &tell);
     let summary = py.detach(|| server.stop());
     // A second Ctrl-C while replies drain says nothing new.
     let _ = py.check_signals();
@@ -163,18 +180,26 @@ fn start(
     let measured = calibration.cost.clone();
     let mib_ns = measured.mib_ns();
     let cost = cost_ns.map_or(measured, |given_ns| Cost::fixed(given_ns, mib_ns));
-    let server = Server::start(listener, export, contents, backing, cost.clone())?;
+    let server = Server::start(
+        listener,
+        export,
+        contents,
+        backing,
+        cost.clone(),
+        Limits::default(),
+    )?;
     Ok((server, calibration, cost))
 }
 
 /// Waits detached for a signal, which is how a server ends; anything else that is raised comes back.
 fn until_signal(
     py: Python<'_>,
+    server: &Server,
     ready: &Ready,
-    on_ready: Option<&Bound<'_, PyAny>>,
+    tell: &Tell<'_, '_>,
 ) -> PyResult<()> {
     let signals = EndingSignals::catch(py)?;
-    let raised = wait(py, ready, on_ready);
+    let raised = wait(py, server, ready, tell);
     signals.restore(py)?;
     match raised {
         Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(()),
@@ -182,17 +207,26 @@ fn until_signal(
     }
 }
 
-fn wait(py: Python<'_>, ready: &Ready, on_ready: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    if let Some(on_ready) = on_ready {
+fn wait(py: Python<'_>, server: &Server, ready: &Ready, tell: &Tell<'_, '_>) -> PyResult<()> {
+    if let Some(on_ready) = tell.ready {
         on_ready.call1((json::to_python(py, ready)?,))?;
     }
+    let mut told = 0;
     loop {
         py.check_signals()?;
+        let idle = server.totals().idle;
+        if idle > told
+            && let Some(on_idle) = tell.idle
+        {
+            on_idle.call1((idle,))?;
+            told = idle;
+        }
         py.detach(|| thread::sleep(TICK));
     }
 }
 
 fn ready(address: &Address, calibration: &Calibration, cost: &Cost, alert: &Alert) -> Ready {
+    let limits = Limits::default();
     let (socket, port) = match address {
         Address::Unix(path) => (Some(path.clone()), None),
         Address::Loopback(port) => (None, Some(*port)),
@@ -207,6 +241,8 @@ fn ready(address: &Address, calibration: &Calibration, cost: &Cost, alert: &Aler
         cost_after_pauses: after_pauses(cost),
         cost_per_mib_ns: cost.mib_ns(),
         processors_kept_awake: alert.is_granted(),
+        max_connections: limits.connections,
+        idle_limit_ns: limits.idle.as_nanos() as u64,
     }
 }
 

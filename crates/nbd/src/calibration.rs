@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::activity::Activity;
 use crate::awake::Places;
 use crate::backing::Backing;
 use crate::client::{Ask, Client};
@@ -82,7 +83,9 @@ fn served<T>(
     thread::scope(|scope| {
         let served = thread::Builder::new()
             .name("nbd-null".to_owned())
-            .spawn_scoped(scope, || session::serve(theirs, &shared))?;
+            .spawn_scoped(scope, || {
+                session::serve(theirs, &shared, &Activity::starting_at(0));
+            })?;
         let measured = Client::connect_structured(ours).and_then(|mut client| measure(&mut client));
         // The client is gone, and its connection with it.
         drop(served.join());

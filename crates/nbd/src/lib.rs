@@ -10,7 +10,8 @@
 //! * [`protocol`], [`negotiation`] and [`request`] are the words: bytes in, bytes out. They know no socket.
 //! * [`session`] is one connection, on a thread of its own, which reads, holds and sends: a client that stalls holds up nobody
 //!   else. It knows no listener.
-//! * [`listener`] and [`server`] let clients in, each with a session, and end in order.
+//! * [`listener`] and [`server`] let clients in, each with a session, and end in order. There are [`Limits`]: who comes when
+//!   all places are taken waits, and a client that stays idle meanwhile is dropped.
 //! * [`backing`] says when a command completes, [`contents`] what a block holds, [`clock`] and [`calibration`] how much
 //!   earlier than the completion a reply has to leave.
 //! * [`client`] does no more than clients must: for the calibration, and for tests.
@@ -20,7 +21,7 @@
 //! ```
 //! use std::os::unix::net::UnixStream;
 //!
-//! use nbd::{Address, Backing, Client, Contents, Cost, Export, Listener, Server, client::Ask};
+//! use nbd::{Address, Backing, Client, Contents, Cost, Export, Limits, Listener, Server, client::Ask};
 //!
 //! let socket = std::env::temp_dir().join(format!("nbd-doc-{}", std::process::id()));
 //! let export = Export {
@@ -28,7 +29,8 @@
 //! };
 //! let listener = Listener::open(Address::Unix(socket.clone()))?;
 //! let contents = Contents::in_memory(1 << 20);
-//! let server = Server::start(listener, export, contents, Backing::Fixed(0), Cost::fixed(0, 0))?;
+//! let (backing, cost) = (Backing::Fixed(0), Cost::fixed(0, 0));
+//! let server = Server::start(listener, export, contents, backing, cost, Limits::default())?;
 //!
 //! let mut client = Client::connect(UnixStream::connect(&socket)?.into())?;
 //! assert_eq!(client.size_bytes(), 1 << 20);
@@ -42,6 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod activity;
 pub mod alert;
 pub mod awake;
 pub mod backing;
@@ -50,6 +53,7 @@ pub mod client;
 pub mod clock;
 pub mod contents;
 mod data_file;
+mod door;
 mod error;
 pub mod export;
 mod input;
@@ -62,6 +66,7 @@ pub mod server;
 pub mod session;
 mod socket;
 pub mod tally;
+mod waiting;
 
 pub use alert::Alert;
 pub use backing::Backing;
@@ -69,6 +74,7 @@ pub use calibration::Calibration;
 pub use client::Client;
 pub use clock::Cost;
 pub use contents::Contents;
+pub use door::Limits;
 pub use error::ServeError;
 pub use export::Export;
 pub use listener::{Address, Listener};

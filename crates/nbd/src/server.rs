@@ -1,34 +1,22 @@
-//! A server: lets clients in, gives each a thread, and ends in order.
+//! A server: begins, lets look on, and ends in order.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use metrics::Histogram;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::awake::Places;
 use crate::backing::Backing;
 use crate::clock::{Clock, Cost};
 use crate::contents::Contents;
+use crate::door::{Door, Limits};
 use crate::error::ServeError;
 use crate::export::Export;
 use crate::listener::{Address, Listener};
-use crate::session::{self, Shared};
+use crate::session::Shared;
 use crate::tally::{Tally, Totals};
-
-/// Connections at one time; those beyond are closed at once.
-pub const MAX_CONNECTIONS: usize = 64;
-/// How often the end is looked for.
-const LOOK_EVERY: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 50_000_000,
-};
-/// The busiest time is told by spans of this length.
-const SPAN: Duration = Duration::from_secs(1);
 
 /// A drive that is being served.
 #[derive(Debug)]
@@ -63,6 +51,7 @@ impl Server {
         contents: Contents,
         backing: Backing,
         cost: Cost,
+        limits: Limits,
     ) -> Result<Self, ServeError> {
         let clock = Clock::starting_at(backing.now_ns());
         let shared = Arc::new(Shared {
@@ -79,7 +68,7 @@ impl Server {
         let of_thread = Arc::clone(&shared);
         let thread = thread::Builder::new()
             .name("nbd-door".to_owned())
-            .spawn(move || Door::new(listener, of_thread).run())
+            .spawn(move || Door::new(listener, of_thread, limits).run())
             .map_err(ServeError::Start)?;
         Ok(Self {
             shared,
@@ -114,87 +103,5 @@ impl Server {
             peak_iops,
             elapsed_ns: self.shared.clock.now_ns() - self.started_ns,
         })
-    }
-}
-
-/// The thread at the door.
-#[derive(Debug)]
-struct Door {
-    listener: Listener,
-    shared: Arc<Shared>,
-    sessions: Vec<JoinHandle<()>>,
-    span_began: Instant,
-    ios_before: u64,
-    peak_iops: f64,
-}
-
-impl Door {
-    fn new(listener: Listener, shared: Arc<Shared>) -> Self {
-        Self {
-            listener,
-            shared,
-            sessions: Vec::new(),
-            span_began: Instant::now(),
-            ios_before: 0,
-            peak_iops: 0.0,
-        }
-    }
-
-    /// Until the server ends; returns the I/Os of the busiest second.
-    fn run(mut self) -> f64 {
-        while !self.shared.is_stopping() {
-            if self.knocked() {
-                self.let_in();
-            }
-            self.sessions.retain(|session| !session.is_finished());
-            if self.span_began.elapsed() >= SPAN {
-                self.end_span();
-            }
-        }
-        self.end_span();
-        drop(self.listener);
-        for session in self.sessions {
-            // One that panicked served nobody any more; the others have ended in order.
-            let _ = session.join();
-        }
-        self.peak_iops
-    }
-
-    fn knocked(&self) -> bool {
-        let mut polled = [PollFd::from_borrowed_fd(
-            self.listener.as_fd(),
-            PollFlags::IN,
-        )];
-        poll(&mut polled, Some(&LOOK_EVERY)).is_ok_and(|count| count > 0)
-    }
-
-    fn let_in(&mut self) {
-        let Ok(socket) = self.listener.accept() else {
-            // The client went away again, or there are no descriptors left: it will knock again.
-            thread::sleep(Duration::from_millis(1));
-            return;
-        };
-        if self.sessions.len() >= MAX_CONNECTIONS {
-            self.shared.tally.turned_away();
-            return;
-        }
-        let shared = Arc::clone(&self.shared);
-        let started = thread::Builder::new()
-            .name("nbd-client".to_owned())
-            .spawn(move || session::serve(socket, &shared));
-        match started {
-            Ok(session) => self.sessions.push(session),
-            Err(_) => self.shared.tally.turned_away(),
-        }
-    }
-
-    fn end_span(&mut self) {
-        let ios = self.shared.tally.ios();
-        // What is left of a second at the end counts as one: a burst before it is not forgotten.
-        let seconds = self.span_began.elapsed().max(SPAN).as_secs_f64();
-        let rate = (ios - self.ios_before) as f64 / seconds;
-        self.peak_iops = self.peak_iops.max(rate);
-        self.ios_before = ios;
-        self.span_began = Instant::now();
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use metrics::Histogram;
 use rustix::thread::set_current_timer_slack;
 
+use crate::activity::Activity;
 use crate::awake::{Place, Places};
 use crate::backing::Backing;
 use crate::clock::{Clock, Cost};
@@ -80,6 +81,7 @@ enum Phase {
 #[derive(Debug)]
 struct Session<'a> {
     shared: &'a Shared,
+    activity: &'a Activity,
     socket: OwnedFd,
     input: Input,
     outbox: Outbox,
@@ -99,14 +101,15 @@ struct Session<'a> {
     lateness: Histogram,
 }
 
-/// Serves one client until it goes away or the server ends.
-pub fn serve(socket: OwnedFd, shared: &Shared) {
+/// Serves one client until it goes away, the server ends or `activity` asks it to leave.
+pub fn serve(socket: OwnedFd, shared: &Shared, activity: &Activity) {
     // What a sleep may be longer than asked; failing that, replies are a little later, which is counted.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let mut outbox = Outbox::default();
     let negotiation = Negotiation::begin(outbox.now());
     let mut session = Session {
         shared,
+        activity,
         socket,
         input: Input::default(),
         outbox,
@@ -155,6 +158,10 @@ impl Session<'_> {
             self.ending = Ending::Violated;
             return true;
         }
+        if self.activity.is_to_leave() {
+            self.ending = Ending::Idle;
+            return true;
+        }
         let drained = self.outbox.is_sent() && self.outbox.waiting() == 0;
         let too_long = |since: Instant| since.elapsed() > DRAIN_LIMIT;
         matches!(self.phase, Phase::Closing)
@@ -192,6 +199,7 @@ impl Session<'_> {
             Step::Agreed { structured } => {
                 self.structured = structured;
                 self.phase = Phase::Serving;
+                self.activity.moved(self.shared.clock.now_ns());
             }
             Step::Aborted => self.phase = Phase::Closing,
         }
@@ -238,6 +246,7 @@ impl Session<'_> {
 
     fn carry_out(&mut self, request: &Request, payload_bytes: usize) {
         let arrived_ns = self.shared.clock.now_ns();
+        self.activity.moved(arrived_ns);
         let payload = &self.input.bytes()[..payload_bytes];
         let checked = request.check(&self.shared.export);
         let changed = checked.and_then(|command| {
@@ -283,6 +292,7 @@ impl Session<'_> {
     fn refuse(&mut self, request: &Request, fault: Fault) {
         self.shared.tally.refused();
         let now_ns = self.shared.clock.now_ns();
+        self.activity.moved(now_ns);
         self.outbox.hold(Held {
             send_ns: now_ns,
             done_ns: now_ns,
@@ -311,7 +321,12 @@ impl Session<'_> {
                 }
             }
         }
-        self.outbox.send(&self.socket, contents)
+        self.outbox.send(&self.socket, contents)?;
+        if self.outbox.is_sent() && self.outbox.waiting() > 0 {
+            // It is the drive that is waited for, however long that takes.
+            self.activity.moved(now_ns);
+        }
+        Ok(())
     }
 
     /// How much earlier the next reply is to be sent because the client has been waiting, ns.

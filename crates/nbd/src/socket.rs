@@ -72,3 +72,12 @@ pub(crate) fn wait(
         gone: seen.intersects(PollFlags::HUP | PollFlags::ERR),
     })
 }
+
+/// Whether the other side has ended without having said anything.
+pub(crate) fn is_gone(socket: &OwnedFd) -> bool {
+    let mut byte = [0];
+    match recv(socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+        Ok((count, _)) => count == 0,
+        Err(error) => !matches!(error, rustix::io::Errno::AGAIN | rustix::io::Errno::INTR),
+    }
+}

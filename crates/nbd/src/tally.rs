@@ -22,6 +22,7 @@ pub struct Tally {
     lateness: Mutex<Histogram>,
     connections: AtomicU64,
     turned_away: AtomicU64,
+    idle: AtomicU64,
     violations: AtomicU64,
     broken: AtomicU64,
 }
@@ -35,6 +36,8 @@ pub enum Ending {
     Violated,
     /// The client went away in the middle of something.
     Broken,
+    /// The client was idle while others waited.
+    Idle,
 }
 
 /// The tally at one moment.
@@ -60,8 +63,10 @@ pub struct Totals {
     pub dropped: u64,
     /// Connections that there were.
     pub connections: u64,
-    /// Connections closed at once because there were too many.
+    /// Connections closed, unserved, because there were too many.
     pub turned_away: u64,
+    /// Connections closed because their clients were idle while others waited.
+    pub idle: u64,
     /// Connections closed because the client broke the protocol.
     pub violations: u64,
     /// Connections that ended in the middle of something.
@@ -104,9 +109,9 @@ impl Tally {
         self.late.fetch_add(1, Relaxed);
     }
 
-    /// A connection was closed because there are too many.
-    pub(crate) fn turned_away(&self) {
-        self.turned_away.fetch_add(1, Relaxed);
+    /// So many connections were closed because there are too many.
+    pub(crate) fn turned_away(&self, count: usize) {
+        self.turned_away.fetch_add(count as u64, Relaxed);
     }
 
     /// A connection began.
@@ -121,6 +126,7 @@ impl Tally {
             Ending::Clean => {}
             Ending::Violated => drop(self.violations.fetch_add(1, Relaxed)),
             Ending::Broken => drop(self.broken.fetch_add(1, Relaxed)),
+            Ending::Idle => drop(self.idle.fetch_add(1, Relaxed)),
         }
         let mut all = self.lateness.lock().unwrap_or_else(PoisonError::into_inner);
         all.merge(lateness);
@@ -154,6 +160,7 @@ impl Tally {
             dropped: self.dropped.load(Relaxed),
             connections: self.connections.load(Relaxed),
             turned_away: self.turned_away.load(Relaxed),
+            idle: self.idle.load(Relaxed),
             violations: self.violations.load(Relaxed),
             broken: self.broken.load(Relaxed),
         }

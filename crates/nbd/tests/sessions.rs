@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nbd::activity::Activity;
 use nbd::awake::Places;
 use nbd::backing::Backing;
 use nbd::client::{Ask, Client};
@@ -331,7 +332,7 @@ fn shortest_round_trip(cost: Cost) -> Duration {
     };
     let (ours, theirs) = UnixStream::pair().expect("a pair of sockets");
     thread::scope(|scope| {
-        scope.spawn(|| session::serve(theirs.into(), &shared));
+        scope.spawn(|| session::serve(theirs.into(), &shared, &Activity::starting_at(0)));
         let mut client = Client::connect(ours.into()).expect("the session greets");
         let mut trip = || {
             let began = Instant::now();

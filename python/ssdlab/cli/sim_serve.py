@@ -107,6 +107,7 @@ def serve(
             memory_bytes=memory_bytes,
             cost_ns=cost_ns,
             on_ready=started.ready,
+            on_idle=started.idle,
         )
         record = started.record(served)
     if json:
@@ -154,6 +155,16 @@ class _Started:
             if not ready["processors_kept_awake"]:
                 say("processors rest here and wake some 10 µs late; only root may keep them awake")
             say(f"replies are sent {_early(ready)} before they are due; end it with Ctrl-C")
+
+    def idle(self, count: int) -> None:
+        """Tell that clients were dropped because others waited."""
+        limit_s, connections = self._ready["idle_limit_ns"] / NS_PER_S, self._ready["max_connections"]
+        clients = "an idle client was dropped" if count == 1 else f"{count} idle clients were dropped so far"
+        warn(
+            f"{clients}: while others wait for one of the {connections} connections, a client may be idle "
+            f"for {limit_s:g} s",
+            "close connections that are not in use, or start another server",
+        )
 
     def record(self, served: dict[str, Any]) -> dict[str, Any]:
         """Return all that there is to say at the end."""
@@ -236,7 +247,12 @@ def _counts(record: dict[str, Any]) -> str:
 
 
 def _connections(record: dict[str, Any]) -> str:
-    ends = {"violations": "broke the protocol", "broken": "cut off", "turned_away": "too many"}
+    ends = {
+        "violations": "broke the protocol",
+        "broken": "cut off",
+        "idle": "idle",
+        "turned_away": "too many",
+    }
     odd = [f"{record[name]} {words}" for name, words in ends.items() if record[name]]
     return ", ".join([str(record["connections"]), *odd])
 
