@@ -9,6 +9,7 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.methods.results.act import ActResult
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.unfinished import finished_steps
 from ssdlab.results.run_folder import RunFolder
 
@@ -18,7 +19,7 @@ SLOW = "sim:tiny-test,scale=4"
 
 
 def result_of(folder: RunFolder) -> ActResult:
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, ActResult)
     return result
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from methods.on_simulated import run
 from ssdlab.drives import open_drive
 from ssdlab.methods.results.act import ActSearchResult
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.stepping import step_to_highest
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
@@ -49,21 +50,23 @@ def test_it_finds_the_load_at_which_large_writes_saturate(
     most = (writes_in_time + 2) / 0.995 / SECONDS
     at_1x = round(most / (HIGHEST + 0.5) * 85 / 2)  # writes a second: 85 records a block, amplified twice
     assert math.floor(most / (at_1x * 2 / 85)) == HIGHEST
-    result = run(
-        "act-search",
-        tmp_path,
-        FLAT,
-        arrivals=arrivals,
-        begin=begin,
-        load="12" if begin == "above" else "1",
-        coarse="3",
-        test_duration_sec=str(SECONDS),
-        slice_sec=str(SECONDS),
-        prepare="no",
-        read_reqs_per_sec="50",
-        write_reqs_per_sec=str(at_1x),
-        no_defrag_reads="yes",
-    ).result
+    result = read_result(
+        run(
+            "act-search",
+            tmp_path,
+            FLAT,
+            arrivals=arrivals,
+            begin=begin,
+            load="12" if begin == "above" else "1",
+            coarse="3",
+            test_duration_sec=str(SECONDS),
+            slice_sec=str(SECONDS),
+            prepare="no",
+            read_reqs_per_sec="50",
+            write_reqs_per_sec=str(at_1x),
+            no_defrag_reads="yes",
+        )
+    )
     assert isinstance(result, ActSearchResult)
     assert (result.score, result.resolution) == (HIGHEST, 1)
     assert all(each.passed == (each.load <= HIGHEST) for each in result.tries)
@@ -91,7 +94,7 @@ def test_between_two_tries_the_drive_rests_or_is_prepared(
         slice_sec="1",
         prepare="no",
     )
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, ActSearchResult)
     assert [step.verb for step in folder.steps()] == [
         "conditions",
@@ -109,20 +112,22 @@ def test_a_try_that_comes_to_nothing_is_abandoned_before_act_would_end_it(tmp_pa
     """An overload of a quarter or so is 10 s behind after 40 s; its trend says so after a few."""
     tries = {}
     for trend in ("5", "0"):
-        result = run(
-            "act-search",
-            tmp_path,
-            "sim:tiny-test,scale=4",
-            trend_seconds=trend,
-            arrivals="even",
-            load="9",
-            fine="9",
-            most="9",
-            test_duration_sec="60",
-            slice_sec="60",
-            prepare="no",
-            record_bytes="16384",
-        ).result
+        result = read_result(
+            run(
+                "act-search",
+                tmp_path,
+                "sim:tiny-test,scale=4",
+                trend_seconds=trend,
+                arrivals="even",
+                load="9",
+                fine="9",
+                most="9",
+                test_duration_sec="60",
+                slice_sec="60",
+                prepare="no",
+                record_bytes="16384",
+            )
+        )
         assert isinstance(result, ActSearchResult)
         assert result.score is None
         tries[trend] = result.tries[0]
@@ -136,17 +141,19 @@ def test_a_drive_held_to_10_w_scores_no_more_than_without_a_limit(tmp_path: Path
     """The C916 twice, as a published review has it; both are far below what their links could do."""
     scores = {}
     for drive in ("sim:c916,scale=64", "sim:c916,scale=64,power=10W"):
-        result = run(
-            "act-search",
-            tmp_path,
-            drive,
-            load="300",
-            most="600",
-            coarse="50",
-            fine="10",
-            test_duration_sec="2",
-            slice_sec="2",
-        ).result
+        result = read_result(
+            run(
+                "act-search",
+                tmp_path,
+                drive,
+                load="300",
+                most="600",
+                coarse="50",
+                fine="10",
+                test_duration_sec="2",
+                slice_sec="2",
+            )
+        )
         assert isinstance(result, ActSearchResult)
         assert result.score is not None and result.score_per_w is not None
         scores[drive] = result.score

@@ -14,6 +14,7 @@ from ssdlab.cli import main
 from ssdlab.formats.act.config import StorageConfig
 from ssdlab.formats.act.config_file import read_config
 from ssdlab.methods.results.act import ActResult
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
 
@@ -56,7 +57,7 @@ def test_the_log_says_what_the_table_says(
 ) -> None:
     """Read as act_latency.py reads it: counts since the start, shares that are not in the lower buckets."""
     folder = run(name, tmp_path, SLOW, test_duration_sec="4", slice_sec="2", prepare="no", **settings)
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, ActResult) and len(result.slices) == 2
     capsys.readouterr()
     assert main(["act", "log", str(folder.path), "--clock", clock]) == 0

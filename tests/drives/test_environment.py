@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import open_drive
+from ssdlab.drives.environment import environment_facts
 from ssdlab.host import cgroup
 from ssdlab.host.cgroup import IoLimit, read_limits
-from ssdlab.host.environment import environment_facts, parse_cpu_list, read_environment, read_queues
+from ssdlab.host.environment import parse_cpu_list, read_environment, read_queues
 from ssdlab.host.identity import block_identity
 from ssdlab.host.queue_settings import read_conditions
 

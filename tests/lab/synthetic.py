@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.model.host_load import HostLoad
 from ssdlab.results import tables
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST
 from ssdlab.results.schema import (
     Attribution,
     DriveInfo,
-    HostLoad,
     Manifest,
     MethodInfo,
     ParameterInfo,

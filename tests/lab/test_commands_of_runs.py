@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from ssdlab.methods import REGISTRY
+from ssdlab.methods.suites import REGISTRY as SUITES
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
-from ssdlab.runs.suites import REGISTRY as SUITES
 
 TINY = ["--set", "depths=1,4", "--set", "seconds=100ms", "--set", "ramp_seconds=0"]
 

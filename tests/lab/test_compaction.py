@@ -15,12 +15,14 @@ from ssdlab import _core
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import catalogue, compaction, tables
 from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.step_log import DIRECTIONS
-from ssdlab.results.store import make_run_folder, save_measurement, write_manifest
+from ssdlab.results.store import make_run_folder, write_manifest
+from ssdlab.runs.saving import save_measurement
 from ssdlab.runs.session import Bench, Order, start
 
 JOB = """
@@ -201,7 +203,7 @@ def test_a_measurement_is_saved_as_a_run(scratch: Path) -> None:
         )
     run = RunFolder(folder)
     assert run.manifest.method.name == "measure" and run.manifest.status == "finished" and run.manifest.tables
-    assert run.result.measurement["iops"] == measured.summary()["iops"]
+    assert read_result(run).measurement["iops"] == measured.summary()["iops"]
     assert run.rows(0)["ios"].sum() == measured.summary()["read"]["ios"]
     assert not log.exists()
 

@@ -22,6 +22,7 @@ import pytest
 from ssdlab import _core
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.results.journal import is_running
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, RunFolder, parse_journal
@@ -70,7 +71,7 @@ def check_finished(folder: Path, before: list[list]) -> None:
     run = RunFolder(folder)
     records = run.journal()
     assert run.manifest.status == "finished"
-    assert [point.workers for point in run.result.points] == [1, 2, 4, 8]
+    assert [point.workers for point in read_result(run).points] == [1, 2, 4, 8]
     for earlier in before:
         assert records[: len(earlier)] == earlier, "a record that was there after a kill has changed or gone"
     ends = Counter(record.ordinal for record in records if isinstance(record, EndRecord))

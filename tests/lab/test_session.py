@@ -18,6 +18,7 @@ import pytest
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunData
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
 from ssdlab.results import compaction
 from ssdlab.results.run_folder import RunFolder
@@ -45,7 +46,7 @@ def test_a_finished_run_tells_everything(tmp_path: Path) -> None:
     assert manifest.drive.id == "FAKE-1" and manifest.tool["version"]
     assert manifest.environment["kernel"]["release"]
     assert [departure.code for departure in manifest.departures] == ["written-unknown"]
-    assert any("quick" in caveat for caveat in run.result.caveats)
+    assert any("quick" in caveat for caveat in read_result(run).caveats)
     (session,) = manifest.sessions
     assert session.started <= session.ended and session.boot_id
 
@@ -70,7 +71,7 @@ def test_an_old_run_is_concluded_again_to_the_same_result(tmp_path: Path) -> Non
         data = RunData(
             tuple(run.steps()), drive.capacity_bytes, drive.logical_block_bytes, run.manifest.quick
         )
-        assert method.conclude(data, params) == run.result
+        assert method.conclude(data, params) == read_result(run)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -276,7 +277,7 @@ def test_a_full_library_at_the_very_end_keeps_the_result(
         start(order, scratch / "library")
     folder = only_run(scratch / "library")
     run = RunFolder(folder)
-    assert run.manifest.status == "finished" and run.result is not None and run.manifest.tables == ()
+    assert run.manifest.status == "finished" and read_result(run) is not None and run.manifest.tables == ()
     monkeypatch.undo()
     resume(folder)
     assert len(RunFolder(folder).manifest.tables) == 2

@@ -188,7 +188,7 @@ def test_a_substitute_for_a_purge_is_a_departure(tmp_path: Path) -> None:
 def test_a_condition_that_is_not_met_is_a_departure(tmp_path: Path) -> None:
     from dataclasses import fields
 
-    from ssdlab.host.queue_settings import Conditions
+    from ssdlab.model.queue_settings import Conditions
 
     unknown = dict.fromkeys((field.name for field in fields(Conditions)), None)
     settings = Conditions(**{**unknown, "device": "x", "schedulers": ("none", "bfq"), "scheduler": "bfq"})

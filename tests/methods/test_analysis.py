@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ssdlab.analysis import littles_law, percentiles
 from ssdlab.analysis.saturation import saturation
+from ssdlab.model.host_load import HostLoad
 from ssdlab.results.attribution import attribute
-from ssdlab.results.schema import HostLoad
 
 DEPTHS = [1, 2, 4, 8, 16, 32]
 

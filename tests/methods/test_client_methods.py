@@ -13,6 +13,7 @@ from methods.on_simulated import SMALL, run
 from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.methods.results.trim import TrimResult
 from ssdlab.methods.search import search_highest
@@ -26,9 +27,9 @@ BRIEF = {"torture_seconds": "20", "sustained_seconds": "2"}
 
 def trimmed(library: Path, drive: str, **settings: str) -> TrimResult:
     found = run("trim-validation", library, drive, **{**BRIEF, **settings})
-    assert isinstance(found.result, TrimResult)
+    assert isinstance(read_result(found), TrimResult)
     assert_inside_its_plan(found)
-    return found.result
+    return read_result(found)
 
 
 def assert_inside_its_plan(found: RunFolder) -> None:
@@ -151,8 +152,8 @@ def cached(folder: Path, size_mb: float) -> str:
 
 def paced(folder: Path, size_mb: float) -> tuple[RunFolder, PacedBurstResult]:
     found = run("paced-burst", folder / f"{size_mb:g}", cached(folder, size_mb), **LOAD)
-    assert isinstance(found.result, PacedBurstResult)
-    return found, found.result
+    assert isinstance(read_result(found), PacedBurstResult)
+    return found, read_result(found)
 
 
 def single_ios(found: RunFolder, ordinal: int, direction: str) -> tables.Columns:

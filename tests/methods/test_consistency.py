@@ -10,6 +10,7 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import stretch
 from ssdlab.methods.results.consistency import ConsistencyResult
+from ssdlab.methods.results.outcome import read_result
 
 
 def test_a_stretch_holds_the_rows_that_end_in_it() -> None:
@@ -27,7 +28,7 @@ def test_a_stretch_holds_the_rows_that_end_in_it() -> None:
 
 def test_more_spare_area_makes_it_faster_and_both_runs_begin_fresh(tmp_path: Path) -> None:
     folder = run("consistency", tmp_path, seconds="60", round_seconds="2")
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, ConsistencyResult)
     assert result.purged
     stock, spare = result.entries

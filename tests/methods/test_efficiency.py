@@ -9,10 +9,10 @@ import pytest
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.drives.rated import rated_values
+from ssdlab.drives.rated import Rated, rated_values
 from ssdlab.methods import find_method
 from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.results.rated import Rated
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar
@@ -31,7 +31,7 @@ def test_efficiency_is_work_by_power_in_the_unit_of_its_pattern() -> None:
 
 def test_a_metered_drive_has_its_power_at_each_point(tmp_path: Path) -> None:
     folder = run("peak-random-read", tmp_path, METERED, **PEAK)
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, PeakResult)
     for point in result.points:
         step = next(step for step in folder.steps() if step.ordinal == point.ordinal)
@@ -49,7 +49,7 @@ def test_a_metered_drive_has_its_power_at_each_point(tmp_path: Path) -> None:
 
 def test_without_a_meter_there_is_no_figure_of_power(tmp_path: Path) -> None:
     method = find_method("peak-random-read")
-    result = RunFolder(run_on(FakeDrive(), method, method.params.build(PEAK), tmp_path)).result
+    result = read_result(RunFolder(run_on(FakeDrive(), method, method.params.build(PEAK), tmp_path)))
     assert isinstance(result, PeakResult)
     assert all(point.mean_w is None and point.efficiency is None for point in result.points)
     assert not [each for each in result.scalars if each.unit in ("W", "kIOPS/W", "MB/s/W")]
@@ -97,14 +97,14 @@ def test_a_drive_record_rates_a_real_drive(tmp_path: Path, monkeypatch: pytest.M
     assert rated_values(FakeDrive().identity) == ()
     method = find_method("peak-random-read")
     kept = RunFolder(run_on(drive, method, method.params.build(PEAK), tmp_path / "library"))
-    (share,) = rated_shares(kept.result.scalars, kept.manifest.ratings)
-    assert share.share == pytest.approx(kept.result.points[kept.result.chosen].iops / 100_000)
+    (share,) = rated_shares(read_result(kept).scalars, kept.manifest.ratings)
+    assert share.share == pytest.approx(read_result(kept).points[read_result(kept).chosen].iops / 100_000)
 
 
 def test_mixes_have_their_power_too(tmp_path: Path) -> None:
     settings = {"round_seconds": "0.2", "least_seconds": "0.2", "overwrites": "0", "most_seconds": "2"}
     brief = {"seconds": "0.2", "ramp_seconds": "0", "depths": "8"}
-    result = run("mixed-random", tmp_path, METERED, **settings, **brief).result
+    result = read_result(run("mixed-random", tmp_path, METERED, **settings, **brief))
     assert isinstance(result, MixedResult)
     assert all(point.mean_w > 0 for point in result.points)
     (watts,) = [each.value for each in result.scalars if each.name == "mixed_random_qd8_w"]

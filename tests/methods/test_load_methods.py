@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.methods.results.outcome import FillResult
+from ssdlab.methods.results.outcome import FillResult, read_result
 from ssdlab.methods.results.rate_limit import RateLimitResult
 from ssdlab.results.schema import PeakResult
 
 
 def test_a_fill_is_as_fast_as_its_steps_say_and_finds_no_cache_where_there_is_none(tmp_path: Path) -> None:
     folder = run("whole-drive-fill", tmp_path)
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, FillResult)
     summary: Any = next(step for step in folder.steps() if step.verb == "run").result.measurement
     mean = len(result.parts_mb_s) / sum(1 / speed for speed in result.parts_mb_s)
@@ -30,10 +30,10 @@ def test_the_limit_of_a_loose_bound_is_the_peak_of_the_closed_loop(tmp_path: Pat
 
     After T s at rate r the wait is (r - c) T / c, so a bound b is passed at r / c = 1 + b / T: 1 % here.
     """
-    peak = run("peak-random-read", tmp_path, depths="512", seconds="2", ramp_seconds="0").result
+    peak = read_result(run("peak-random-read", tmp_path, depths="512", seconds="2", ramp_seconds="0"))
     assert isinstance(peak, PeakResult)
     settings = {"bound_ms": "20", "seconds": "2", "ramp_seconds": "0", "first": "100000", "threads": "512"}
-    limit = run("rate-limit", tmp_path, **settings).result
+    limit = read_result(run("rate-limit", tmp_path, **settings))
     assert isinstance(limit, RateLimitResult)
     assert limit.highest_held == pytest.approx(peak.sweep_max_iops, rel=0.05)
     assert limit.lowest_failed is not None
@@ -44,7 +44,7 @@ def test_a_tighter_bound_allows_less(tmp_path: Path) -> None:
     settings = {"seconds": "0.5", "ramp_seconds": "0", "first": "50000", "resolution": "0.05"}
     held = []
     for bound in ("0.2", "0.5", "2"):
-        result = run("rate-limit", tmp_path, bound_ms=bound, **settings).result
+        result = read_result(run("rate-limit", tmp_path, bound_ms=bound, **settings))
         assert isinstance(result, RateLimitResult)
         assert result.highest_held is not None
         held.append(result.highest_held)
@@ -56,7 +56,7 @@ def test_a_tighter_bound_allows_less(tmp_path: Path) -> None:
 
 def test_a_bound_below_one_io_holds_nowhere(tmp_path: Path) -> None:
     settings = {"seconds": "1", "ramp_seconds": "0", "resolution": "0.5"}
-    result = run("rate-limit", tmp_path, bound_ms="0.01", **settings).result
+    result = read_result(run("rate-limit", tmp_path, bound_ms="0.01", **settings))
     assert isinstance(result, RateLimitResult)
     assert result.highest_held is None
     assert any("no rate held" in caveat for caveat in result.caveats)

@@ -9,6 +9,7 @@ import pytest
 from lab.fake_drive import FakeDrive, knee, run_on
 from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.job import read_job
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.workloads import closed_loop
 from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
@@ -23,9 +24,9 @@ def result_of(name: str, drive: FakeDrive, library: Path, quick: bool = False, *
     method = find_method(name)
     if name == "qd1":
         settings.setdefault("steady", "false")  # steady state is judged by rows
-    return RunFolder(
-        run_on(drive, method, method.params.build(settings, quick=quick), library, quick=quick)
-    ).result
+    return read_result(
+        RunFolder(run_on(drive, method, method.params.build(settings, quick=quick), library, quick=quick))
+    )
 
 
 # 100 us a read: the ceiling is reached between two powers of two, or exactly at one.
@@ -256,7 +257,7 @@ def test_a_job_does_its_steps_in_order(tmp_path: Path) -> None:
     run = RunFolder(run_on(drive, job, read_job(JOB, "job.toml"), tmp_path))
     verbs = [step.verb for step in run.steps()]
     assert verbs == ["conditions", "fill", "run", "idle", "trim", "flush", "limit", "precondition", "note"]
-    assert [point.label for point in run.result.points] == ["mixed", "step 7: precondition"]
+    assert [point.label for point in read_result(run).points] == ["mixed", "step 7: precondition"]
     mixed, last = drive.runs
     assert mixed.streams[0].ops.read_pct == 70 and mixed.streams[0].span.length == 1 << 30
     assert last.seed == 9 and last.streams[0].span.length == "25%", "what the step names is kept"

@@ -10,6 +10,7 @@ import pytest
 from methods.on_simulated import run
 from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.methods.results.mixed import MixedResult
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.paced import PacedBurstResult
 
 pytestmark = pytest.mark.slow
@@ -27,7 +28,7 @@ BRIEF = {
 
 def mixes(library: Path, drive: str) -> MixedResult:
     """Mixed random I/O of a drive, in steady state."""
-    result = run("mixed-random", library, drive, **BRIEF).result
+    result = read_result(run("mixed-random", library, drive, **BRIEF))
     assert isinstance(result, MixedResult)
     assert result.steady is not None
     assert result.steady.reached
@@ -83,7 +84,7 @@ def test_an_slc_cache_is_good_at_bursts_and_no_help_when_saturated(tmp_path: Pat
     assert one_bit_ns < all_bits_ns
 
     settings = {"rest_seconds": "10", "rate_seconds": "1", "most": "40"}
-    result = run("paced-burst", tmp_path, f"sim:{drive}", seed=seed, **settings).result
+    result = read_result(run("paced-burst", tmp_path, f"sim:{drive}", seed=seed, **settings))
     assert isinstance(result, PacedBurstResult)
     paced, saturated = (next(x for x in result.loads if x.name == name) for name in ("paced", "saturated"))
     bursts, flood = paced.side("write"), saturated.side("write")

@@ -11,6 +11,7 @@ from methods.on_simulated import run
 from ssdlab import _core
 from ssdlab.drives.simulated.drive import profile_text
 from ssdlab.methods.results.mixed import MixedResult
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Qd1Result
 
@@ -44,7 +45,7 @@ def steady(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 
 def test_steady_state_is_proven_before_the_sweep(steady: RunFolder) -> None:
-    result = steady.result
+    result = read_result(steady)
     assert isinstance(result, PeakResult)
     proof = result.steady
     assert proof is not None
@@ -64,7 +65,7 @@ def test_the_steady_rate_is_what_the_flash_can_do(steady: RunFolder) -> None:
 
 
 def test_a_time_bound_ends_what_is_never_steady_and_the_result_says_so(tmp_path: Path) -> None:
-    result = run("steady-random-write", tmp_path, **{**BRIEF, "most_seconds": "2"}).result
+    result = read_result(run("steady-random-write", tmp_path, **{**BRIEF, "most_seconds": "2"}))
     assert isinstance(result, PeakResult)
     assert result.steady is not None
     assert not result.steady.reached
@@ -79,14 +80,14 @@ def test_sequential_writes_are_prepared_sequentially(tmp_path: Path) -> None:
         if step.result.measurement is not None
     ]
     assert set(patterns) == {"sequential"}
-    assert isinstance(folder.result, PeakResult)
-    assert folder.result.steady is not None
-    assert folder.result.steady.reached
+    assert isinstance(read_result(folder), PeakResult)
+    assert read_result(folder).steady is not None
+    assert read_result(folder).steady.reached
 
 
 def test_mixes_go_from_reads_to_writes_and_give_no_latency(tmp_path: Path) -> None:
     settings = {name: value for name, value in BRIEF.items() if name != "depths"}
-    result = run("mixed-random", tmp_path, **{**settings, "seconds": "2", "ramp_seconds": "0"}).result
+    result = read_result(run("mixed-random", tmp_path, **{**settings, "seconds": "2", "ramp_seconds": "0"}))
     assert isinstance(result, MixedResult)
     for depth in (32, 128):
         line = [point for point in result.points if point.depth == depth]
@@ -107,8 +108,8 @@ def test_writes_of_one_io_are_taken_in_steady_state(tmp_path: Path) -> None:
     settings = {name: value for name, value in BRIEF.items() if name != "depths"}
     brief = {**settings, "seconds": "2", "size_seconds": "0.2", "ramp_seconds": "0", "sizes": "4k"}
     steady = run("qd1", tmp_path, **brief)
-    fresh = run("qd1", tmp_path, **brief, steady="false").result
-    result = steady.result
+    fresh = read_result(run("qd1", tmp_path, **brief, steady="false"))
+    result = read_result(steady)
     assert isinstance(result, Qd1Result)
     assert isinstance(fresh, Qd1Result)
     assert [proof.reached for proof in result.steady] == [True, True]

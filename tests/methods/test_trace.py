@@ -14,6 +14,7 @@ from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.formats.traces import example
 from ssdlab.methods import find_method
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.replay import TraceResult
 from ssdlab.model.errors import Interrupted, Refused, UsageError
 from ssdlab.report import page, source
@@ -37,7 +38,7 @@ def gaps(tmp_path: Path) -> Path:
 
 
 def replayed(library: Path, trace: Path, **settings: str) -> TraceResult:
-    result = run("trace", library, file=str(trace), **settings).result
+    result = read_result(run("trace", library, file=str(trace), **settings))
     assert isinstance(result, TraceResult)
     return result
 
@@ -114,13 +115,13 @@ def test_the_page_shows_the_bench_the_trace_and_the_lateness(tmp_path: Path, gap
     read = Page.of(page.render([source.read(folder.path) for folder in folders]))
     assert {"gaps.csv", "alibaba", "as timed", "as fast as possible"} <= set(read.cells)
     for folder in folders:
-        done = folder.result.done
+        done = read_result(folder).done
         for value in (done.mb_s, done.service_mean_ns, done.busy_s, done.service_ns["read"]["max"]):
             assert repr(value) in read.cells
 
 
 def test_the_example_runs_and_says_that_it_is_made_up(tmp_path: Path) -> None:
-    result = run("trace", tmp_path, seconds="2").result
+    result = read_result(run("trace", tmp_path, seconds="2"))
     assert isinstance(result, TraceResult) and result.source.file == example.NAME
     assert any("made up" in caveat for caveat in result.caveats)
     assert result.done.ios + result.done.dropped == result.laid.ios > 0
@@ -133,7 +134,7 @@ def test_a_run_goes_on_without_its_trace_wherever_its_folder_lies(tmp_path: Path
     gaps.unlink()
     moved = tmp_path / "moved" / folder.name
     shutil.move(folder, moved)
-    result = RunFolder(resume(moved)).result
+    result = read_result(RunFolder(resume(moved)))
     assert isinstance(result, TraceResult) and result.done.ios == 100
 
 

@@ -20,6 +20,7 @@ from ssdlab.methods.lab import Lab
 from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, load_of
 from ssdlab.methods.pts.demand import COUNTS
 from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, procedure
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts_demand import DemandResult
 from ssdlab.methods.steps import Request
 from ssdlab.model.errors import UsageError
@@ -278,8 +279,9 @@ def short(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def result_of(folder: RunFolder) -> DemandResult:
-    assert isinstance(folder.result, DemandResult)
-    return folder.result
+    result = read_result(folder)
+    assert isinstance(result, DemandResult)
+    return result
 
 
 def test_a_run_comes_to_its_points_within_its_plan(short: RunFolder) -> None:

@@ -15,6 +15,7 @@ from pts.scripted import Scripted
 from ssdlab.methods import find_method
 from ssdlab.methods.pts import departures
 from ssdlab.methods.remarks import RunFacts
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
 from ssdlab.model.errors import Interrupted, Unsupported
 from ssdlab.results.run_folder import RunFolder
@@ -71,7 +72,8 @@ def test_a_drive_that_does_as_the_specification_says_departs_in_nothing(tmp_path
     for setting in ("enterprise", "client"):
         found = run(drive_of(), tmp_path / setting, setting=setting)
         assert found.manifest.departures == (), setting
-        assert isinstance(found.result, PtsResult) and found.result.steady
+        result = read_result(found)
+        assert isinstance(result, PtsResult) and result.steady
 
 
 def of_iops(manifest: Manifest, sectors: int = 512, **settings: str) -> tuple[dict[str, str], PtsResult]:

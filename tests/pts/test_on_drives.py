@@ -12,6 +12,7 @@ from ssdlab.cli import main
 from ssdlab.cli.ordering import print_run
 from ssdlab.methods import find_method
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
 from ssdlab.report.source import read_run
 from ssdlab.results.run_folder import RunFolder
@@ -55,7 +56,8 @@ def test_quick_on_a_file_lists_every_departure(
     # What a host's queue in front of the file may add; nothing else can be.
     assert {each.code for each in departures} <= expected | {"condition-scheduler"}
     assert all(f"{each.what}. {each.why}" in printed.replace("\n", " ") for each in departures)
-    assert isinstance(found.result, PtsResult) and not found.result.purged
+    result = read_result(found)
+    assert isinstance(result, PtsResult) and not result.purged
 
 
 def test_steady_state_can_be_required(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +69,7 @@ def test_steady_state_can_be_required(tmp_path: Path, capsys: pytest.CaptureFixt
     swinging.before_run = lambda count: speed.__setitem__(0, 1000.0 * (1 + count // 2 % 2))
     for drive, steady in ((swinging, False), (FakeDrive(), True)):
         folder = run_on(drive, method, params, tmp_path)
-        result = RunFolder(folder).result
+        result = read_result(RunFolder(folder))
         assert isinstance(result, PtsResult) and result.steady is steady
         assert print_run(folder, json=False) == 0
         capsys.readouterr()

@@ -11,6 +11,7 @@ from pts.scripted import GIB, Scripted, round_of
 from ssdlab.methods.pts.iops import BLOCKS, MIXES, PtsIopsParams, cells_of, conclude, procedure
 from ssdlab.methods.pts.throughput import PtsThroughputParams
 from ssdlab.methods.pts.throughput import procedure as throughput
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
 
 
@@ -112,7 +113,7 @@ def test_on_a_simulated_drive_latency_of_one_io_is_the_inverse_of_its_rate(tmp_p
     settings = {"seconds": "0.2", "most_rounds": "5", "overwrites": "1"}
     if name == "pts-latency":
         settings["histogram_seconds"] = "0.2"
-    result = run(name, tmp_path, **settings).result
+    result = read_result(run(name, tmp_path, **settings))
     assert isinstance(result, PtsResult)
     assert result.purged and all(group.rounds == 5 for group in result.groups)
     if name == "pts-latency":

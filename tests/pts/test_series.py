@@ -21,6 +21,7 @@ from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
 from ssdlab.methods.pts.saturation_loads import load_of
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts_series import (
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,
@@ -342,7 +343,7 @@ def short(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def test_a_run_gives_a_verdict_within_its_plan(short: RunFolder) -> None:
-    result, name = short.result, short.manifest.method.name
+    result, name = read_result(short), short.manifest.method.name
     method: Method = find_method(name)
     drive: Any = SimpleNamespace(
         capacity_bytes=short.manifest.drive.capacity_bytes, logical_block_bytes=512, kind="sim"
@@ -382,7 +383,7 @@ def test_every_page_of_the_specification_is_there_with_its_header(short: RunFold
 def test_the_terminal_says_what_came_of_it(short: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert print_run(short.path, json=False) == 0
     printed = capsys.readouterr().out
-    result = short.result
+    result = read_result(short)
     if isinstance(result, PtsSaturationResult):
         assert result.reason is not None and f"ended by {REASONS[result.reason]}" in printed
         assert "more without a pause" in printed
@@ -405,9 +406,15 @@ free_pct = { value = 10.0, source = "recalled" }
         file = tmp_path / f"{name}.toml"
         file.write_text(text.replace('name = "tiny-test"', f'name = "{name}"'))
         settings = {"seconds": "1", "cycle": "6", "burst_seconds": "1", "bursts": "4", "rests": "1,4"}
-        result = run(
-            "pts-host-idle-recovery", tmp_path / name, f"sim:{file},scale=4", return_seconds="1", **settings
-        ).result
+        result = read_result(
+            run(
+                "pts-host-idle-recovery",
+                tmp_path / name,
+                f"sim:{file},scale=4",
+                return_seconds="1",
+                **settings,
+            )
+        )
         assert isinstance(result, PtsIdleRecoveryResult)
         gains[name] = [wait.of_baseline for wait in result.waits]
     assert gains["never"] == pytest.approx([1.0, 1.0], abs=0.1)

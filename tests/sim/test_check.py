@@ -21,8 +21,9 @@ from ssdlab.drives.ratings import (
     metric_names,
 )
 from ssdlab.drives.simulated.drive import profiles
+from ssdlab.drives.simulated.profiles import shipped_ratings
 from ssdlab.model.errors import UsageError
-from ssdlab.runs.rating_check import FULL, QUICK, Effort, check, ratings_of, scale_for, shipped_ratings
+from ssdlab.runs.rating_check import FULL, QUICK, Effort, check, ratings_of, scale_for
 
 SMALL = Effort(capacity_bytes=3 << 30, seconds=0.1)
 CHANNELS_MB_S = 4 * 8 * 4096 / (8 * 4096 * 1.06 / 800 + 0.3)

@@ -14,8 +14,9 @@ import pytest
 from ssdlab import _core
 from ssdlab.drives.ratings import Ratings
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profiles
+from ssdlab.drives.simulated.profiles import shipped_ratings
 from ssdlab.model.workload import Mix, Span, Stop, Stream, Workload
-from ssdlab.runs.rating_check import scale_for, shipped_ratings
+from ssdlab.runs.rating_check import scale_for
 
 PROFILES = profiles()
 RATINGS = shipped_ratings()

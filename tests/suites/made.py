@@ -8,6 +8,7 @@ from typing import Any
 
 from lab.fake_drive import FakeDrive
 from ssdlab.drives import Look
+from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.results.family import Child
 from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder
@@ -16,7 +17,6 @@ from ssdlab.results.store import write_manifest
 from ssdlab.runs.session import Bench, Order
 from ssdlab.runs.suites.ordering import SuiteOrder, suite_params
 from ssdlab.runs.suites.session import start_suite
-from ssdlab.runs.suites.suite import Part, Suite
 
 SMALL = "sim:tiny-test,scale=4"
 BRIEF = {

@@ -15,13 +15,13 @@ from ssdlab.drives import Look
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.methods import find_method
 from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult, read_result
+from ssdlab.methods.suites import all_suites
+from ssdlab.methods.suites.suite import SHARED_BY_FORK, Part
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.session import Order, start
-from ssdlab.runs.suites import all_suites
 from ssdlab.runs.suites.ordering import SuiteOrder, groups, planned_children, shared_steps, suite_params
-from ssdlab.runs.suites.suite import SHARED_BY_FORK, Part
 from suites.made import BRIEF, SMALL, children, run, suite
 
 STEADY = suite(Part("steady-random-write", "random-steady"), Part("mixed-random", "random-steady"))
@@ -45,7 +45,7 @@ def measurements(folder: RunFolder) -> dict[str, Any]:
 def test_a_state_is_made_once_and_told_by_both(forked: RunFolder) -> None:
     runs = children(forked)
     leader, follower = runs["steady-random-write"], runs["mixed-random"]
-    result = forked.result
+    result = read_result(forked)
     assert isinstance(result, SuiteResult)
     assert [each.prepared_by for each in result.outcomes] == [None, leader.manifest.run_id]
     assert follower.manifest.member.prepared_steps == 3
@@ -56,8 +56,8 @@ def test_a_state_is_made_once_and_told_by_both(forked: RunFolder) -> None:
     # The proof stands in the follower's own tables.
     precondition = follower.steps()[2]
     assert len(follower.rows(precondition.ordinal)["row"]) == len(leader.rows(2)["row"]) > 5
-    assert isinstance(follower.result, MixedResult)
-    assert follower.result.steady.rounds_mb_s == leader.result.steady.rounds_mb_s
+    assert isinstance(read_result(follower), MixedResult)
+    assert read_result(follower).steady.rounds_mb_s == read_result(leader).steady.rounds_mb_s
 
 
 def test_a_forked_run_is_to_the_bit_the_run_that_is_made_alone(forked: RunFolder, tmp_path: Path) -> None:

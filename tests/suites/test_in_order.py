@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
-from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult, read_result
+from ssdlab.methods.suites.suite import Part
 from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.session import resume_suite, start_suite
-from ssdlab.runs.suites.suite import Part
 from suites.made import Watcher, bench, children, suite, suite_order
 
 READERS = suite(
@@ -104,7 +104,7 @@ def test_a_kept_drive_is_gone_through_in_order_and_in_one_size_only(tmp_path: Pa
     made = suite(Part("peak-random-read", "written"), Part("whole-drive-fill", "fresh", absolute=True))
     text = f"sim:tiny-test,scale=4,state={tmp_path / 'drive.sim'}"
     folder = RunFolder(start_suite(suite_order(made, text, PEAK), tmp_path / "library", Watcher()))
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, SuiteResult)
     read, filled = result.outcomes
     assert read.left_out is None
@@ -129,7 +129,7 @@ def test_a_part_that_does_not_fit_is_left_out_and_said(tmp_path: Path, drive: Fa
     drive.capacity_bytes = 4096 * 16
     order = suite_order(made, "/dev/fake0", {**PEAK, "consistency.spares": "0,90"})
     folder = RunFolder(start_suite(order, tmp_path, Watcher(), bench(drive)))
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, SuiteResult)
     left = {each.part: each.left_out for each in result.outcomes if each.left_out}
     assert list(left) == ["consistency"]

@@ -11,7 +11,7 @@ import pytest
 from lab.fake_drive import FakeDrive
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.methods import find_method
-from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult, read_result
 from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.session import Order
@@ -82,7 +82,7 @@ def test_a_method_run_three_times_gives_the_median_of_each_figure(tmp_path: Path
     made, by_part = repeated(method, params, 3)
     order = SuiteOrder(made, by_part, Order(method, params, "/dev/fake0", seed=7), 3)
     folder = RunFolder(start_suite(order, tmp_path, Watcher(), bench(drive)))
-    result = folder.result
+    result = read_result(folder)
     assert isinstance(result, SuiteResult)
     assert (result.repeats, [each.part for each in result.outcomes]) == (
         3,

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from ssdlab.cli import main
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsBase
+from ssdlab.methods.suites.snia import SUITE
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.ordering import suite_params
-from ssdlab.runs.suites.snia import SUITE
 
 DRIVE = "sim:tiny-test,scale=4,write-cache=off"
 TESTS = [part.method for part in SUITE.parts]
@@ -54,7 +55,8 @@ def test_all_eight_come_to_a_verdict_in_one_report(
     runs = [RunFolder(tmp_path / child.run_id) for child in suite.manifest.children]
     assert [run.manifest.method.name for run in runs] == TESTS
     for run in runs:
-        assert isinstance(run.result, PtsBase) and run.result.purged
+        result = read_result(run)
+        assert isinstance(result, PtsBase) and result.purged
         assert "condition-write_cache" not in {each.code for each in run.manifest.departures}
     html = page.render([source.read(folder)])
     for run in runs:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ssdlab.model.errors import LabError
+from ssdlab.model.fill import fill_workload
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Closed, Mix, Open, Sequential, Span, Stop, Stream, Uniform, Zipf
-from ssdlab.runs.measure import fill_workload
 
 
 def stream(**options: Any) -> Stream:

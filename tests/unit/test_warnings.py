@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from ssdlab.host.queue_settings import Conditions
 from ssdlab.model import warnings
+from ssdlab.model.host_load import Surroundings
+from ssdlab.model.queue_settings import Conditions
 from ssdlab.model.warnings import CATALOGUE, Warning, judge
 from ssdlab.model.workload import Bursts, Closed, Open, Stream, Workload
-from ssdlab.runs.observe import Surroundings
 
 QUIET = {name.name: None for name in fields(Conditions)} | {
     "device": "nvme0n1",

@@ -98,13 +98,15 @@ def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
     """Return a finished run of act or act-index."""
     from ssdlab.cli.ordering import library_of
     from ssdlab.methods.results.act import ActResult
+    from ssdlab.methods.results.outcome import read_result
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
 
     folder = RunFolder(find_run(run, library_of(library)))
-    if not isinstance(folder.result, ActResult):
+    result = read_result(folder)
+    if not isinstance(result, ActResult):
         raise UsageError(f"run {run} is no finished run of act or act-index", "name one that is", run=run)
-    return folder, folder.result
+    return folder, result
 
 
 def config_of_run(result: ActResult) -> StorageConfig | IndexConfig:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ssdlab.drives import Look
     from ssdlab.drives.guard.judge import Refusal
     from ssdlab.host.environment import Storage
-    from ssdlab.host.queue_settings import Conditions
+    from ssdlab.model.queue_settings import Conditions
 
 
 def drives(drive: str | None = None, /, *, json: bool = False) -> None:

@@ -12,7 +12,7 @@ from ssdlab.model.units import NS_PER_S, count_text, latency_text, span_text, th
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.runs.measure import Watcher
 
 _LINE_EVERY_NS = 10 * NS_PER_S

@@ -11,8 +11,8 @@ from ssdlab.cli.output import print_json, print_line, print_table, warn
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.methods.suites.suite import Suite
     from ssdlab.results.schema import MethodInfo
-    from ssdlab.runs.suites.suite import Suite
 
 SCHEMA = "ssdlab.methods/1"
 _WIDTH = 100
@@ -29,7 +29,7 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
         Print it as JSON, schema ssdlab.methods/1.
     """
     from ssdlab.methods import all_methods, find_method, methods_of_others
-    from ssdlab.runs.suites import all_suites, find_suite
+    from ssdlab.methods.suites import all_suites, find_suite
 
     suite = None if name is None else find_suite(name)
     if suite is not None:

@@ -114,6 +114,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
     With `require_steady` steady state that was judged and not achieved is a failed verdict too.
     """
     from ssdlab.cli.showing import as_json, print_result
+    from ssdlab.methods.results.outcome import read_result
     from ssdlab.results.run_folder import RunFolder
 
     run = RunFolder(folder)
@@ -122,7 +123,8 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
         print_json(shown)
     else:
         print_result(run)
-    failed = run.result is not None and run.result.passed is False
+    result = read_result(run)
+    failed = result is not None and result.passed is False
     if require_steady:
         for where in unsteady(run):
             say(f"steady state was not achieved, and --require-steady asks for it: {where}")
@@ -132,6 +134,7 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
 
 def unsteady(run: RunFolder) -> list[str]:
     """Name what a run, or the runs of a suite, judged and did not find steady."""
+    from ssdlab.methods.results.outcome import read_result
     from ssdlab.methods.results.steadiness import not_steady
     from ssdlab.runs.suites.outcome import finished_children
 
@@ -139,6 +142,6 @@ def unsteady(run: RunFolder) -> list[str]:
     return [
         f"{each.manifest.method.name}, {what}"
         for each in runs
-        if each.result is not None
-        for what in not_steady(each.result)
+        if (result := read_result(each)) is not None
+        for what in not_steady(result)
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_points import print_points
-from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult, read_result
 from ssdlab.methods.unfinished import finished_steps
 from ssdlab.model import units
 from ssdlab.report.presentation import PRESENTATIONS, found
@@ -68,14 +68,15 @@ def print_result(run: RunFolder) -> None:
     status = actual_status(run.path, manifest)
     print_line(f"{manifest.method.title}: {manifest.drive.name}", "bold")
     print_fields(_header(manifest, status))
-    if run.result is None:
+    result = read_result(run)
+    if result is None:
         _print_unfinished(run, status)
-    elif isinstance(run.result, SuiteResult):
+    elif isinstance(result, SuiteResult):
         from ssdlab.cli.suites import print_suite
 
-        print_suite(run, run.result)
+        print_suite(run, result)
     else:
-        found(PRESENTATIONS[run.result.kind].terminal)(run.result)
+        found(PRESENTATIONS[result.kind].terminal)(result)
     _print_ratings(run)
     _print_proofs(run)
     _print_remarks(run)
@@ -102,7 +103,8 @@ def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
 
 def shares_of(run: RunFolder) -> tuple[RatedShare, ...]:
     """Return the headline figures of a run as shares of what the drive is rated for."""
-    return () if run.result is None else rated_shares(run.result.scalars, run.manifest.ratings)
+    result = read_result(run)
+    return () if result is None else rated_shares(result.scalars, run.manifest.ratings)
 
 
 def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
@@ -173,7 +175,7 @@ def _print_proofs(run: RunFolder) -> None:
 
 def _print_remarks(run: RunFolder) -> None:
     manifest = run.manifest
-    result = run.result
+    result = read_result(run)
     lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
     lines += [("departure", f"{each.what}. {each.why}") for each in manifest.departures]
     lines += [("warning", text) for text in _grouped(manifest.warnings)]

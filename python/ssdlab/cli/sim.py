@@ -17,7 +17,7 @@ def list_profiles(*, json: bool = False) -> None:
     json
         Print JSON, schema ssdlab.profiles/1.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.simulated.profiles import profiles
 
     known = [_core.check_profile(text)["profile"] for text in profiles().values()]
@@ -41,7 +41,7 @@ def show(profile: str, /, *, json: bool = False) -> None:
     json
         Print JSON, schema ssdlab.profile/1.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
     from ssdlab.drives.simulated.profiles import profile_text
     from ssdlab.drives.simulated.text import SimulatedText

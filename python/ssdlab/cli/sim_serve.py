@@ -21,7 +21,7 @@ from ssdlab.model.units import (
 )
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
     from ssdlab.host.identity import Identity
 
@@ -78,7 +78,7 @@ def serve(
     json
         Print what was served as JSON, schema ssdlab.serve/1.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.base import SIMULATED_PREFIX
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import paint, print_fields, print_json, print_line, print_table
 from ssdlab.cli.progress import RunProgress, bytes_text, display, range_text, status_lines
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
 from ssdlab.results.store import actual_status, short_id
 
@@ -43,7 +44,7 @@ def suite_order(
         A parameter that no part has, or a value that does not fit.
     """
     from ssdlab.methods import find_method
-    from ssdlab.runs.suites import find_suite
+    from ssdlab.methods.suites import find_suite
     from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated, suite_params
 
     check_repeat(repeat)
@@ -256,6 +257,6 @@ def _state(child: Child, folder: Any) -> str:  # noqa: ANN401 - a path
 
 
 def _headlines(run: RunFolder) -> list[str]:
-    found = run.result
+    found = read_result(run)
     scalars = () if found is None else found.scalars
     return [f"{each.label} {units.figure_text(each.value, each.unit)}" for each in scalars]

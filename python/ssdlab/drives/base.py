@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from ssdlab.host.counters import IoCounters
 from ssdlab.host.identity import Identity
-from ssdlab.host.queue_settings import Conditions
 from ssdlab.model.errors import DriveError, Refused, Unsupported
+from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord

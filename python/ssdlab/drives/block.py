@@ -15,14 +15,15 @@ from ssdlab.drives.guard.judge import Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures, wipe_signatures
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.identity import block_identity, changes_of
-from ssdlab.host.queue_settings import Conditions, read_conditions
+from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.sysfs import HostFiles, text
 from ssdlab.model.errors import DriveError, Refused
+from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.base import OnTick, Until
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.drives.purge.way import Sibling
@@ -69,7 +70,7 @@ class BlockDrive(RealDrive):
         refusal = judge_device(facts, intent)
         if refusal is not None:
             raise refusal.error(str(path))
-        from ssdlab import _core
+        import ssdlab._core as _core
 
         self._node = node
         self._files = files
@@ -172,7 +173,7 @@ class BlockDrive(RealDrive):
 
     def _take_anew(self) -> None:
         """Hold the drive anew after a format: its blocks have another size now, and it is still the same."""
-        from ssdlab import _core
+        import ssdlab._core as _core
 
         path, writing = Path(self._target.path), self._target.writable
         then = self._identity

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.results.rated import Rated
+from pydantic import Field
+
+from ssdlab.model.stored import Stored
 
 if TYPE_CHECKING:
     from ssdlab.drives.ratings import MetricName
@@ -18,6 +20,15 @@ _OF_RECORD: dict[str, MetricName] = {
     "rated_idle_w": "idle_w",
 }
 """Entries of a drive record, and what they rate. `rated_active_w` does not say in which direction."""
+
+
+class Rated(Stored):
+    """One figure that a drive is rated for."""
+
+    metric: str = Field(description="what is rated, with its unit: see `ssdlab.drives.ratings.METRICS`")
+    value: float
+    state: str | None = Field(default=None, description="drive state it speaks of; None: not said")
+    source: str = Field(description="who says so: data-sheet, measurement, recalled, drive record")
 
 
 def rated_values(identity: Identity) -> tuple[Rated, ...]:
@@ -50,7 +61,7 @@ def _of_record(identity: Identity) -> tuple[Rated, ...]:
 
 def _of_profile(identity: Identity) -> tuple[Rated, ...]:
     from ssdlab.drives.ratings import Ratings
-    from ssdlab.runs.rating_check import shipped_ratings
+    from ssdlab.drives.simulated.profiles import shipped_ratings
 
     text = shipped_ratings().get(identity.name)
     if text is None:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host import cgroup
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.mounts import devices_of, mount_of, mounts
-from ssdlab.host.queue_settings import Conditions, read_conditions
+from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.sysfs import HostFiles, flag, names, number, text
+from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive
     from ssdlab.host.identity import Identity
 
 SCHEMA = "ssdlab.environment/1"
@@ -203,26 +203,9 @@ def read_environment(identity: Identity | None = None, *, files: HostFiles | Non
     )
 
 
-def environment_facts(drive: Drive, rig: Path | None = None) -> dict[str, Any]:
-    """Return the environment of an open drive as JSON can hold it.
-
-    With the test platform by its rig file, and what a person noted of the drive in its record.
-    """
-    from ssdlab.drives.drive_record import find_record
-    from ssdlab.host.platform import read_platform
-
-    platform_facts = read_platform(rig=rig, identity=drive.identity).as_dict()
-    record = find_record(drive.identity.model, drive.identity.serial)
-    return {
-        **read_environment(drive.identity).as_dict(),
-        "platform": platform_facts,
-        "drive_record": None if record is None else record.model_dump(mode="json", exclude_none=True),
-    }
-
-
 def tool_facts() -> dict[str, str]:
     """Return version and build profile of ssdlab and the Python it runs on."""
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     return {**_core.build_info(), "python": platform.python_version()}
 

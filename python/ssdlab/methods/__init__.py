@@ -74,6 +74,6 @@ def all_methods() -> list[Method]:
 def methods_of_others() -> Offered:
     """Return the methods that other packages bring along, and which of them cannot be used."""
     from ssdlab.methods.plugins import offered
-    from ssdlab.runs.suites import REGISTRY as SUITES
+    from ssdlab.methods.suites import REGISTRY as SUITES
 
     return offered({*REGISTRY, *_UNLISTED, *SUITES})

@@ -1,49 +1,79 @@
-"""How busy the host was around a step, from `/proc/stat`; source: proc_stat(5)."""
+"""What stood around a measurement, and what the host had to do with it."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
+from ssdlab.model.stored import Stored
+
 if TYPE_CHECKING:
-    from ssdlab.results.schema import HostLoad
-    from ssdlab.runs.observe import Surroundings
-
-_STAT = Path("/proc/stat")
-_IDLE_FIELDS = (3, 4)
-"""idle and iowait of the `cpu` line: a CPU that waits for I/O has nothing to do."""
-_GUEST_FIELDS = (8, 9)
-"""guest and guest_nice: already counted in user and nice."""
-_LEAST_TICKS = 10
-"""The kernel counts in ticks of 10 ms: over fewer a share is a guess."""
+    from ssdlab.model.queue_settings import Conditions
 
 
-@dataclass(frozen=True)
-class CpuTimes:
-    """Ticks of all CPUs together since boot."""
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stood around a measurement; None is "not known".
 
-    busy: int
-    total: int
+    Attributes
+    ----------
+    conditions
+        Settings of the drive, or of the device beneath a file.
+    is_file
+        Whether the target is a file on a file system.
+    allow_unwritten
+        Whether reads of never-written parts were allowed.
+    cores
+        CPUs that this process may use.
+    cpu_busy_share
+        Busy share of all CPUs during the run, others' work included, 0 to 1.
+    governors
+        CPU frequency governors in force.
+    device_in_flight
+        Mean I/Os in flight at the block device, by the kernel's own accounting.
+    build_profile
+        How the native part was built: ``release`` or ``debug``.
+    left
+        What runs that died have left set on the drive or its host: ``(what, advice)`` each.
+    """
+
+    conditions: Conditions | None = None
+    is_file: bool = False
+    allow_unwritten: bool = False
+    cores: int | None = None
+    cpu_busy_share: float | None = None
+    governors: tuple[str, ...] = ()
+    device_in_flight: float | None = None
+    build_profile: str | None = None
+    left: tuple[tuple[str, str], ...] = ()
+
+    def as_facts(self) -> dict[str, Any]:
+        """Return what is not part of the environment record, as a result holds it."""
+        return {
+            "cores": self.cores,
+            "cpu_busy_share": self.cpu_busy_share,
+            "device_in_flight": self.device_in_flight,
+        }
 
 
-def read_cpu_times(stat: Path = _STAT) -> CpuTimes | None:
-    """Read the ticks; None where the kernel does not tell."""
-    try:
-        line = stat.read_text(encoding="ascii").splitlines()[0]
-        ticks = [int(part) for part in line.split()[1:]]
-    except (OSError, ValueError, IndexError):
-        return None
-    total = sum(value for index, value in enumerate(ticks) if index not in _GUEST_FIELDS)
-    return CpuTimes(total - sum(ticks[index] for index in _IDLE_FIELDS if index < len(ticks)), total)
+class HostLoad(Stored):
+    """The host around one step: what decides whether host or drive made the tail."""
 
-
-def busy_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
-    """Return the busy share of all CPUs between two readings, 0 to 1; None for too short a time."""
-    if before is None or after is None or after.total - before.total < _LEAST_TICKS:
-        return None
-    return (after.busy - before.busy) / (after.total - before.total)
+    cores: int
+    threads: int = Field(description="workers that the step asked for")
+    cpu_busy_share: float | None = Field(
+        description="busy share of all CPUs, this process and others, 0 to 1"
+    )
+    run_queue_delay_share: float | None = Field(
+        description="time our threads waited for a CPU, divided by the time they ran or waited for one"
+    )
+    own_cpu_s: float | None = None
+    device_in_flight: float | None = Field(
+        default=None, description="mean I/Os in flight at the block device, by the kernel's own accounting"
+    )
 
 
 def host_load(threads: int, summary: dict[str, Any], around: Surroundings) -> HostLoad:
@@ -58,9 +88,6 @@ def host_load(threads: int, summary: dict[str, Any], around: Surroundings) -> Ho
     around
         What stood around it.
     """
-    # Its models take 20 ms to load, which `measure` does not wait for.
-    from ssdlab.results.schema import HostLoad
-
     workers = summary.get("workers") or {}
     ran, waited = workers.get("run_ns", 0), workers.get("run_queue_wait_ns", 0)
     own = workers.get("user_cpu_ns", 0) + workers.get("system_cpu_ns", 0)

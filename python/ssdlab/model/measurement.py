@@ -17,7 +17,7 @@ from ssdlab.model.errors import LabError, unknown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.model.warnings import Warning
 
     Columns = dict[str, NDArray[Any]]
@@ -98,7 +98,7 @@ class Measurement:
         """
 
         def read() -> _core.Measurement:
-            from ssdlab import _core
+            import ssdlab._core as _core
 
             return _core.read_log(log_path).measurement
 
@@ -221,7 +221,7 @@ def run(target: _core.Target, resolved: str, drive: object, **options: Any) -> M
     options
         Passed on to the native ``run``.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     try:
         return Measurement.of(_core.run(target, resolved, **options), drive)
@@ -237,7 +237,7 @@ def read_ios(path: Path | str) -> Columns:
     ``stream direction intended_ns submit_ns latency_ns offset length``: stream and direction (read, write,
     trim) as places in their lists, times in ns since the start of the run, offset and length in bytes.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     return _core.read_log(path).ios()
 

@@ -20,7 +20,7 @@ from ssdlab.model.units import block_text, latency_text, significant
 from ssdlab.model.workload import Bursts, Closed, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.runs.observe import Surroundings
+    from ssdlab.model.host_load import Surroundings
 
 RATE_REACHED = 0.995
 """Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""

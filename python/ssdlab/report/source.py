@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods.results.outcome import SuiteResult
+from ssdlab.methods.results.outcome import SuiteResult, read_result
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder, Step, step_logs
@@ -140,7 +140,7 @@ def _result(found: RunFolder) -> AnyResult:
             status=status,
         )
     try:
-        result = found.result
+        result = read_result(found)
     except ValidationError as error:
         kind = manifest.result.get("kind")
         raise Refused(

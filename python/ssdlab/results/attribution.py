@@ -21,7 +21,8 @@ L. Kleinrock, "Queueing Systems" vol. 1 (1975), M/M/1; kernel Documentation/sche
 
 from __future__ import annotations
 
-from ssdlab.results.schema import Attribution, HostLoad
+from ssdlab.model.host_load import HostLoad
+from ssdlab.results.schema import Attribution
 
 BUSY_SHARE = 0.90
 RUN_QUEUE_DELAY_SHARE = 0.10

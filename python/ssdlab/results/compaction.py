@@ -32,7 +32,7 @@ from ssdlab.results.store import write_manifest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.results.journal import RunLock
     from ssdlab.results.run_folder import Step
 
@@ -190,7 +190,7 @@ class _Attempt:
     """One step log, read whole."""
 
     def __init__(self, steps: HeldFolder, name: str, *, histograms: bool = True) -> None:
-        from ssdlab import _core
+        import ssdlab._core as _core
 
         ordinal, _, attempt = name.removesuffix(".log").partition("-")
         self.ordinal, self.attempt = int(ordinal), int(attempt)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ssdlab.drives.ratings import METRICS
 
 if TYPE_CHECKING:
+    from ssdlab.drives.rated import Rated
     from ssdlab.drives.ratings import MetricName
-    from ssdlab.results.rated import Rated
     from ssdlab.results.schema import Scalar
 
 

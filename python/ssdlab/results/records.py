@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
-from ssdlab.results.schema import HostLoad, Spread, Warned
+from ssdlab.results.schema import Spread, Warned
 
 JOURNAL_SCHEMA = "ssdlab.journal/1"
 

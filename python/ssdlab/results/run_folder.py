@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter, ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
-from ssdlab.methods.results.outcome import parse_result
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.records import (
@@ -28,8 +27,6 @@ from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from ssdlab.methods.results.outcome import AnyResult
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"
@@ -168,11 +165,6 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.manifest = read_manifest(path)
-
-    @property
-    def result(self) -> AnyResult | None:
-        """The method's typed Result; None until the run is finished."""
-        return None if self.manifest.result is None else parse_result(self.manifest.result)
 
     def journal(self) -> list[AnyRecord]:
         """Every whole record of the journal, in order."""

@@ -14,9 +14,10 @@ from typing import Any, Literal, Self
 from pydantic import Field, JsonValue
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
+from ssdlab.drives.rated import Rated
+from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
 from ssdlab.results.family import Child, Member
-from ssdlab.results.rated import Rated
 from ssdlab.results.variant import VariantInfo
 
 RUN_SCHEMA = "ssdlab.run/1"
@@ -154,23 +155,6 @@ class Note(Stored):
 
 
 # --- results of methods -----------------------------------------------------------------------------------
-
-
-class HostLoad(Stored):
-    """The host around one step: what decides whether host or drive made the tail."""
-
-    cores: int
-    threads: int = Field(description="workers that the step asked for")
-    cpu_busy_share: float | None = Field(
-        description="busy share of all CPUs, this process and others, 0 to 1"
-    )
-    run_queue_delay_share: float | None = Field(
-        description="time our threads waited for a CPU, divided by the time they ran or waited for one"
-    )
-    own_cpu_s: float | None = None
-    device_in_flight: float | None = Field(
-        default=None, description="mean I/Os in flight at the block device, by the kernel's own accounting"
-    )
 
 
 class Spread(Stored):

@@ -32,7 +32,7 @@ class LogProgress:
 
 def read_progress(path: Path) -> LogProgress | None:
     """Read how far a log came; None if there is none, or it holds no row."""
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     if not path.exists():
         return None

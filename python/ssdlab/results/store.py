@@ -13,19 +13,13 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import HostError, Refused, UsageError
-from ssdlab.results.journal import RunLock, is_running, now
-from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, STEPS, RunFolder
+from ssdlab.results.journal import is_running, now
+from ssdlab.results.run_folder import MANIFEST, NOTES, STEPS, RunFolder
 from ssdlab.results.schema import Note
-from ssdlab.results.step_log import log_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pydantic import JsonValue
-
-    from ssdlab.drives.base import Drive
-    from ssdlab.model.measurement import Measurement
-    from ssdlab.model.workload import Workload
     from ssdlab.results.schema import Manifest, Status
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -203,56 +197,3 @@ def add_note(folder: Path, text: str) -> Note:
             os.fsync(file.fileno())
         held.sync()
     return note
-
-
-def save_measurement(
-    library: Path,
-    drive: Drive,
-    text: str,
-    workload: Workload,
-    measurement: Measurement,
-    log: tuple[HeldFolder, str],
-    params: dict[str, JsonValue],
-) -> Path:
-    """Put one measurement into the library, as a finished run of the pseudo-method `measure`.
-
-    Parameters
-    ----------
-    library
-        Where to.
-    drive, text
-        What was measured, still held, and how the user named it.
-    workload, measurement
-        What was asked and what came of it.
-    log
-        The append log of the run: folder, in the library, and name; it is moved into the run folder.
-    params
-        The options as the user gave them.
-
-    Returns
-    -------
-    Path
-        The run folder.
-
-    Raises
-    ------
-    HostError
-        When the library cannot be written; the log then stays, here or in the run folder.
-    """
-    from ssdlab.results.compaction import finish_run
-    from ssdlab.runs.saving import measured_run
-
-    manifest, journal = measured_run(drive, text, workload, measurement, params)
-    folder = make_run_folder(library, manifest.run_id)
-    lock = RunLock(folder)
-    try:
-        with library_errors(folder):
-            place, name = log
-            place.rename(name, lock.folder.folder(STEPS), log_name(0, 1))
-            lines = [record.model_dump_json(by_alias=True) + "\n" for record in journal]
-            lock.folder.replace(JOURNAL, "".join(lines))
-        write_manifest(lock.folder, manifest)
-        finish_run(folder, manifest, lock)
-    finally:
-        lock.release()
-    return folder

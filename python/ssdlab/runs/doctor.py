@@ -104,7 +104,7 @@ class Check:
 
 def gather() -> Facts:
     """Look at this host; takes `CALIBRATION_S` seconds and touches no drive."""
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.host.environment import read_environment
     from ssdlab.results.store import default_library
 

@@ -14,21 +14,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
+from ssdlab.model.fill import fill_workload
 from ssdlab.model.options import MeasureOptions
-from ssdlab.model.pattern import Sequential
-from ssdlab.model.span import Span
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.workload import Workload
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
     from ssdlab.runs.observe import Observation
 
-__all__ = ["MeasureOptions", "Silent", "Watcher", "fill_workload", "measure", "numa_cpus", "perform"]
-
-FILL_BLOCK_BYTES = 128 * 1024
-"""SNIA's block for sequential preconditioning."""
+__all__ = ["MeasureOptions", "Silent", "Watcher", "measure", "numa_cpus", "perform"]
 _LOG = "run.log"
 
 
@@ -106,36 +102,12 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
                 held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
         measurement = _measured(held, workload, options, watcher, log)
         if not options.save:
-            from ssdlab.host.environment import environment_facts
+            from ssdlab.drives.environment import environment_facts
 
             return measurement.with_facts(environment=environment_facts(held))
         assert log is not None
         assert log.folder is not None  # made for saving
         return _saved(held, os.fspath(drive), workload, measurement, options, log.folder)
-
-
-def fill_workload(capacity_bytes: int, seed: int) -> Workload:
-    """Return one sequential pass of incompressible writes over every byte of a drive.
-
-    A capacity need not be a multiple of the block; a second stream writes the rest.
-    """
-    whole = capacity_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
-    rest = capacity_bytes - whole
-    # The greatest power of two that divides the rest is a multiple of the logical block, as the rest is.
-    parts = [("fill", 0, whole, FILL_BLOCK_BYTES), ("rest", whole, rest, rest & -rest)]
-    streams = tuple(
-        Stream(
-            name=name,
-            ops=Mix(read_pct=0),
-            block=(Block(bytes=block_bytes),),
-            pattern=Sequential(),
-            span=Span(start=start, length=length),
-            stop=Stop(span_once=True),
-        )
-        for name, start, length, block_bytes in parts
-        if length
-    )
-    return Workload(seed=seed, streams=streams)
 
 
 def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tuple[int, ...]:
@@ -265,7 +237,7 @@ def _saved(
     options: MeasureOptions,
     logs: HeldFolder,
 ) -> Measurement:
-    from ssdlab.results.store import save_measurement
+    from ssdlab.runs.saving import save_measurement
 
     if options.log_ios is not None:
         with logs.readable(_LOG) as log, log.open("rb") as rows, options.log_ios.open("xb") as out:

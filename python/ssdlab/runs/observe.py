@@ -3,64 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from ssdlab.model.host_load import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ssdlab.drives.base import Drive
-    from ssdlab.host.queue_settings import Conditions
+    from ssdlab.model.queue_settings import Conditions
 
-_CPUS = Path("/sys/devices/system/cpu")
 _DEVICE_READING_S = 0.5
 """The kernel adds a request's time when it completes: over a shorter run the mean in flight is too rough."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What stood around a measurement; None is "not known".
-
-    Attributes
-    ----------
-    conditions
-        Settings of the drive, or of the device beneath a file.
-    is_file
-        Whether the target is a file on a file system.
-    allow_unwritten
-        Whether reads of never-written parts were allowed.
-    cores
-        CPUs that this process may use.
-    cpu_busy_share
-        Busy share of all CPUs during the run, others' work included, 0 to 1.
-    governors
-        CPU frequency governors in force.
-    device_in_flight
-        Mean I/Os in flight at the block device, by the kernel's own accounting.
-    build_profile
-        How the native part was built: ``release`` or ``debug``.
-    left
-        What runs that died have left set on the drive or its host: ``(what, advice)`` each.
-    """
-
-    conditions: Conditions | None = None
-    is_file: bool = False
-    allow_unwritten: bool = False
-    cores: int | None = None
-    cpu_busy_share: float | None = None
-    governors: tuple[str, ...] = ()
-    device_in_flight: float | None = None
-    build_profile: str | None = None
-    left: tuple[tuple[str, str], ...] = ()
-
-    def as_facts(self) -> dict[str, Any]:
-        """Return what is not part of the environment record, as a result holds it."""
-        return {
-            "cores": self.cores,
-            "cpu_busy_share": self.cpu_busy_share,
-            "device_in_flight": self.device_in_flight,
-        }
 
 
 class Observation:
@@ -75,7 +29,7 @@ class Observation:
     """
 
     def __init__(self, drive: Drive, *, allow_unwritten: bool = False) -> None:
-        from ssdlab.model.host_load import read_cpu_times
+        from ssdlab.host.cpus import read_cpu_times
 
         self._drive = drive
         self._allow_unwritten = allow_unwritten
@@ -86,7 +40,7 @@ class Observation:
 
     def around(self, summary: Mapping[str, Any]) -> Surroundings:
         """Return what stood around the measurement that has just ended, whose summary this is."""
-        from ssdlab.model.host_load import busy_share, read_cpu_times
+        from ssdlab.host.cpus import busy_share, governors, read_cpu_times
 
         if self._drive.identity.kind == "sim":
             # In virtual time the host's load changes how long a run takes and nothing that it gives.
@@ -121,10 +75,3 @@ def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, st
     from ssdlab.runs.conditions.leftovers import leftovers, told
 
     return told(*leftovers(conditions.device))
-
-
-def governors(cpus: Path = _CPUS) -> tuple[str, ...]:
-    """Return the CPU frequency governors in force, each once; none where the host does not say."""
-    paths = cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")
-    found = {path.read_text(encoding="ascii").strip() for path in paths}
-    return tuple(sorted(found))

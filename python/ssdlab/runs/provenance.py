@@ -105,6 +105,6 @@ def tool() -> dict[str, JsonValue]:
 
 def surroundings(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
-    from ssdlab.host.environment import environment_facts
+    from ssdlab.drives.environment import environment_facts
 
     return environment_facts(drive, rig)

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.ratings import Judged, Rating, Ratings, judge
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
+from ssdlab.drives.simulated.profiles import shipped_ratings
 from ssdlab.model.errors import LabError, UsageError
+from ssdlab.model.fill import fill_workload
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
-from ssdlab.runs.measure import fill_workload
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.model.measurement import Measurement
 
 _SEQUENTIAL_BYTES = 128 * 1024
@@ -78,16 +78,6 @@ class Checked:
         return not any(judged.failed for judged in self.ratings)
 
 
-def shipped_ratings() -> dict[str, str]:
-    """Return the ratings that ssdlab brings along: name of the profile to TOML."""
-    folder = resources.files("ssdlab") / "profiles" / "ratings"
-    return {
-        entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
-        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".toml")
-    }
-
-
 def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     """Return the ratings of a profile: those that ssdlab brings along, or those of a file.
 
@@ -96,7 +86,7 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     UsageError
         There are none, or they cannot be read.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     if path is not None:
         try:
@@ -151,7 +141,7 @@ def check(
 
 def scale_for(profile: str, capacity_bytes: int) -> int:
     """Return the least scale at which a profile has no more than so many bytes, or else its greatest."""
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     text = profile_text(profile)
     best = 1

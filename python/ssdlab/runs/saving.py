@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.model.host_load import host_load
-from ssdlab.results.journal import boot_id, now, step_hash
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.model.host_load import Surroundings, host_load
+from ssdlab.results.journal import RunLock, boot_id, now, step_hash
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
+from ssdlab.results.run_folder import JOURNAL, STEPS
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
-from ssdlab.results.step_log import spread_of
-from ssdlab.results.store import new_run_id
-from ssdlab.runs.observe import Surroundings
+from ssdlab.results.step_log import log_name, spread_of
+from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
 from ssdlab.runs.provenance import drive_info, surroundings, tool
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic import JsonValue
 
     from ssdlab.drives.base import Drive
@@ -26,6 +30,58 @@ _PROSE = """One workload, taken by `ssdlab measure`.
 
 It is no review method: nothing says in which state the drive was, or for how long it had been so.
 """
+
+
+def save_measurement(
+    library: Path,
+    drive: Drive,
+    text: str,
+    workload: Workload,
+    measurement: Measurement,
+    log: tuple[HeldFolder, str],
+    params: dict[str, JsonValue],
+) -> Path:
+    """Put one measurement into the library, as a finished run of the pseudo-method `measure`.
+
+    Parameters
+    ----------
+    library
+        Where to.
+    drive, text
+        What was measured, still held, and how the user named it.
+    workload, measurement
+        What was asked and what came of it.
+    log
+        The append log of the run: folder, in the library, and name; it is moved into the run folder.
+    params
+        The options as the user gave them.
+
+    Returns
+    -------
+    Path
+        The run folder.
+
+    Raises
+    ------
+    HostError
+        When the library cannot be written; the log then stays, here or in the run folder.
+    """
+    from ssdlab.results.compaction import finish_run
+
+    manifest, journal = measured_run(drive, text, workload, measurement, params)
+    folder = make_run_folder(library, manifest.run_id)
+    lock = RunLock(folder)
+    try:
+        with library_errors(folder):
+            place, name = log
+            place.rename(name, lock.folder.folder(STEPS), log_name(0, 1))
+            lines = [record.model_dump_json(by_alias=True) + "\n" for record in journal]
+            lock.folder.replace(JOURNAL, "".join(lines))
+        write_manifest(lock.folder, manifest)
+        finish_run(folder, manifest, lock)
+    finally:
+        lock.release()
+    return folder
 
 
 def measured_run(

@@ -25,7 +25,7 @@ def written_by_run(folder: Path | HeldFolder) -> int:
 
 
 def _written(steps: HeldFolder, name: str) -> int:
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     with steps.readable(name) as path:
         try:

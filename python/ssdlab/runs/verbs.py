@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.durable import library_errors
 from ssdlab.methods.traces.recording import in_folder, recording_of
 from ssdlab.model.errors import Interrupted
-from ssdlab.model.host_load import host_load
+from ssdlab.model.host_load import Surroundings, host_load
 from ssdlab.model.warnings import judge
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
@@ -23,7 +23,7 @@ from ssdlab.results.store import run_words
 from ssdlab.runs.conditions.keeper import ConditionKeeper
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.drive_steps import purge_step, required_of, trim_step, variant_step
-from ssdlab.runs.observe import Observation, Surroundings
+from ssdlab.runs.observe import Observation
 from ssdlab.runs.remainder import remainder, totals
 
 if TYPE_CHECKING:

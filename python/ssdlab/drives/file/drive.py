@@ -16,13 +16,14 @@ from ssdlab.drives.guard.judge import Intent, Refusal
 from ssdlab.drives.guard.mark import mark_of, ownership, read_mark, write_mark
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.identity import Identity, block_identity
-from ssdlab.host.queue_settings import Conditions, read_conditions
+from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.statx import allocate, file_details
 from ssdlab.host.sysfs import HostFiles, device_number
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError
+from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.base import OnTick
 
 _DEFAULT_BLOCK_BYTES = 4096
@@ -118,7 +119,7 @@ class FileDrive(RealDrive):
         return self._files.node(device_number(os.fstat(self._descriptor).st_dev))
 
     def _hold(self, intent: Intent, on_tick: OnTick | None) -> None:
-        from ssdlab import _core
+        import ssdlab._core as _core
 
         self._lock()
         mark = read_mark(self._descriptor, self._path)
@@ -150,7 +151,7 @@ class FileDrive(RealDrive):
             ) from None
 
     def _lay_out(self, on_tick: OnTick | None) -> None:
-        from ssdlab import _core
+        import ssdlab._core as _core
 
         status = os.fstat(self._descriptor)
         room = free_bytes(self._path.parent) + status.st_blocks * 512

@@ -13,7 +13,7 @@ from ssdlab.drives.file.extents import gaps
 from ssdlab.model.errors import HostError
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.base import OnTick
 
 _BLOCK_BYTES = 1 << 20
@@ -66,7 +66,7 @@ def lay_out(target: _core.Target, descriptor: int, *, on_tick: OnTick | None = N
 
 
 def _write(target: _core.Target, start: int, end: int, block_bytes: int, on_tick: OnTick | None) -> None:
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.model.workload import Mix, Sequential, Span, Stop, Stream, Workload
 
     stream = Stream(

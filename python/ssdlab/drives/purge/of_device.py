@@ -19,7 +19,7 @@ from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import HostFiles
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
 
 _BLKRRPART = 0x125F
 """`_IO(0x12, 95)` of linux/fs.h."""

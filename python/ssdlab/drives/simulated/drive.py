@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.base import OnTick, Until
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.counters import IoCounters
-    from ssdlab.host.queue_settings import Conditions
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.queue_settings import Conditions
     from ssdlab.model.workload import Workload
 
 __all__ = ["ENGINE", "PREFIX", "SimulatedDrive", "SimulatedText", "identity_of", "profile_text", "profiles"]
@@ -89,7 +89,7 @@ class SimulatedDrive:
             self._file.take_up(self._native)
             self._kept = self._native.digest()
         elif not self._allow_unwritten:
-            from ssdlab.runs.measure import fill_workload
+            from ssdlab.model.fill import fill_workload
 
             self._writing = True
             self.run(fill_workload(self.capacity_bytes, _FILL_SEED), on_tick=on_tick)
@@ -331,7 +331,7 @@ class SimulatedDrive:
 
 def _make(text: SimulatedText) -> _core.SimulatedDrive:
     """Make the native drive that a text names, empty."""
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     return _core.SimulatedDrive(profile_text(text.profile), **text.settings(), seed=text.seed)
 
@@ -355,7 +355,7 @@ def identity_of(text: SimulatedText) -> Identity:
 
 def _made_of(text: SimulatedText) -> dict[str, Any]:
     """Return what a drive of that text would be, without making it."""
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     return _core.check_profile(profile_text(text.profile), **text.settings())
 

@@ -19,6 +19,16 @@ def profiles() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def shipped_ratings() -> dict[str, str]:
+    """Return the ratings that ssdlab brings along: name of the profile to TOML."""
+    folder = resources.files("ssdlab") / "profiles" / "ratings"
+    return {
+        entry.name.removesuffix(".toml"): entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".toml")
+    }
+
+
 def profile_text(name: str) -> str:
     """Return the TOML of a profile: one of ours by name or alias, or a file.
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from ssdlab.model.errors import HostError, Refused, UsageError
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
 
 
 class KeepableState:

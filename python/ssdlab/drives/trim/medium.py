@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
-    from ssdlab import _core
+    import ssdlab._core as _core
 
 _ALIGNMENT_BYTES = 4096
 

@@ -5,7 +5,7 @@ Units are in the names, as in `schema`.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
@@ -32,6 +32,9 @@ from ssdlab.results.schema import (
     Qd1Result,
     ResultBase,
 )
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import RunFolder
 
 
 class FillResult(ResultBase):
@@ -147,3 +150,8 @@ def parse_result(stored: dict[str, JsonValue]) -> AnyResult:
         When the stored object is none of the known kinds.
     """
     return _RESULT.validate_python(stored)
+
+
+def read_result(run: RunFolder) -> AnyResult | None:
+    """Return the method's typed Result of a run; None until it is finished."""
+    return None if run.manifest.result is None else parse_result(run.manifest.result)

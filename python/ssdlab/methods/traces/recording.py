@@ -89,7 +89,7 @@ def record(
     HostError
         The trace cannot be read to its end, or there is no room for the records.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     tally = Tally()
     layer = Layer(how, usable_bytes, logical_block_bytes)

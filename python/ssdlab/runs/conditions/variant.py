@@ -191,7 +191,7 @@ def on_text(text: str, variant: Variant) -> str:
 def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
     if variant.usable_bytes is None:
         return variant.spare
-    from ssdlab import _core
+    import ssdlab._core as _core
     from ssdlab.drives.simulated.profiles import profile_text
 
     made = _core.check_profile(profile_text(own.profile), **own.settings())

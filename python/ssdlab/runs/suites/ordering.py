@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, UsageError, unknown
 from ssdlab.results.family import Child
 from ssdlab.results.store import new_run_id
-from ssdlab.runs.suites.suite import Part, Suite
 
 if TYPE_CHECKING:
     from ssdlab.drives.opening import Look

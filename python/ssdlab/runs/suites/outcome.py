@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.repeats import median_interval
-from ssdlab.methods.results.outcome import ChildOutcome, RepeatedFigure, SuiteResult
+from ssdlab.methods.results.outcome import ChildOutcome, RepeatedFigure, SuiteResult, read_result
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, Scalar
 
@@ -29,7 +29,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
     outcomes = []
     for child in suite.children:
         member = runs[child.run_id].member if child.run_id in runs else None
-        result = folders[child.run_id].result if child.run_id in runs else None
+        result = read_result(folders[child.run_id]) if child.run_id in runs else None
         outcomes.append(
             ChildOutcome(
                 part=child.part,

@@ -19,7 +19,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from ssdlab.runs.suites.suite import Part, Suite
+from ssdlab.methods.suites.suite import Part, Suite
 
 SPAN_BYTES = 8 << 30
 """What a drive of 100 MB/s fills in a minute and a half."""

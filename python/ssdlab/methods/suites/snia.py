@@ -22,7 +22,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from ssdlab.runs.suites.suite import Part, Suite
+from ssdlab.methods.suites.suite import Part, Suite
 
 SUITE = Suite(
     name="snia",

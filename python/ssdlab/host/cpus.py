@@ -1,0 +1,56 @@
+"""The CPUs of this host: how busy they are, from `/proc/stat` (proc_stat(5)), and their governors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_STAT = Path("/proc/stat")
+
+
+_IDLE_FIELDS = (3, 4)
+"""idle and iowait of the `cpu` line: a CPU that waits for I/O has nothing to do."""
+
+
+_GUEST_FIELDS = (8, 9)
+"""guest and guest_nice: already counted in user and nice."""
+
+
+_LEAST_TICKS = 10
+"""The kernel counts in ticks of 10 ms: over fewer a share is a guess."""
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """Ticks of all CPUs together since boot."""
+
+    busy: int
+    total: int
+
+
+def read_cpu_times(stat: Path = _STAT) -> CpuTimes | None:
+    """Read the ticks; None where the kernel does not tell."""
+    try:
+        line = stat.read_text(encoding="ascii").splitlines()[0]
+        ticks = [int(part) for part in line.split()[1:]]
+    except (OSError, ValueError, IndexError):
+        return None
+    total = sum(value for index, value in enumerate(ticks) if index not in _GUEST_FIELDS)
+    return CpuTimes(total - sum(ticks[index] for index in _IDLE_FIELDS if index < len(ticks)), total)
+
+
+def busy_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
+    """Return the busy share of all CPUs between two readings, 0 to 1; None for too short a time."""
+    if before is None or after is None or after.total - before.total < _LEAST_TICKS:
+        return None
+    return (after.busy - before.busy) / (after.total - before.total)
+
+
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+def governors(cpus: Path = _CPUS) -> tuple[str, ...]:
+    """Return the CPU frequency governors in force, each once; none where the host does not say."""
+    paths = cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")
+    found = {path.read_text(encoding="ascii").strip() for path in paths}
+    return tuple(sorted(found))

@@ -1,0 +1,31 @@
+"""Suites: the methods of a whole review, run together; and one method run several times."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssdlab.methods.suites.suite import Suite
+
+REGISTRY = {
+    "enterprise-review": "ssdlab.methods.suites.enterprise_review",
+    "client-review": "ssdlab.methods.suites.client_review",
+    "quick-look": "ssdlab.methods.suites.quick_look",
+    "snia": "ssdlab.methods.suites.snia",
+}
+"""Name of each suite and the module that defines it as `SUITE`; loaded when asked for."""
+
+
+def find_suite(name: str) -> Suite | None:
+    """Return a suite by its name; None if no suite has it."""
+    place = REGISTRY.get(name)
+    if place is None:
+        return None
+    found: Suite = import_module(place).SUITE
+    return found
+
+
+def all_suites() -> list[Suite]:
+    """Return every suite."""
+    return [import_module(place).SUITE for place in REGISTRY.values()]
