@@ -26,7 +26,7 @@ BUILD = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(INTERPRETER) -c 'imp
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-guest test-slow check bench wheel sdist format clean prerequisites
+.PHONY: help setup build demo test test-guest test-wheel test-slow check bench wheel sdist format clean prerequisites
 
 help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -40,10 +40,13 @@ demo: setup ## a whole quick review of a simulated drive, and its report; ARGS="
 
 test: setup ## Rust and Python tests; what this machine cannot run is skipped, visibly and counted
 	cargo test --locked --quiet -- $(RUST_TEST_FLAGS)
-	$(BIN)/pytest -m "not slow and not guest" $(ARGS)
+	$(BIN)/pytest -m "not slow and not guest and not wheel" $(ARGS)
 
 test-guest: setup ## NVMe, SATA and virtio drives of a virtual machine: needs qemu and busybox, no KVM
 	$(BIN)/pytest tests/guest -m "not slow" $(ARGS)
+
+test-wheel: setup wheel sdist ## the packages: what is in them, and the wheel in an empty environment without root
+	$(BIN)/pytest tests/package -m "wheel and not slow" $(ARGS)
 
 test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
 	$(BIN)/pytest -m slow $(ARGS)
