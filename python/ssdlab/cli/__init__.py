@@ -63,6 +63,7 @@ COMMANDS: dict[str, Command] = {
     "act show": Command("ssdlab.cli.act:show", "what a configuration file of ACT means: options and load"),
     "trace show": Command("ssdlab.cli.trace:show", "what is in a trace: I/Os, devices, times, bad lines"),
     "trace record": Command("ssdlab.cli.trace:record", "record what is asked of a block device"),
+    "completion": Command("ssdlab.cli.completion:completion", "completion for bash, zsh or fish"),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),
@@ -112,11 +113,12 @@ def build_app(asked: str = "") -> App:
         name="ssdlab",
         help="SSD review lab: published review methods on real drives and files, each number with its proof.",
         version=version,
-        help_format="plaintext",
+        help_format="markdown" if asked else "plaintext",  # a list alone has no markup to read
         default_parameter=Parameter(negative=(), show_default=_shown_default),
         result_action="return_value",
         suppress_keyboard_interrupt=False,  # a signal is told as any other end, and as JSON where asked
     )
+    app["--help"].help, app["--version"].help = "this message", "version and build"
     groups = {name: App(name=name, help=summary, sort_key=len(COMMANDS)) for name, summary in GROUPS.items()}
     for order, (name, command) in enumerate(COMMANDS.items()):
         group, _, word = name.rpartition(" ")
@@ -131,7 +133,7 @@ def build_app(asked: str = "") -> App:
 
 def _shown_default(value: object) -> str | None:
     """Return a default as the help tells it; that nothing is set goes without saying."""
-    return None if value in (None, False, ()) else str(value)
+    return None if value in (None, False, (), "") else str(value)
 
 
 def _dispatch(words: list[str]) -> int:

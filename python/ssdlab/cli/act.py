@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ssdlab.cli.kinds import Count, RunText, Settings
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
 
@@ -36,11 +37,11 @@ def show(file: Path, /, *, index: bool = False, json: bool = False) -> None:
 def config(
     *,
     file: Path | None = None,
-    run: str | None = None,
+    run: RunText = None,
     index: bool = False,
-    load: int = 1,
-    device: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    set: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    load: Count = 1,
+    device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    set: Settings = (),
     output: Path | None = None,
     library: Path | None = None,
     json: bool = False,

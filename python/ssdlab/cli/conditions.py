@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.kinds import Identifier
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError
 
@@ -38,7 +39,7 @@ def show(drive: str, /, *, json: bool = False) -> None:
     print_table(rows, ("setting", "now", ""))
 
 
-def restore(run: str | None = None, /, *, destroy: str | None = None, json: bool = False) -> None:
+def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool = False) -> None:
     """Put back what runs that died have left set, without going on with them.
 
     A run that is to go on needs none of this: `ssdlab resume` puts everything back at its end.

@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 
 from cyclopts import Parameter
 
+from ssdlab.cli.kinds import DriveText, Identifier
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
@@ -49,8 +50,8 @@ _SPARE_BYTES = 256 << 20
 
 def demo(
     *,
-    on: str | None = None,
-    destroy: str | None = None,
+    on: DriveText = None,
+    destroy: Identifier = None,
     output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("ssdlab-demo.html"),
     library: Path | None = None,
     json: bool = False,

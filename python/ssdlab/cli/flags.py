@@ -63,7 +63,10 @@ def _flag(name: str, field: FieldInfo) -> inspect.Parameter:
         annotation=Annotated[
             kind,
             Parameter(
-                name=f"--{word.replace('_', '-')}", help=_help(field), show_default=False, accepts_keys=False
+                name=f"--{word.replace('_', '-')}",
+                help=_sentence(_help(field)),
+                show_default=False,
+                accepts_keys=False,
             ),
         ],
     )
@@ -75,6 +78,15 @@ def _help(field: FieldInfo) -> str:
     if plain and "[default" not in said:
         said += f" [default: {field.default}]"
     return said
+
+
+def _sentence(said: str) -> str:
+    """Return a description as the help has it, beside those of docstrings; a value it begins with stays."""
+    text, bracket, default = said.partition(" [default")
+    first, _, rest = text.partition(" ")
+    if not first.endswith(":") and not rest.startswith("("):
+        text = text[:1].upper() + text[1:]
+    return f"{text.rstrip('.')}.{bracket}{default}"
 
 
 def _metavar(field: FieldInfo) -> str:

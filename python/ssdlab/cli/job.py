@@ -7,6 +7,7 @@ from typing import Any
 
 from ssdlab.cli.dry_run import dry_run as show_effects
 from ssdlab.cli.flags import takes
+from ssdlab.cli.kinds import Identifier, Seed, Share, Size
 from ssdlab.cli.ordering import cap_share, library_of, print_run, size_of, variant_of
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.errors import UsageError
@@ -19,13 +20,13 @@ def job(
     drive: str,
     /,
     *,
-    size: str | None = None,
-    destroy: str | None = None,
+    size: Size = None,
+    destroy: Identifier = None,
     wipe_signatures: bool = False,
-    endurance_cap: str | None = None,
+    endurance_cap: Share = None,
     dry_run: bool = False,
     rig: Path | None = None,
-    seed: int | None = None,
+    seed: Seed = None,
     library: Path | None = None,
     json: bool = False,
     **variant: Any,  # noqa: ANN401 - Variant checks them

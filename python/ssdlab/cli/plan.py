@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.flags import takes
+from ssdlab.cli.kinds import Count, Identifier, Settings, Share, Size
 from ssdlab.cli.ordering import order, variant_of
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.progress import bytes_text, range_text
@@ -28,13 +27,13 @@ def plan(
     drive: str,
     /,
     *,
-    set: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    set: Settings = (),
     quick: bool = False,
-    repeat: int = 1,
-    size: str | None = None,
-    destroy: str | None = None,
+    repeat: Count = 1,
+    size: Size = None,
+    destroy: Identifier = None,
     wipe_signatures: bool = False,
-    endurance_cap: str | None = None,
+    endurance_cap: Share = None,
     json: bool = False,
     **variant: Any,  # noqa: ANN401 - Variant checks them
 ) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from ssdlab.cli.kinds import Identifiers, Time
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.cli.progress import display
 from ssdlab.model import units
@@ -25,10 +26,10 @@ def purge(
     drive: str,
     /,
     *,
-    destroy: Annotated[tuple[str, ...], Parameter(name="--destroy", negative=())] = (),
+    destroy: Identifiers = (),
     wipe_signatures: bool = False,
-    method: str | None = None,
-    limit: str | None = None,
+    method: Annotated[str | None, Parameter(metavar="NAME")] = None,
+    limit: Time = None,
     dry_run: bool = False,
     json: bool = False,
 ) -> None:

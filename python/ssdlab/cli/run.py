@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from ssdlab.cli.dry_run import dry_run as show_effects
 from ssdlab.cli.flags import takes
+from ssdlab.cli.kinds import Count, Identifier, Seed, Settings, Share, Size
 from ssdlab.cli.ordering import library_of, order, print_run, variant_of
 from ssdlab.cli.progress import RunProgress
 from ssdlab.runs.conditions.variant import Variant
@@ -20,16 +19,16 @@ def run(
     drive: str,
     /,
     *,
-    set: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
+    set: Settings = (),
     quick: bool = False,
-    size: str | None = None,
-    destroy: str | None = None,
+    size: Size = None,
+    destroy: Identifier = None,
     wipe_signatures: bool = False,
-    endurance_cap: str | None = None,
+    endurance_cap: Share = None,
     dry_run: bool = False,
     rig: Path | None = None,
-    seed: int | None = None,
-    repeat: int = 1,
+    seed: Seed = None,
+    repeat: Count = 1,
     require_steady: bool = False,
     library: Path | None = None,
     json: bool = False,

@@ -5,9 +5,12 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
+from cyclopts import Parameter
+
+from ssdlab.cli.kinds import Time
 from ssdlab.cli.output import print_fields, print_json, say, warn
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import (
@@ -38,11 +41,11 @@ def serve(
     /,
     *,
     socket: Path | None = None,
-    tcp: int | None = None,
+    tcp: Annotated[int | None, Parameter(metavar="PORT")] = None,
     data: Path | None = None,
     contents: Literal["kept", "seeded"] = "kept",
-    memory: str = "4GiB",
-    early: str | None = None,
+    memory: Annotated[str, Parameter(metavar="SIZE")] = "4GiB",
+    early: Time = None,
     null: bool = False,
     allow_unwritten: bool = False,
     json: bool = False,

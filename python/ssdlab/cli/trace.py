@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from ssdlab.cli.kinds import Name, Time
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say, warn
 from ssdlab.model.units import NS_PER_S, block_text, capacity_text, count_text, parse_duration, span_text
 
@@ -25,11 +26,11 @@ def show(
     file: str,
     /,
     *,
-    format: str = "auto",
-    columns: str = "",
-    device: str = "",
-    action: str = "Q",
-    unit: str = "us",
+    format: Name = "auto",
+    columns: Name = "",
+    device: Name = "",
+    action: Name = "Q",
+    unit: Name = "us",
     json: bool = False,
 ) -> None:
     """Tell what is in a trace: I/Os and sizes, devices, extent, length, idle gaps, lines that cannot be read.
@@ -109,7 +110,7 @@ def record(
     /,
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
-    seconds: str | None = None,
+    seconds: Time = None,
     json: bool = False,
 ) -> None:
     """Record what is asked of a block device, through the kernel's block tracepoints, until Ctrl-C.

@@ -1,0 +1,89 @@
+"""Completion as a shell does it: bash sources the script and asks its function."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import COMMANDS, GROUPS, build_app
+from ssdlab.cli.completion import mended
+
+ASK = """
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}
+$(complete -p ssdlab | sed 's/.*-F \\([^ ]*\\).*/\\1/')
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def script(command: str, shell: str) -> str:
+    return subprocess.run([command, "completion", shell], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def bash_script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("completion") / "ssdlab"
+    file.write_text(mended(build_app().generate_completion(shell="bash")))
+    return file
+
+
+def completed(bash_script: Path, *words: str) -> set[str]:
+    """What bash offers for the last word."""
+    words_of_bash = ["bash", "--norc", "-c", ASK, "bash", str(bash_script), "ssdlab", *words]
+    done = subprocess.run(words_of_bash, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return {line for line in done.stdout.splitlines() if line}
+
+
+def test_the_command_prints_what_bash_sources(command: str, bash_script: Path) -> None:
+    assert script(command, "bash").strip() == bash_script.read_text().strip()
+
+
+def test_every_command_is_offered(bash_script: Path) -> None:
+    assert completed(bash_script, "") == {name.split()[0] for name in COMMANDS} | set(GROUPS)
+    for group in GROUPS:
+        assert completed(bash_script, group, "") == {
+            word for name in COMMANDS for first, _, word in [name.partition(" ")] if first == group and word
+        }
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("r",), {"run", "resume", "report"}),
+        (("run", "--q"), {"--quick"}),
+        (("run", "qd1", "/dev/nvme0n1", "--wi"), {"--wipe-signatures"}),
+        # bash parts words at colons, and both a method and a drive's prefix are commands' names elsewhere.
+        (("run", "trace", "sim", ":", "tiny-test", "--q"), {"--quick"}),
+        (("measure", "sim", ":", "tiny-test", "--ra"), {"--rate", "--ramp"}),
+        (("plan", "act", "show", "--en"), {"--endurance-cap"}),
+        (("sim", "serve", "tiny-test", "--contents", ""), {"kept", "seeded"}),
+        (("completion", ""), {"bash", "zsh", "fish"}),
+    ],
+)
+def test_words_are_completed(bash_script: Path, words: tuple[str, ...], offered: set[str]) -> None:
+    assert completed(bash_script, *words) == offered
+
+
+def test_files_are_offered_where_no_word_is_known(bash_script: Path) -> None:
+    told = subprocess.run(
+        ["bash", "--norc", "-c", f"source {bash_script}; complete -p ssdlab"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "-o default" in told.stdout
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_know_every_command(command: str, shell: str) -> None:
+    text = script(command, shell)
+    assert all(word in text for name in COMMANDS for word in name.split())
+
+
+def test_another_shell_is_refused(command: str) -> None:
+    done = subprocess.run([command, "completion", "ksh"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert 'Choose from: "bash", "zsh", "fish"' in done.stderr
