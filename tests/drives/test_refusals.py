@@ -1,85 +1,97 @@
-"""Every situation in which a drive must be refused, on real devices: refused, not a byte written, own words.
+"""Every scene in which a target must be refused, on real devices and files: refused, not a byte written.
 
-They are set up in `machine.device_situations` and `machine.file_situations`; those of the guest are in
-`tests/guest/test_refusals.py`. The messages of all are in `machine.situations`.
+By the command line, as a user does. They are set up in `machine.device_situations`,
+`machine.file_situations` and `machine.holder_situations`; those of the guest are in
+`tests/guest/test_refusals.py`, what must be allowed in `test_allowed.py`. The messages of all are in
+`machine.situations`.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import machine.device_situations
-import machine.file_situations  # noqa: F401 - both fill SITUATIONS
-from machine.situations import MESSAGES, Situation
+import machine.file_situations
+import machine.holder_situations  # noqa: F401 - all three fill SITUATIONS
+from machine.scenes import make_stage, ran, refusal_of, state_of
+from machine.situations import MESSAGES, READING, REASONS
 from machine.staging import SITUATIONS, Stage
-from ssdlab.drives import open_drive
-from ssdlab.model.errors import LabError
+from ssdlab.model.printable import printable
 
+stage = pytest.fixture(make_stage)
 
-@pytest.fixture
-def stage(scratch: Path, need_tool: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    if os.geteuid() != 0:
-        pytest.skip("needs root")
-    made = Stage(scratch, need_tool, monkeypatch)
-    with made.ended:
-        yield made
+_IN_USE = (
+    "mounted-whole", "beside-a-mounted-partition", "mounted-through-a-removed-node", "the-disk-under-root",
+    "swap", "loop-device-on-it", "open-in-a-process", "device-mapped", "device-leader-gone",
+    "mounted-in-another-namespace",
+)  # fmt: skip
+_UNWRITTEN = (
+    *_IN_USE,
+    "no-consent",
+    "wrong-identifier",
+    "identifier-of-another-drive",
+    "file-system",
+    "read-only",
+)
+_OTHERS = {
+    "read": (READING, _IN_USE),
+    "run": (("run", "qd1", "{target}", "--quick"), _UNWRITTEN),
+    "purge": (("purge", "{target}"), (*_IN_USE, "wrong-identifier", "read-only")),
+}
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_refused_and_not_a_byte_written(stage: Stage, name: str) -> None:
     set_up = SITUATIONS[name](stage)
     before = [state_of(one) for one in set_up.watched]
-    said = in_a_namespace(stage, set_up) if stage.namespace else refusal_of(set_up)
-    assert said == MESSAGES[name].format(**{"target": set_up.target, **set_up.names})
+    said = refusal_of(stage, set_up)
+    key = set_up.message or name
+    shown = {"target": set_up.target, **set_up.names}
+    assert said["what"] == MESSAGES[key].format(**{one: printable(text) for one, text in shown.items()})
+    assert said["advice"]
+    assert said["facts"].get("reason", "") == REASONS[key]
     assert [state_of(one) for one in set_up.watched] == before
 
 
-def test_each_situation_has_words_of_its_own() -> None:
+@pytest.mark.parametrize(
+    ("command", "name"), [(command, name) for command, (_, names) in _OTHERS.items() for name in names]
+)
+def test_other_commands_refuse_it_too(stage: Stage, command: str, name: str) -> None:
+    set_up = SITUATIONS[name](stage)
+    options = {} if command == "read" else set_up.options
+    set_up = replace(set_up, words=_OTHERS[command][0], options=options)
+    before = [state_of(one) for one in set_up.watched]
+    said = refusal_of(stage, set_up)
+    assert said["facts"]["reason"] == REASONS[set_up.message or name]
+    assert [state_of(one) for one in set_up.watched] == before
+
+
+def test_each_message_is_of_its_own_and_has_its_reason() -> None:
     assert len(set(MESSAGES.values())) == len(MESSAGES)
-    assert set(SITUATIONS) <= set(MESSAGES)
-    assert len(SITUATIONS) >= 40
+    assert set(MESSAGES) == set(REASONS)
 
 
-def refusal_of(set_up: Situation) -> str:
-    with pytest.raises(LabError) as caught:
-        open_drive(set_up.target, writing=True, **set_up.options)  # type: ignore[arg-type]
-    assert caught.value.exit_status == 2
-    assert caught.value.advice
-    return caught.value.what
+def test_names_that_others_chose_forge_no_line(stage: Stage) -> None:
+    set_up = SITUATIONS["name-with-a-line-end"](stage)
+    done = ran(stage, set_up, as_json=False)
+    assert done.status == 2
+    assert done.err.count("\n") == 2
+    assert "\x1b" not in done.err
+    assert not [line for line in done.err.splitlines() if line.startswith("ssdlab: all is well")]
 
 
-def in_a_namespace(stage: Stage, set_up: Situation) -> str:
-    """Run the command where the device is mounted over a place of the system, for itself alone."""
-    assert stage.namespace is not None
-    device, point = stage.namespace
-    command = (
-        f"mount -o ro,noload {device} {point} && exec {sys.executable} -m ssdlab measure {set_up.target} "
-    )
-    command += f"--rw write --bytes 1MiB --destroy {set_up.options['destroy']} --json"
-    done = subprocess.run(
-        [stage.need_tool("unshare"), "--mount", "sh", "-c", command],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2, done
-    said = json.loads(done.stdout or done.stderr)
-    assert said["facts"]["reason"] == "root"
-    return str(said["what"])
+def test_a_command_that_it_advises_is_one_command(scratch: Path, need_tool: Callable[[str], str]) -> None:
+    """A name may hold what a shell takes for the end of a word: the words to copy hold it in quotes."""
+    import shlex
 
+    from ssdlab.drives import look
 
-def state_of(path: Path) -> tuple[str, int]:
-    """Hash of what a device or file holds, past the page cache, and the sectors written to the device."""
-    with path.open("rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    counts = Path(f"/sys/class/block/{path.name}/stat")
-    return digest, int(counts.read_text().split()[6]) if counts.exists() else 0
+    path = scratch / "it's $(touch forged); new"
+    path.write_bytes(b"x")
+    objection = look(path).writing
+    assert objection is not None
+    assert shlex.split(objection.advice.partition(": ")[2]) == ["--destroy", path.name]

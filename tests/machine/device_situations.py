@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 from pathlib import Path
 
-from machine.situations import Situation
-from machine.staging import Stage, consent, situation
+from machine.situations import READING, Situation
+from machine.staging import Stage, consent, mounted_over, situation
 
 # --- mounted ---
 
@@ -86,31 +86,31 @@ def swap_partition(stage: Stage) -> Situation:
 @situation
 def the_disk_under_root(stage: Stage) -> Situation:
     device = stage.ext4(stage.loop())
-    stage.namespace = (device, "/")
-    return Situation(str(device), {}, consent(device), (device,))
+    over = mounted_over(device, "/")
+    return Situation(str(device), {}, consent(device), (device,), namespace=over)
 
 
 @situation
 def a_partition_under_root(stage: Stage) -> Situation:
     disk = stage.loop()
     part, _ = stage.partitions(disk)
-    stage.namespace = (stage.ext4(part), "/")
-    return Situation(str(disk), {"part": part.name}, consent(disk), (disk,))
+    over = mounted_over(stage.ext4(part), "/")
+    return Situation(str(disk), {"part": part.name}, consent(disk), (disk,), namespace=over)
 
 
 @situation
 def beside_the_partition_under_root(stage: Stage) -> Situation:
     disk = stage.loop()
     part, beside = stage.partitions(disk)
-    stage.namespace = (stage.ext4(part), "/")
-    return Situation(str(beside), {"part": part.name}, consent(beside), (disk,))
+    over = mounted_over(stage.ext4(part), "/")
+    return Situation(str(beside), {"part": part.name}, consent(beside), (disk,), namespace=over)
 
 
 @situation
 def the_disk_under_boot(stage: Stage) -> Situation:
     device = stage.ext4(stage.loop())
-    stage.namespace = (device, "/boot")
-    return Situation(str(device), {}, consent(device), (device,))
+    over = mounted_over(device, "/boot")
+    return Situation(str(device), {}, consent(device), (device,), namespace=over)
 
 
 # --- held, open, claimed ---
@@ -133,9 +133,7 @@ def loop_device_on_a_partition(stage: Stage) -> Situation:
 @situation
 def open_in_a_process(stage: Stage) -> Situation:
     device = stage.loop()
-    process = stage.holder(device, "O_RDONLY")
-    command = Path(f"/proc/{process.pid}/comm").read_text().strip()
-    return Situation(str(device), {"pid": str(process.pid), "command": command}, consent(device), (device,))
+    return Situation(str(device), stage.holder(device, "O_RDONLY"), consent(device), (device,))
 
 
 @situation
@@ -144,17 +142,7 @@ def mounted_in_another_namespace(stage: Stage) -> Situation:
     point = stage.folder / "elsewhere"
     point.mkdir()
     script = f"mount -o ro,noload {device} {point} && echo mounted && read _"
-    process = subprocess.Popen(
-        [stage.need_tool("unshare"), "--mount", "sh", "-c", script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    stage.ended.callback(process.wait, 10)
-    stage.ended.callback(process.stdin.close)
-    assert process.stdout.readline() == "mounted\n"
+    stage.beside(stage.need_tool("unshare"), "--mount", "sh", "-c", script)
     return Situation(str(device), {}, consent(device), (device,))
 
 
@@ -275,11 +263,54 @@ def unused_luks(stage: Stage) -> Situation:
 
 @situation
 def signatures_not_readable(stage: Stage) -> Situation:
-    from ssdlab.drives.admin import port
-
-    find = port.shutil.which
-    stage.monkeypatch.setattr(
-        port.shutil, "which", lambda name, **more: None if name == "wipefs" else find(name, **more)
-    )
+    """In the command's mount namespace the program that reads them is none."""
     device = stage.ext4(stage.loop())
-    return Situation(str(device), {}, consent(device), (device,))
+    hidden = f"mount --bind /dev/null {os.path.realpath(stage.need_tool('wipefs'))}"
+    return Situation(str(device), {}, consent(device), (device,), namespace=hidden)
+
+
+# --- named wrongly ---
+
+
+@situation
+def no_such_device(_: Stage) -> Situation:
+    return Situation("/dev/nvme99n1", {}, {"destroy": "nvme99n1"}, message="no-device")
+
+
+@situation
+def not_opened_by_this_user(stage: Stage) -> Situation:
+    device = stage.loop()
+    return Situation(str(device), {}, consent(device), (device,), "device-not-ours", capabilities=())
+
+
+@situation
+def claimed_sibling_partition(stage: Stage) -> Situation:
+    """A partition beside it is mounted where nobody else sees it."""
+    disk = stage.loop()
+    part, beside = stage.partitions(disk)
+    stage.ext4(part)
+    point = stage.folder / "elsewhere"
+    point.mkdir()
+    script = f"mount -o ro,noload {part} {point} && echo mounted && read _"
+    stage.beside(stage.need_tool("unshare"), "--mount", "sh", "-c", script)
+    return Situation(str(beside), {}, consent(beside), (disk,), "claimed-sibling")
+
+
+@situation
+def empty_identifier(stage: Stage) -> Situation:
+    device = stage.loop()
+    return Situation(str(device), {"given": ""}, {"destroy": ""}, (device,), "wrong-identifier")
+
+
+@situation
+def path_as_identifier(stage: Stage) -> Situation:
+    device = stage.loop()
+    given = {"given": str(device)}
+    return Situation(str(device), given, {"destroy": str(device)}, (device,), "wrong-identifier")
+
+
+@situation
+def reading_with_a_wrong_identifier(stage: Stage) -> Situation:
+    device = stage.loop()
+    names = {"given": "loop"}
+    return Situation(str(device), names, {"destroy": "loop"}, (device,), "wrong-identifier", READING)

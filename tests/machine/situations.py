@@ -5,19 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+WRITING = ("measure", "{target}", "--rw", "randwrite", "--bytes", "64KiB")
+READING = ("measure", "{target}", "--bytes", "64KiB")
+
 
 @dataclass
 class Situation:
     """One that was set up.
 
-    `target` is what is named to ssdlab; `options` of opening it for writing; `names` fill the blanks of the
-    message expected; `watched` are the devices and files of which no byte may change.
+    `target` is what is named to ssdlab; `options` those of writing it; `names` fill the blanks of the message
+    expected, which is that of `message` if another situation has the same; `watched` are the devices and
+    files of which no byte may change; `words` the command; `capabilities` are all that it has, as somebody
+    without privilege; `namespace` are shell commands that it finds done in a mount namespace of its own.
     """
 
     target: str
     names: dict[str, str] = field(default_factory=dict)
     options: dict[str, object] = field(default_factory=dict)
     watched: tuple[Path, ...] = ()
+    message: str = ""
+    words: tuple[str, ...] = WRITING
+    capabilities: tuple[int, ...] | None = None
+    namespace: str = ""
 
 
 MESSAGES = {
@@ -47,6 +56,9 @@ MESSAGES = {
     "mounted-in-another-namespace": (
         "{target} is claimed by the kernel: mounted in another namespace, or part of an array or pool; it "
         "carries an ext4 file system"
+    ),
+    "claimed-sibling": (
+        "{target} is claimed by the kernel: mounted in another namespace, or part of an array or pool"
     ),
     "no-medium": "{target} has no size: no medium, or not set up",
     "read-only": "{target} is read-only",
@@ -87,6 +99,34 @@ MESSAGES = {
     "other-size": "{target} exists with {bytes} bytes, and --size asks for 8192",
     "empty-file": "{target} is empty",
     "wrong-name": "--destroy '{given}' is not the name of {target}",
+    "file-mapped": "{target} is mapped for writing in process {pid} ({command})",
+    "file-in-flight": "{target} is open elsewhere, in what cannot be seen",
+    "file-of-somebody-else": (
+        "{target} may be in use: what the processes of other users have open and what loop devices stand on "
+        "cannot be seen"
+    ),
+    "no-file": "{target} does not exist",
+    "no-folder": "{target} does not exist, nor does its folder",
+    "no-space": "{target} would need {bytes} bytes, and its file system has {free} free",
+    "no-file-pipe": "{target} is a pipe, neither a file nor a block device",
+    "no-file-socket": "{target} is a socket, neither a file nor a block device",
+    "unwritten": "{target}: 65536 bytes at 0 are a hole; reads would not reach the drive",
+    "file-not-ours-to-write": "{target} may not be written by this user",
+    "file-not-ours-to-read": "{target} may not be read by this user",
+    "folder-not-ours": "{target} cannot be made: its folder may not be written",
+    # Devices and users of the host.
+    "device-mapped": "{target} is mapped in process {pid} ({command})",
+    "device-not-ours": "{target} may not be opened by this user",
+    "no-device": "there is no device {target}",
+    "device-of-a-user-who-may-read-folders": (
+        "{target} may be in use: what the processes of other users have open cannot be seen"
+    ),
+    "nvmet": "{target} is in use: namespace 1 of the NVMe target {volume} serves it",
+    "nvmet-lost": (
+        "{target} may be in use: what namespace 1 of the NVMe target {volume} serves, as {path} leads "
+        "nowhere, cannot be seen"
+    ),
+    "nvmet-hidden": "{target} may be in use: what nvmet of the kernel serves cannot be seen",
     # Devices of the guest.
     "lvm-active": "{target} is in use: the logical volume {volume} is active on it",
     "md-member": "{target} is in use: the array {volume} is built on it",
@@ -110,3 +150,36 @@ MESSAGES = {
     "zoned": "{target} is a host-managed zoned drive (ZNS or SMR): its zones take no writes in any order",
 }
 """What is said in each situation."""
+
+_REASONS = {
+    "root": "the-disk-under-root a-partition-under-root beside-the-partition-under-root the-disk-under-boot",
+    "mounted": "mounted-whole mounted-partition beside-a-mounted-partition partition-of-a-mounted-disk "
+    "mounted-volume-on-it mounted-disk-below member-of-a-mounted-btrfs",
+    "swap": "swap swap-partition swap-file",
+    "held": "loop-device-on-it loop-device-on-a-partition behind-a-loop-device lvm-active md-member "
+    "dm-target multipath-path crypt-open bcache-in-use nvmet",
+    "open": "open-in-a-process open-for-writing device-mapped file-mapped file-in-flight",
+    "claimed": "mounted-in-another-namespace claimed-sibling",
+    "unseen": "file-of-somebody-else device-of-a-user-who-may-read-folders nvmet-lost nvmet-hidden",
+    "zoned": "zoned",
+    "permission": "file-not-ours-to-write file-not-ours-to-read folder-not-ours device-not-ours",
+    "read-only": "read-only",
+    "multipath": "two-paths",
+    "no-consent": "no-consent foreign-file changed-since md-itself dm-itself",
+    "wrong-consent": "wrong-identifier identifier-of-another-drive identifier-of-the-whole-disk "
+    "identifier-of-the-partition link-to-another-disk wrong-name sibling-namespace",
+    "signature": "file-system partition-table unused-volume-group unused-btrfs-member unused-swap "
+    "unused-bcache unused-luks md-unassembled",
+    "signatures-unknown": "signatures-not-readable",
+    "hard-linked": "hard-link",
+    "no-file": "symbolic-link folder character-device no-file-pipe no-file-socket",
+    "no-size": "no-file",
+    "": "no-device",
+    "no-folder": "no-folder",
+    "no-space": "no-space",
+    "size": "other-size",
+    "empty": "empty-file no-medium",
+    "unwritten": "unwritten",
+}
+REASONS = {name: reason for reason, names in _REASONS.items() for name in names.split()}
+"""The stable word of each situation's refusal."""

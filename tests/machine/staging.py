@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
-import pytest
-
-from machine import memory_disk
+from machine import holding, memory_disk
 from machine.situations import Situation
 
 _SIZE = 16 << 20
@@ -24,15 +26,31 @@ def situation(make: Callable[[Stage], Situation]) -> Callable[[Stage], Situation
     return make
 
 
+class Beside(NamedTuple):
+    """A program that runs beside the command, and what it said when it was ready."""
+
+    pid: int
+    said: str
+
+
 class Stage:
     """One scene."""
 
-    def __init__(
-        self, folder: Path, need_tool: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.folder, self.need_tool, self.monkeypatch = folder, need_tool, monkeypatch
+    def __init__(self, folder: Path, need_tool: Callable[[str], str]) -> None:
+        self.folder, self.need_tool = folder, need_tool
         self.ended = ExitStack()
-        self.namespace: tuple[Path, str] | None = None
+
+    def in_public(self) -> None:
+        """Go on in a folder that everybody can reach."""
+        made = self.ended.enter_context(tempfile.TemporaryDirectory(prefix="ssdlab-test-", dir="/var/tmp"))
+        self.folder = Path(made)
+        self.folder.chmod(0o755)
+
+    def home(self) -> Path:
+        """A folder for what the command keeps, which anybody may write."""
+        made = Path(self.ended.enter_context(tempfile.TemporaryDirectory(prefix="ssdlab-home-")))
+        made.chmod(0o777)
+        return made
 
     def run(self, *command: str | Path, send: str = "") -> str:
         program = self.need_tool(str(command[0]))
@@ -66,10 +84,10 @@ class Stage:
             self.ended.callback(lambda part=index: self.run("delpart", disk, str(part)))
         return Path(f"{disk}p1"), Path(f"{disk}p2")
 
-    def mount(self, device: Path, *options: str) -> str:
+    def mount(self, device: Path, *options: str, writable: bool = False) -> str:
         point = self.folder / "mounted"
         point.mkdir()
-        self.run("mount", "-o", "ro", *options, device, point)
+        self.run("mount", "-o", "rw" if writable else "ro", *options, device, point)
         self.ended.callback(lambda: self.run("umount", point))
         return str(point)
 
@@ -78,21 +96,41 @@ class Stage:
         self.run("swapon", area)
         self.ended.callback(lambda: self.run("swapoff", area))
 
-    def holder(self, path: Path, mode: str) -> subprocess.Popen[str]:
-        """Another process that has a file open."""
-        script = f"import os, sys; os.open({str(path)!r}, os.{mode}); print('open', flush=True); input()"
+    def holder(self, path: Path, mode: str = "O_RDWR", way: str = "descriptor") -> dict[str, str]:
+        """Another process that has a file open in one of `holding.WAYS`; how messages name it."""
+        process = self.beside(sys.executable, "-P", holding.__file__, way, path, mode)
+        command = Path(f"/proc/{process.pid}/comm").read_text().strip()
+        return {"pid": str(process.pid), "command": command}
+
+    def beside(self, *command: str | Path) -> Beside:
+        """Run a program that prints a line when it is ready, and ends when its input does."""
         process = subprocess.Popen(
-            [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [*map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert process.stdin is not None
         assert process.stdout is not None
         self.ended.callback(process.wait, 10)
         self.ended.callback(process.stdin.close)
-        assert process.stdout.readline() == "open\n"
-        return process
+        said = process.stdout.readline()
+        assert said
+        return Beside(process.pid, said.strip())
 
-    def file(self, content: bytes = b"precious" * 1024) -> Path:
-        made = self.folder / "report.img"
+    def node(self, device: Path, name: str = "mynode") -> Path:
+        """Another node of a device."""
+        made = self.folder / name
+        os.mknod(made, stat.S_IFBLK | 0o600, device.stat().st_rdev)
+        return made
+
+    def bound(self, folder: Path) -> Path:
+        """Another place where a folder is mounted."""
+        point = Path(f"{folder}-bound")
+        point.mkdir()
+        self.run("mount", "--bind", folder, point)
+        self.ended.callback(lambda: self.run("umount", point))
+        return point
+
+    def file(self, content: bytes = b"precious" * 1024, name: str = "report.img") -> Path:
+        made = self.folder / name
         made.write_bytes(content)
         return made
 
@@ -100,3 +138,8 @@ class Stage:
 def consent(device: Path) -> dict[str, object]:
     """Consent with the right identifier."""
     return {"destroy": re.sub(r"^(loop\d+)p(\d+)$", r"\1-part\2", device.name)}
+
+
+def mounted_over(device: Path, point: str) -> str:
+    """Return how a device is mounted over a place of the system, for the command alone."""
+    return f"mount -o ro,noload {device} {point}"

@@ -71,6 +71,7 @@ def test_a_clean_measurement_has_none() -> None:
         (Surroundings(governors=("performance", "powersave")), "governor"),
         (Surroundings(build_profile="debug"), "debug-build"),
         (Surroundings(is_file=True), "file-system"),
+        (Surroundings(unseen=("what others have open",)), "unseen"),
         (Surroundings(allow_unwritten=True), "unwritten-allowed"),
         (Surroundings(device_in_flight=7.5), "device-depth"),
         (Surroundings(conditions=settings(scheduler="bfq")), "scheduler"),

@@ -34,9 +34,13 @@ def drives(drive: str | None = None, /, *, json: bool = False) -> None:
 
 def _list(*, as_json: bool) -> None:
     from ssdlab.drives import list_drives
+    from ssdlab.drives.guard.usage import look_around
     from ssdlab.host.rights import not_seen
+    from ssdlab.host.sysfs import HostFiles
 
-    found, unseen = list_drives(), not_seen()
+    around = look_around(HostFiles())
+    found = list_drives(seen=around)
+    unseen = (*not_seen(), *(one.what for one in around.tables.unseen), *around.opened.barred)
     if as_json:
         drives = [_record(look) for look in found]
         print_json({"schema": "ssdlab.drives/1", "drives": drives, "not_seen": list(unseen)})
@@ -56,7 +60,7 @@ def _list(*, as_json: bool) -> None:
 
 def _print_not_seen(unseen: tuple[str, ...]) -> None:
     for what in unseen:
-        print_line(f"not seen, as this is not root: {what}", "dim")
+        print_line(f"not seen: {what}", "dim")
 
 
 def _tell(drive: str, *, as_json: bool) -> None:

@@ -68,6 +68,10 @@ class Drive(Protocol):
         """Who it is; fixed while it is held."""
 
     @property
+    def unseen(self) -> tuple[str, ...]:
+        """What could not be looked at when it was judged: somebody may use it beside us."""
+
+    @property
     def capacity_bytes(self) -> int:
         """Bytes that can be addressed."""
 
@@ -216,6 +220,11 @@ class RealDrive(ABC):
     def identity(self) -> Identity:
         """Who it is."""
         return self._identity
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Nothing: a block device of which something cannot be seen is refused."""
+        return ()
 
     @property
     def capacity_bytes(self) -> int:

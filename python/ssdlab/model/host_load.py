@@ -38,6 +38,8 @@ class Surroundings:
         How the native part was built: ``release`` or ``debug``.
     left
         What runs that died have left set on the drive or its host: ``(what, advice)`` each.
+    unseen
+        What could not be looked at when the target was judged.
     """
 
     conditions: Conditions | None = None
@@ -49,6 +51,7 @@ class Surroundings:
     device_in_flight: float | None = None
     build_profile: str | None = None
     left: tuple[tuple[str, str], ...] = ()
+    unseen: tuple[str, ...] = ()
 
     def as_facts(self) -> dict[str, Any]:
         """Return what is not part of the environment record, as a result holds it."""

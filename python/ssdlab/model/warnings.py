@@ -159,6 +159,11 @@ CATALOGUE: dict[str, Entry] = {
         "a run that is killed cannot put back what it has set: this was measured with it",
         "{advice}",
     ),
+    "unseen": Entry(
+        "whether anybody else used the target meanwhile is not known: {what} could not be seen",
+        "a user without privilege cannot look into the processes of others",
+        "run as root, or with the capabilities that docs/safety.md names, to have it looked for",
+    ),
     "debug-build": Entry(
         "the native part of ssdlab is a {profile} build",
         "without optimisation the tool itself costs several times as much per I/O",
@@ -341,6 +346,11 @@ def _judge_leftovers(
         yield Warning.of("settings-left", what=what, advice=advice)
 
 
+def _judge_unseen(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+    if around.unseen:
+        yield Warning.of("unseen", what=" and ".join(around.unseen))
+
+
 def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
     settings = around.conditions
     if settings is None:
@@ -370,6 +380,7 @@ _RULES: tuple[Rule, ...] = (
     _judge_host,
     _judge_device,
     _judge_leftovers,
+    _judge_unseen,
     _judge_target,
 )
 

@@ -7,7 +7,9 @@ then every reader finds the rows in the logs, so a crash in between costs nothin
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -24,7 +26,6 @@ from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Manifest, TableInfo
-from ssdlab.results.seal import file_digest
 from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.results.store import write_manifest
 
@@ -81,7 +82,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     finished = manifest.model_copy(
         update={"tables": tuple(TableInfo.model_validate(info) for info in answer["tables"])}
     )
-    finished = write_manifest(lock.folder, finished)
+    write_manifest(lock.folder, finished)
     _remove_logs(lock.folder)
     with library_errors(folder):
         for name in (MANIFEST, JOURNAL, *(table.name for table in finished.tables)):
@@ -124,7 +125,9 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
                 "check that disk",
                 path=str(path / name),
             )
-        infos.append(TableInfo(name=name, rows=rows, sha256=file_digest(held, name)))
+        with held.opened(name) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        infos.append(TableInfo(name=name, rows=rows, sha256=digest))
     return infos
 
 
@@ -340,7 +343,7 @@ def main(descriptor: int, path: Path) -> int:
     try:
         folder = HeldFolder.of_descriptor(descriptor, path, writing=True)
         infos = compact(folder)
-        catalogue.add(folder.parent(), path, tuple(infos))
+        catalogue.add(folder.parent(), path)
     except LabError as error:
         print(json.dumps(error.as_dict()))
         return error.exit_status

@@ -13,8 +13,7 @@ from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import Spread, Warned
 
-JOURNAL_SCHEMA = "ssdlab.journal/2"
-"""2: each line carries its seal, see `seal.Chain`."""
+JOURNAL_SCHEMA = "ssdlab.journal/1"
 
 Policy = Literal["continue", "restart", "re-precondition", "from-purge"]
 
@@ -89,5 +88,6 @@ class PartRecord(Stored):
     at: str
 
 
-AnyRecord = OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord
-JournalRecord = Annotated[AnyRecord, Field(discriminator="t")]
+JournalRecord = Annotated[
+    OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord, Field(discriminator="t")
+]

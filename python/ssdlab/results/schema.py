@@ -9,58 +9,23 @@ without a new number.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.drives.rated import Rated
-from ssdlab.model.errors import Refused
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
 from ssdlab.results.family import Child, Member
 from ssdlab.results.variant import VariantInfo
 
-if TYPE_CHECKING:
-    from pathlib import Path
+RUN_SCHEMA = "ssdlab.run/1"
 
-RUN_SCHEMA = "ssdlab.run/2"
-"""2: the manifest carries seals."""
-
-SealState = Literal["sealed", "unfinished", "not sealed"]
-"""Of a run: finished and sealed; its journal and manifest sealed so far; made before there were seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
 Direction = Literal["read", "write", "trim"]
 Latencies = dict[str, float | None]
 """`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
-
-
-def check_schema(found: object, known: str, path: Path) -> None:
-    """Refuse a file of another or a newer schema than `known`, which is like `ssdlab.run/1`.
-
-    Raises
-    ------
-    Refused
-        With the schema found and the one known as facts.
-    """
-    family, _, ours = known.rpartition("/")
-    theirs = str(found).removeprefix(family + "/")
-    numbered = theirs.isascii() and theirs.isdigit() and not theirs.startswith("0")
-    if not str(found).startswith(family + "/") or not numbered:
-        raise Refused(
-            f"{path} is not a {family} file: its schema is {found!r}",
-            "name a run folder that ssdlab wrote",
-            path=str(path),
-            schema=str(found),
-        )
-    if len(theirs) > len(ours) or int(theirs) > int(ours):
-        raise Refused(
-            f"{path} was written by a newer ssdlab: schema {found}, this one knows up to {known}",
-            "use that ssdlab, or a newer one",
-            path=str(path),
-            schema=str(found),
-            known=known,
-        )
 
 
 # --- manifest.json ----------------------------------------------------------------------------------------
@@ -151,17 +116,6 @@ class TableInfo(Stored):
     sha256: str
 
 
-class Sealed(Stored):
-    """What a finished run holds beside its manifest and its tables, as it was when it was finished."""
-
-    journal_lines: int
-    journal_seal: str = Field(description="seal of the journal's last line")
-    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by its name")
-    runs: dict[str, str] = Field(
-        default={}, description="of a suite: the seal of each run's manifest, by run id"
-    )
-
-
 class Manifest(Stored):
     """`manifest.json`: what was run, on what, how it ended and what it showed. Times are ISO 8601, UTC."""
 
@@ -178,7 +132,7 @@ class Manifest(Stored):
     environment: dict[str, JsonValue]
     tool: dict[str, JsonValue] = Field(description="version and build profile of ssdlab")
     created: str
-    sessions: tuple[Session, ...] = Field(min_length=1)
+    sessions: tuple[Session, ...]
     warnings: tuple[Warned, ...] = ()
     departures: tuple[Departure, ...] = ()
     result: dict[str, JsonValue] | None = Field(
@@ -191,17 +145,6 @@ class Manifest(Stored):
     ratings: tuple[Rated, ...] = Field(default=(), description="what the drive is rated for")
     member: Member | None = Field(default=None, description="the suite that the run is part of")
     children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
-    sealed: Sealed | None = Field(
-        default=None, description="of a finished run; None in one that was finished before there were seals"
-    )
-
-    @property
-    def seal_state(self) -> SealState:
-        """How far the run is sealed."""
-        if self.sealed is not None:
-            return "sealed"
-        unfinished = self.schema_version == RUN_SCHEMA and self.status != "finished"
-        return "unfinished" if unfinished else "not sealed"
 
 
 class Note(Stored):

@@ -57,6 +57,7 @@ class Observation:
             device_in_flight=self._in_flight(device, float(summary.get("total_s") or 0)),
             build_profile=(summary.get("build") or {}).get("profile"),
             left=self._left,
+            unseen=self._drive.unseen,
         )
 
     def _in_flight(self, later: Any, total_s: float) -> float | None:  # noqa: ANN401 - IoCounters or None

@@ -73,6 +73,7 @@ class FileDrive(RealDrive):
         refusal = judge_file(facts, intent, size_bytes)
         if refusal is not None:
             raise _error(refusal, facts.path)
+        self._unseen = tuple(one.what for one in facts.unseen)
         self._path = path
         self._files = files
         self._allow_unwritten = allow_unwritten
@@ -88,6 +89,11 @@ class FileDrive(RealDrive):
         except BaseException:
             os.close(self._descriptor)
             raise
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What could not be looked at when it was judged."""
+        return self._unseen
 
     def conditions(self) -> Conditions | None:
         """Read the settings of the block device beneath its file system; None if there is none."""

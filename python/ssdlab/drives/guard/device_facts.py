@@ -21,6 +21,7 @@ from ssdlab.host.attributes import (
 )
 from ssdlab.host.consent import consent_id, consent_ids, disks_of, is_filler
 from ssdlab.host.identity import SECTOR_BYTES
+from ssdlab.host.openers import Opener
 from ssdlab.host.sysfs import HostFiles, flag, names, number, text
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import capacity_text
@@ -54,12 +55,14 @@ def device_facts(
         A look at the whole host, if there has been one.
     """
     deadline = time.monotonic() + patience_s
+    passing_by = _PassingBy()
     while True:
         look = look_around(files) if seen is None else seen
         facts = device_tables(files, path, node, intent, look.tables)
         if in_use(facts) is not None or facts.capacity_bytes == 0:
             return facts
         facts = _with_openers(_with_claim(files, facts, node), files, node, look)
+        facts = replace(facts, openers=passing_by.without(facts.openers))
         refusal = judge_device(facts, Intent())
         passing = refusal is not None and refusal.reason in {"open", "claimed"}
         if not passing or time.monotonic() >= deadline:
@@ -75,13 +78,31 @@ def held_facts(
     What lies on the device is not looked for: it is being written.
     """
     deadline = time.monotonic() + patience_s
+    passing_by = _PassingBy()
     while True:
         look = look_around(files)
         facts = _with_openers(device_tables(files, path, node, intent, look.tables), files, node, look)
-        facts = replace(facts, openers=tuple(one for one in facts.openers if one.pid != os.getpid()))
+        others = tuple(one for one in facts.openers if one.pid != os.getpid())
+        facts = replace(facts, openers=passing_by.without(others))
         if in_use(facts) is not None or not facts.openers or time.monotonic() >= deadline:
             return facts
         time.sleep(_LOOK_AGAIN_S)
+
+
+class _PassingBy:
+    """Who had a device open for reading in one look and not in another.
+
+    udev opens every device just closed or made, and each ssdlab every loop device, to ask what it stands on:
+    on a busy host there is always somebody, and each time another.
+    """
+
+    def __init__(self) -> None:
+        self._always: set[Opener] | None = None
+
+    def without(self, openers: tuple[Opener, ...]) -> tuple[Opener, ...]:
+        """Return the openers of the next look who write, or were there in each look."""
+        self._always = set(openers) if self._always is None else self._always & set(openers)
+        return tuple(one for one in openers if one.writing or one in self._always)
 
 
 def device_tables(

@@ -103,7 +103,7 @@ def file_facts(files: HostFiles, path: Path, descriptor: int | None = None) -> F
     """
     if descriptor is not None:
         return _facts_of(files, path, descriptor, ours=True)
-    folder = path.parent.is_dir()
+    folder = os.path.isdir(path.parent)  # noqa: PTH112 - Path.is_dir raises where a folder may not be entered
     try:
         status = path.lstat()
     except PermissionError:

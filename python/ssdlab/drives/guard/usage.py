@@ -43,10 +43,13 @@ class Tables:
     @property
     def unseen(self) -> tuple[Unseen, ...]:
         """What could not be looked at."""
+        lost = any(not loop.seen for loop in self.loops)
         return (
-            *(Unseen(f"what {loop.name} stands on", BY_RIGHTS) for loop in self.loops if not loop.seen),
+            *([Unseen("what loop devices stand on", BY_RIGHTS)] if lost else []),
             *(
-                Unseen(f"what {one.server} serves, as {one.path} leads nowhere", f"end that first: {one.end}")
+                Unseen(
+                    f"what {one.server} serves, as {one.path} leads nowhere,", f"end that first: {one.end}"
+                )
                 for one in self.exports
                 if not one.seen
             ),

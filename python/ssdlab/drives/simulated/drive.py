@@ -111,6 +111,11 @@ class SimulatedDrive:
         return self._state
 
     @property
+    def unseen(self) -> tuple[str, ...]:
+        """Nothing: nobody else can use it."""
+        return ()
+
+    @property
     def capacity_bytes(self) -> int:
         """Bytes that can be addressed."""
         return self._native.capacity_bytes

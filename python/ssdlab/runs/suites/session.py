@@ -187,7 +187,8 @@ class _Work:
         sessions = list(self._manifest.sessions)
         sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
         update = {"status": status, "sessions": tuple(sessions), **changes}
-        self._manifest = write_manifest(self._held, self._manifest.model_copy(update=update))
+        self._manifest = self._manifest.model_copy(update=update)
+        write_manifest(self._held, self._manifest)
 
 
 def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:

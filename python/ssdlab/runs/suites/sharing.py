@@ -14,7 +14,6 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.results.family import Member
 from ssdlab.results.journal import now
-from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import EndRecord, OpenRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, STEPS, RunFolder
 from ssdlab.results.schema import Session
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.family import Child
-    from ssdlab.results.records import AnyRecord
+    from ssdlab.results.run_folder import AnyRecord
     from ssdlab.results.schema import Manifest
 
 
@@ -62,16 +61,17 @@ def fork_run(leader: Path, child: Child, steps: int) -> Path:
             with led.folder(STATES) as states, making.folder(STATES, make=True) as copies:
                 states.link(state_name(steps - 1), copies)
                 copies.sync()
-            making.replace(JOURNAL, _journal(begun, child.run_id, steps))
+            making.replace(JOURNAL, _journal(begun, steps))
             write_manifest(making, _manifest(begun.manifest, child, steps))
         library.rename(part, library, child.run_id)
         library.sync()
     return folder
 
 
-def _journal(leader: RunFolder, run_id: str, steps: int) -> bytes:
+def _journal(leader: RunFolder, steps: int) -> str:
     kept = [record for record in leader.journal() if _belongs(record, steps)]
-    return journal_bytes([_marked(record, leader.manifest.run_id) for record in kept], run_id)
+    lines = [_marked(record, leader.manifest.run_id).model_dump_json(by_alias=True) for record in kept]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _belongs(record: AnyRecord, steps: int) -> bool:
