@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from ssdlab.cli import COMMANDS, main
+from ssdlab.cli import main
+from ssdlab.cli.commands import COMMANDS
 from ssdlab.model.options import MeasureOptions
 
 WHAT = ("rw", "read-pct", "bs", "pattern", "span", "compressible", "dsync", "seed")

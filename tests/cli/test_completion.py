@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ssdlab.cli import COMMANDS, GROUPS, build_app
+from ssdlab.cli import build_app
+from ssdlab.cli.commands import COMMANDS, GROUPS
 from ssdlab.cli.completion import mended
 
 ASK = """

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ssdlab.cli import COMMANDS, GROUPS, main
+from ssdlab.cli import main
+from ssdlab.cli.commands import COMMANDS, GROUPS
 
 EVERY = ["", *GROUPS, *COMMANDS]
 BORDER = "│"

@@ -106,7 +106,7 @@ def test_a_plan_that_surely_writes_too_much_is_refused_before_it_begins(
 def test_what_earlier_sessions_wrote_counts(tmp_path: Path) -> None:
     from ssdlab import open_drive
     from ssdlab.model.workload import Workload
-    from ssdlab.runs.spent import written_by_run
+    from ssdlab.runs.resume_checks import written_by_run
 
     steps = tmp_path / "steps"
     steps.mkdir()

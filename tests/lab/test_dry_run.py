@@ -9,7 +9,7 @@ import pytest
 
 from ssdlab.cli import main
 from ssdlab.methods.steps import Request
-from ssdlab.runs.effects import effects_of
+from ssdlab.runs.plan import effects_of
 
 JOB = """
 [[step]]

@@ -9,10 +9,9 @@ from typing import Any
 from lab.fake_drive import FakeDrive
 from ssdlab.drives import Look
 from ssdlab.methods.suites.suite import Part, Suite
-from ssdlab.results.family import Child
 from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Manifest, TableInfo
+from ssdlab.results.schema import Child, Manifest, TableInfo
 from ssdlab.results.store import write_manifest
 from ssdlab.runs.session import Bench, Order
 from ssdlab.runs.suites.ordering import SuiteOrder, suite_params

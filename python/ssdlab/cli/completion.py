@@ -37,7 +37,7 @@ def mended(script: str) -> str:
     `trace` is a method and `sim` begins a drive. And where it knows no word, file names are offered: most
     drives and runs are files.
     """
-    from ssdlab.cli import GROUPS
+    from ssdlab.cli.commands import GROUPS
 
     groups = " ".join(GROUPS)
     place = (

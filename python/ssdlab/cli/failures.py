@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssdlab.cli.commands import COMMANDS
 from ssdlab.cli.output import output_errors
 from ssdlab.model.errors import Interrupted, LabError, UsageError, unknown
 
@@ -111,8 +112,6 @@ def usage_error(error: BaseException) -> UsageError:
 
 def _unknown_command(error: BaseException, chain: list[str], see: str) -> UsageError:
     """Return the error for a command that is not there; the parser's own text would import every command."""
-    from ssdlab.cli import COMMANDS
-
     word = next(iter(getattr(error, "unused_tokens", None) or ()), "")
     group = "".join(f"{name} " for name in chain)
     known = [name.removeprefix(group) for name in COMMANDS if name.startswith(group)]

@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_points import print_points
+from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.methods.results.outcome import SuiteResult, read_result
 from ssdlab.methods.unfinished import finished_steps
 from ssdlab.model import units
 from ssdlab.report.presentation import PRESENTATIONS, found
-from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.runs.drive_steps import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ssdlab.results.rated_shares import RatedShare
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.results.schema import Manifest, Warned
-    from ssdlab.results.variant import VariantInfo
+    from ssdlab.results.schema import Manifest, VariantInfo, Warned
 
 SCHEMA = "ssdlab.show/1"
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
@@ -72,7 +70,7 @@ def print_result(run: RunFolder) -> None:
     if result is None:
         _print_unfinished(run, status)
     elif isinstance(result, SuiteResult):
-        from ssdlab.cli.suites import print_suite
+        from ssdlab.cli.showing_suite import print_suite
 
         print_suite(run, result)
     else:
@@ -89,22 +87,6 @@ def _print_ratings(run: RunFolder) -> None:
         return
     print_line()
     print_table([rating_row(each.figure.label, each) for each in shares], ("rated", "", "", ""), right=(1,))
-
-
-def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
-    """Return a row that tells a result as a share of its rating."""
-    return (
-        name,
-        units.figure_text(each.figure.value, each.figure.unit),
-        f"{each.share:.0%} of the rated {units.figure_text(each.rated.value, each.unit)}",
-        f"{each.rated.state or 'state not said'}, {each.rated.source}",
-    )
-
-
-def shares_of(run: RunFolder) -> tuple[RatedShare, ...]:
-    """Return the headline figures of a run as shares of what the drive is rated for."""
-    result = read_result(run)
-    return () if result is None else rated_shares(result.scalars, run.manifest.ratings)
 
 
 def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
@@ -146,7 +128,7 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
 
 
 def _print_unfinished_suite(run: RunFolder, status: str) -> None:
-    from ssdlab.cli.suites import print_suite_state
+    from ssdlab.cli.showing_suite import print_suite_state
 
     print_suite_state(run)
     if run.manifest.failure is not None:

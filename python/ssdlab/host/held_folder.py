@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import errno
 import os
-import pwd
 import secrets
 import shutil
 import stat
@@ -20,24 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from ssdlab.host.plain_files import FOLDER_FLAGS, check_file, not_ours, open_folder, single_name, user_name
 from ssdlab.model.errors import HostError, LabError, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Of each file: a link is an error, and a named pipe without a writer keeps nobody waiting."""
 _MODE = 0o644
-_KINDS = {
-    stat.S_IFLNK: "a link",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFREG: "a file",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +59,7 @@ class HeldFolder:
     """
 
     def __init__(self, path: Path, *, writing: bool = False, follow: bool = False) -> None:
-        self._take(_opened(path, None, path, follow=follow), path, writing=writing)
+        self._take(open_folder(path, None, path, follow=follow), path, writing=writing)
 
     @classmethod
     def of_descriptor(cls, descriptor: int, path: Path, *, writing: bool = False) -> Self:
@@ -82,7 +72,7 @@ class HeldFolder:
         self._descriptor, self.path, self.writing = descriptor, path, writing
         if writing and (owner := os.fstat(descriptor).st_uid) != os.geteuid():
             self.close()
-            raise _not_ours(path, owner)
+            raise not_ours(path, owner)
 
     def fileno(self) -> int:
         """Return the descriptor."""
@@ -115,7 +105,9 @@ class HeldFolder:
 
     def parent(self) -> HeldFolder:
         """Open the folder that this one lies in."""
-        return HeldFolder.of_descriptor(os.open("..", _FOLDER, dir_fd=self._descriptor), self.path.parent)
+        return HeldFolder.of_descriptor(
+            os.open("..", FOLDER_FLAGS, dir_fd=self._descriptor), self.path.parent
+        )
 
     def folder(self, name: str, *, make: bool = False) -> HeldFolder:
         """Open a folder within, for writing if this one is.
@@ -127,11 +119,11 @@ class HeldFolder:
         Refused
             Something else has its name, or it is to be written and not ours.
         """
-        path = self.path / _single(name, self.path)
+        path = self.path / single_name(name, self.path)
         if make:
             with suppress(FileExistsError):
                 os.mkdir(name, dir_fd=self._descriptor)
-        descriptor = _opened(path, self._descriptor, Path(name))
+        descriptor = open_folder(path, self._descriptor, Path(name))
         return HeldFolder.of_descriptor(descriptor, path, writing=self.writing)
 
     def new_folder(self, name: str) -> HeldFolder:
@@ -142,15 +134,15 @@ class HeldFolder:
         HostError
             The file system gives our files to somebody else.
         """
-        path = self.path / _single(name, self.path)
+        path = self.path / single_name(name, self.path)
         os.mkdir(name, dir_fd=self._descriptor)
-        descriptor = _opened(path, self._descriptor, Path(name))
+        descriptor = open_folder(path, self._descriptor, Path(name))
         status = os.fstat(descriptor)
         if status.st_uid == os.geteuid() and not _names(descriptor):
             return HeldFolder.of_descriptor(descriptor, path, writing=True)
         os.close(descriptor)
         raise HostError(
-            f"{path}, which was just made, belongs to {_user(status.st_uid)} or is not empty",
+            f"{path}, which was just made, belongs to {user_name(status.st_uid)} or is not empty",
             "name a library on a file system that keeps owners, in a folder that nobody else may change",
             path=str(path),
         )
@@ -180,7 +172,7 @@ class HeldFolder:
                     with self.folder(name) as inner:
                         inner.check_plain()
                 continue
-            _check(status, self.path / name, own=self.writing, single=False)
+            check_file(status, self.path / name, own=self.writing, single=False)
 
     # --- reading ---
 
@@ -260,7 +252,7 @@ class HeldFolder:
             Something that is no file of ours has the name.
         """
         if (status := self._status(name)) is not None:
-            _check(status, self.path / name, own=self.writing, single=False)
+            check_file(status, self.path / name, own=self.writing, single=False)
         return Path(f"/proc/self/fd/{self._descriptor}") / name
 
     def existing_path(self, name: str) -> Path:
@@ -297,7 +289,7 @@ class HeldFolder:
         status = self._status(name)
         if status is None:
             return
-        _check(status, self.path / name, own=False, single=False)
+        check_file(status, self.path / name, own=False, single=False)
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self._descriptor)
 
@@ -320,11 +312,11 @@ class HeldFolder:
 
     def remove_tree(self, name: str) -> None:
         """Remove a folder with all that is in it, if there is one; a link is left alone."""
-        shutil.rmtree(_single(name, self.path), ignore_errors=True, dir_fd=self._descriptor)
+        shutil.rmtree(single_name(name, self.path), ignore_errors=True, dir_fd=self._descriptor)
 
     def rename(self, name: str, to: HeldFolder, new: str) -> None:
         """Move a file or folder into a folder on the same file system."""
-        _single(name, self.path), _single(new, to.path)
+        single_name(name, self.path), single_name(new, to.path)
         os.rename(name, new, src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
 
     def link(self, name: str, to: HeldFolder) -> None:
@@ -346,7 +338,7 @@ class HeldFolder:
 
     def _status(self, name: str) -> os.stat_result | None:
         try:
-            return os.stat(_single(name, self.path), dir_fd=self._descriptor, follow_symlinks=False)
+            return os.stat(single_name(name, self.path), dir_fd=self._descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
@@ -354,21 +346,21 @@ class HeldFolder:
         """Refuse to rename over what is no file; a link would only be replaced, but should not be there."""
         status = self._status(name)
         if status is not None and self.writing:
-            _check(status, self.path / name, own=True, single=False)
+            check_file(status, self.path / name, own=True, single=False)
 
     def _open(self, name: str, flags: int, *, changing: bool = False) -> int:
-        path = self.path / _single(name, self.path)
+        path = self.path / single_name(name, self.path)
         try:
             descriptor = os.open(name, flags | _PLAIN, _MODE, dir_fd=self._descriptor)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EMLINK):
                 status = self._status(name)
                 if status is not None:
-                    _check(status, path, own=False, single=False)
+                    check_file(status, path, own=False, single=False)
             error.filename = str(path)
             raise
         try:
-            _check(os.fstat(descriptor), path, own=changing, single=changing)
+            check_file(os.fstat(descriptor), path, own=changing, single=changing)
         except Refused:
             os.close(descriptor)
             raise
@@ -383,79 +375,6 @@ def hold(folder: Path | HeldFolder, *, writing: bool = False) -> HeldFolder:
 def _names(descriptor: int) -> list[str]:
     with os.scandir(descriptor) as entries:
         return sorted(entry.name for entry in entries)
-
-
-def _opened(path: Path, at: int | None, name: Path, *, follow: bool = False) -> int:
-    try:
-        return os.open(name, _FOLDER & ~os.O_NOFOLLOW if follow else _FOLDER, dir_fd=at)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR):
-            with suppress(OSError):
-                status = os.stat(name, dir_fd=at, follow_symlinks=False)
-                if not stat.S_ISDIR(status.st_mode):
-                    raise _wrong_kind(status, path, "a folder") from error
-        error.filename = str(path)
-        raise
-
-
-def _check(status: os.stat_result, path: Path, *, own: bool, single: bool) -> None:
-    """Refuse what is no regular file; one that is not ours, if `own`; one with several names, if `single`."""
-    if not stat.S_ISREG(status.st_mode):
-        raise _wrong_kind(status, path, "a file")
-    if own and status.st_uid != os.geteuid():
-        raise _not_ours(path, status.st_uid)
-    if single and status.st_nlink != 1:
-        raise Refused(
-            f"{path} has {status.st_nlink} names (hard links): writing to it would change another file too",
-            "put a copy in its place (cp, then mv), or start a new run",
-            reason="hard-linked",
-            path=str(path),
-        )
-
-
-def _wrong_kind(status: os.stat_result, path: Path, wanted: str) -> Refused:
-    kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no file")
-    where = ""
-    if stat.S_ISLNK(status.st_mode):
-        with suppress(OSError):
-            where = f" to {path.readlink()}"
-    return Refused(
-        f"{path} is {kind}{where}, and only {wanted} is taken there",
-        "look who put it there; put the real one in its place, or restore the folder from a copy",
-        reason="not-plain",
-        path=str(path),
-        kind=kind,
-    )
-
-
-def _not_ours(path: Path, owner: int) -> Refused:
-    return Refused(
-        f"{path} belongs to {_user(owner)}, and only its owner's ssdlab writes there",
-        f"run as {_user(owner)}, or make a copy of the run folder that is yours (cp -r)",
-        reason="not-ours",
-        path=str(path),
-        owner=owner,
-    )
-
-
-def _user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
-
-
-def _single(name: str, where: Path) -> str:
-    """Return a name if it is one, and no way to elsewhere."""
-    if not name or name in (".", "..") or "/" in name or "\0" in name:
-        raise Refused(
-            f"{where} names {name!r}, which is no name of a file within",
-            "the folder is damaged or forged; restore it from a copy",
-            reason="not-plain",
-            path=str(where),
-            given=name,
-        )
-    return name
 
 
 @contextmanager

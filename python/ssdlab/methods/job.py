@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.methods.job_reading import read_steps
 from ssdlab.methods.job_steps import (
     MEASURED,
     FillStep,
@@ -30,6 +29,7 @@ from ssdlab.methods.job_steps import (
     PurgeStep,
     SettingsStep,
     TrimStep,
+    read_steps,
 )
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.points import point_of

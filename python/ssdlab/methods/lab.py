@@ -26,8 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from ssdlab.methods.asking import Asking
-from ssdlab.methods.steps import Finding, Until
+from ssdlab.methods.steps import Asking, Finding, Until
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential

@@ -7,10 +7,9 @@ from typing import Literal
 
 from ssdlab.model.arrival import Open
 from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.rows import row_ns
 from ssdlab.model.span import Span
 from ssdlab.model.units import NS_PER_S
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, row_ns
 
 Direction = Literal["read", "write"]
 Order = Literal["random", "sequential"]

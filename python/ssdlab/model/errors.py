@@ -17,12 +17,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ssdlab.model.printable import printable
 
-if TYPE_CHECKING:
-    from ssdlab.model.measurement import Measurement
+
+class Measured(Protocol):
+    """What was measured until an error came: a `Measurement`, which knows errors and so is not named here."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return its totals as JSON can hold them."""
 
 
 class LabError(Exception):
@@ -47,7 +51,7 @@ class LabError(Exception):
     """What the command line exits with."""
 
     def __init__(
-        self, what: str, advice: str, *, measurement: Measurement | None = None, **facts: object
+        self, what: str, advice: str, *, measurement: Measured | None = None, **facts: object
     ) -> None:
         super().__init__(what)
         self.what = _one_line(what)

@@ -24,6 +24,7 @@ from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen, Metavar, Nanoseconds
 from ssdlab.model.pattern import AnyPattern, Band, Bands, Recording, Sequential, Stepped, Uniform, Zipf
 from ssdlab.model.span import AnySpan, Span
+from ssdlab.model.units import NS_PER_S
 
 __all__ = [
     "AsRecorded",
@@ -420,3 +421,12 @@ class Workload(Frozen):
                     "measure for longer than the ramp",
                 )
         return self
+
+
+_ROWS_WANTED = 20
+_SHORTEST_ROW_NS = 100_000_000
+
+
+def row_ns(time_ns: int) -> int:
+    """Return the length of a row for a measurement of so long: short enough to see it vary."""
+    return min(NS_PER_S, max(_SHORTEST_ROW_NS, time_ns // _ROWS_WANTED))

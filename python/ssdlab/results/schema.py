@@ -17,8 +17,6 @@ from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.drives.rated import Rated
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
-from ssdlab.results.family import Child, Member
-from ssdlab.results.variant import VariantInfo
 
 RUN_SCHEMA = "ssdlab.run/1"
 
@@ -52,6 +50,26 @@ class MethodInfo(Stored):
     needs: tuple[str, ...] = Field(default=(), description="drive state it needs, e.g. 'span written'")
     conditions: dict[str, str] = Field(default={}, description="conditions it requires, e.g. scheduler: none")
     parameters: tuple[ParameterInfo, ...] = ()
+
+
+class Usable(Stored):
+    """How much of a drive a run uses."""
+
+    length: int = Field(description="bytes from its start, in whole blocks")
+    spare: float = Field(description="share of the raw or user capacity that is left, 0 to 1")
+    of: Literal["raw capacity", "user capacity"]
+    by: Literal["LBA range"] = "LBA range"
+    free: bool = Field(description="whether what is left is trimmed before the run")
+
+
+class VariantInfo(Stored):
+    """What makes the drive of a run another entry than the drive as it is."""
+
+    asked: dict[str, JsonValue] = Field(description="as on the command line")
+    words: tuple[str, ...] = Field(description="what the entry is called beside the drive's name")
+    made: bool = Field(description="the drive was made so: a simulated one")
+    demands: dict[str, str] = Field(default={}, description="what is set on a real drive")
+    usable: Usable | None = None
 
 
 class DriveInfo(Stored):
@@ -114,6 +132,47 @@ class TableInfo(Stored):
     name: str
     rows: int
     sha256: str
+
+
+class Member(Stored):
+    """What a run that is part of a suite says of that."""
+
+    suite: str = Field(description="run id of the suite")
+    part: str = Field(description="its name within the suite")
+    preparation_seed: int = Field(
+        description="seed of fills and preconditioning; the same for parts that begin in the same state"
+    )
+    span_bytes: int | None = Field(
+        default=None, description="the suite uses no more of the drive than this; None: all of it"
+    )
+    written_by: str | None = Field(
+        default=None,
+        description="run that wrote the whole span before, since when the suite has only read",
+    )
+    spent_bytes: int = Field(default=0, description="written by the suite's runs before this one")
+    prepared_by: str | None = Field(
+        default=None,
+        description="run whose first steps this one began with, on a fork of its drive",
+    )
+    prepared_steps: int = Field(default=0, description="how many steps that are")
+
+
+class Child(Stored):
+    """One run of a suite, as the suite's manifest names it before anything is done."""
+
+    part: str = Field(description="name within the suite")
+    run_id: str
+    method: str
+    version: int
+    title: str
+    params: dict[str, JsonValue]
+    quick: bool
+    seed: int = Field(description="drawn from the suite's seed and the part's name")
+    preparation_seed: int
+    drive: str = Field(description="text of the drive, at the scale that the part needs")
+    state: str = Field(description="drive state that the part begins in")
+    span_bytes: int | None = None
+    left_out: str | None = Field(default=None, description="why it is not done on this drive")
 
 
 class Manifest(Stored):

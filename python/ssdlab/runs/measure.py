@@ -206,6 +206,7 @@ def _preparing(doing: str) -> Iterator[None]:
 def _measured(
     held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher, log: _Log | None
 ) -> Measurement:
+    from ssdlab.model.measurement import Measurement
     from ssdlab.runs.observe import Observation
 
     observation = Observation(held, allow_unwritten=options.allow_unwritten)
@@ -214,7 +215,7 @@ def _measured(
     try:
         measurement = held.run(workload, log_path=None if log is None else log.path, on_tick=watcher.tick)
     except LabError as error:
-        if error.measurement is not None:
+        if isinstance(error.measurement, Measurement):
             error.measurement = _judged(error.measurement, workload, observation)
         raise
     return _judged(measurement, workload, observation)

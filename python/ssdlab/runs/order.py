@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.host.identity import Identity
     from ssdlab.methods.method import Method, Params
-    from ssdlab.results.family import Member
     from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Member
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.traces.recording import recording_of
 from ssdlab.model.arrival import AsRecorded, Bursts, Open, Pulses
 from ssdlab.model.pattern import Recording, Sequential
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, block_text, capacity_text, duration_text
+from ssdlab.model.workload import RecordedOps
 from ssdlab.results.journal import step_hash
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
-from ssdlab.runs.effects import effects_of
 
 if TYPE_CHECKING:
     from ssdlab.drives.guard.signatures import Signature
     from ssdlab.methods.steps import Request
     from ssdlab.model.errors import Refused
     from ssdlab.model.workload import Stream, Workload
+
 
 FASTEST_MB_S = 32_000.0
 """Two PCIe 5.0 x4 links, and more than this machine class copies in memory per stream."""
@@ -249,3 +250,73 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bound
         return Bounds(0.0, ceiling)
     whole = stream.stop.time_ns is None and not stream.reads
     return Bounds(float(target) if whole else 0.0, min(float(target), ceiling))
+
+
+def effects_of(request: Request) -> tuple[str, ...]:
+    """Return what reaches the drive in a step; empty where nothing does."""
+    if request.workload is not None:
+        return tuple(_stream(stream) for stream in request.workload.streams)
+    args = request.args
+    match request.verb:
+        case "trim":
+            start, length = int(str(args["start"])), int(str(args["length"]))
+            return (f"discards bytes {start} to {start + length} (BLKDISCARD; punches holes into a file)",)
+        case "flush":
+            return ("flushes the drive's cache (fsync)",)
+        case "purge":
+            how = args.get("method") or "the strongest method that it supports"
+            return (f"erases the whole drive: {how}",)
+        case "conditions":
+            return _settings(args["required"])
+        case "variant":
+            return (*_settings(args["required"]), *_spare(args["usable"]))
+        case "health":
+            return ("reads the drive's health log",)
+    return ()
+
+
+def _settings(wanted: object) -> tuple[str, ...]:
+    if not isinstance(wanted, dict) or not wanted:
+        return ("reads the drive's settings",)
+    return tuple(f"sets {name.replace('_', ' ')} to {value}" for name, value in wanted.items())
+
+
+def _spare(usable: object) -> tuple[str, ...]:
+    if not isinstance(usable, dict) or not usable["free"]:
+        return ()
+    return (f"discards everything from byte {usable['length']} on, which is not used",)
+
+
+def _stream(stream: Stream) -> str:
+    if isinstance(stream.ops, RecordedOps):
+        counts = stream.ops.model_dump().items()
+        told = ", ".join(f"{count} {name}" for name, count in counts if count)
+        longest = block_text(max(block.bytes for block in stream.block))
+        return f"replays {told} of up to {longest} in {_where(stream)}"
+    blocks = "/".join(block_text(block.bytes) for block in stream.block)
+    order = "in order" if isinstance(stream.pattern, Sequential) else "at random"
+    if stream.trims:
+        doing = "discards"
+    elif not stream.reads:
+        doing = "writes"
+    else:
+        doing = "reads and writes" if stream.writes else "reads"
+    return f"{doing} {blocks} {order} in {_where(stream)}, {_until(stream)}"
+
+
+def _where(stream: Stream) -> str:
+    start, length = stream.span.start, stream.span.length
+    if not isinstance(start, int) or not isinstance(length, int):
+        return f"{start} to {'the end' if length is None else f'{length} further'}"
+    return f"bytes {start} to {start + length}"
+
+
+def _until(stream: Stream) -> str:
+    stop = stream.stop
+    ends = [
+        f"for {duration_text(stop.time_ns)}" if stop.time_ns is not None else "",
+        f"{capacity_text(stop.bytes)} ({stop.bytes} bytes)" if stop.bytes is not None else "",
+        f"{stop.ios} I/Os" if stop.ios is not None else "",
+        "once over" if stop.span_once else "",
+    ]
+    return " or ".join(end for end in ends if end) or "until its condition holds"

@@ -38,9 +38,8 @@ from ssdlab.runs.gathering import departures_of, warnings_of
 from ssdlab.runs.order import Order, plan_on, plan_order, with_endurance
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import first_manifest, measured_under
-from ssdlab.runs.resume_checks import check_drive, same_method
+from ssdlab.runs.resume_checks import check_drive, same_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
-from ssdlab.runs.spent import written_by_run
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
 

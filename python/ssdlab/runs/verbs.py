@@ -6,14 +6,16 @@ import errno
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
+from ssdlab.methods.steps import derived_seed
 from ssdlab.methods.traces.recording import in_folder, recording_of
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import Surroundings, host_load
+from ssdlab.model.pattern import Sequential
 from ssdlab.model.warnings import judge
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
@@ -24,7 +26,6 @@ from ssdlab.runs.conditions.keeper import ConditionKeeper
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.drive_steps import purge_step, required_of, trim_step, variant_step
 from ssdlab.runs.observe import Observation
-from ssdlab.runs.remainder import remainder, totals
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ssdlab.results.records import PartRecord
     from ssdlab.runs.drive_state import StateKeeper
     from ssdlab.runs.tracking import Tracker
+
 
 _OVERRUN = frozenset({"rate-not-reached", "dropped"})
 """Warnings of a load that was more than the drive could do."""
@@ -253,3 +255,51 @@ def _warned(
     return tuple(
         Warned(code=each.code, what=each.what, advice=each.advice, ordinal=request.ordinal) for each in found
     )
+
+
+def remainder(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
+    """Return what is left to do of a one-stream workload after its parts; None if nothing is.
+
+    The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a
+    sequential one goes on at its cursor.
+    """
+    listed = list(parts)
+    if not listed:
+        return workload
+    (stream,) = workload.streams
+    done = {key: sum(int(str(part.done[key])) for part in listed) for key in ("bytes", "ios", "ns")}
+    left = {
+        "bytes": None if stream.stop.bytes is None else stream.stop.bytes - done["bytes"],
+        "ios": None if stream.stop.ios is None else stream.stop.ios - done["ios"],
+        "time_ns": None if stream.stop.time_ns is None else stream.stop.time_ns - done["ns"],
+    }
+    if any(value is not None and value <= 0 for value in left.values()):
+        return None
+    changes: dict[str, Any] = {"stop": stream.stop.model_copy(update=left)}
+    if isinstance(stream.pattern, Sequential):
+        start, length = stream.span.start, stream.span.length
+        assert isinstance(start, int)  # the lab lays spans in bytes
+        assert isinstance(length, int)
+        cursor = start + done["bytes"] % length
+        changes["pattern"] = Sequential(cursors=(cursor,))
+    return workload.model_copy(
+        update={
+            "seed": derived_seed(workload.seed, len(listed)),
+            "ramp_ns": 0,
+            "streams": (stream.model_copy(update=changes),),
+        }
+    )
+
+
+def totals(parts: Iterable[PartRecord], summary: dict[str, Any] | None) -> dict[str, JsonValue]:
+    """Add up the segments of a continued step."""
+    totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
+    for part in parts:
+        for key in totals:
+            totals[key] += int(str(part.done[key]))
+    if summary is not None:
+        sides = [summary[side] for side in ("read", "write", "trim") if summary.get(side)]
+        totals["bytes"] += sum(side["bytes"] for side in sides)
+        totals["ios"] += sum(side["ios"] for side in sides)
+        totals["ns"] += int(summary["elapsed_s"] * 1e9)
+    return dict(totals)

@@ -6,8 +6,7 @@ from typing import Any
 
 from ssdlab.model.arrival import AsRecorded, Closed
 from ssdlab.model.pattern import Recording
-from ssdlab.model.rows import row_ns
-from ssdlab.model.workload import Block, RecordedOps, Stop, Stream, Workload
+from ssdlab.model.workload import Block, RecordedOps, Stop, Stream, Workload, row_ns
 
 
 def replay_of(facts: Any, depth: int, arrival: AsRecorded | Closed) -> Workload:  # noqa: ANN401 - as in a step

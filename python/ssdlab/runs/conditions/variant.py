@@ -20,7 +20,7 @@ from ssdlab.drives.settings.nvme_power import watts
 from ssdlab.model import units
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.frozen import Bytes, Frozen, Metavar
-from ssdlab.results.variant import Usable, VariantInfo
+from ssdlab.results.schema import Usable, VariantInfo
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive

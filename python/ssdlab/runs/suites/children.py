@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.model.errors import Refused
-from ssdlab.results.family import Member
 from ssdlab.results.journal import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
+from ssdlab.results.schema import Member
 from ssdlab.runs.conditions.variant import Variant
 from ssdlab.runs.session import Bench, Order, resume, start
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.results.family import Child
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Child, Manifest
 
 _OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member"})
 """What each run has for itself."""

@@ -13,8 +13,7 @@ from ssdlab.runs.suites.sharing import can_fork, fork_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.family import Child
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Child, Manifest
 
 
 class Forks:

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ssdlab.results.family import Child
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Child, Manifest
     from ssdlab.runs.session import Bench
     from ssdlab.runs.suites.watching import SuiteObserver
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.methods.suites.suite import Part, Suite
 from ssdlab.model.errors import LabError, UsageError, unknown
-from ssdlab.results.family import Child
+from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from ssdlab.results.schema import Departure, Scalar
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.family import Child
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Child, Manifest
 
 
 def finished_children(library: Path, children: Sequence[Child]) -> list[RunFolder]:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
-from ssdlab.results.family import Member
 from ssdlab.results.journal import now
 from ssdlab.results.records import EndRecord, OpenRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, STEPS, RunFolder
-from ssdlab.results.schema import Session
+from ssdlab.results.schema import Member, Session
 from ssdlab.results.step_log import log_name
 from ssdlab.results.store import write_manifest
 from ssdlab.runs.drive_state import STATES, state_name
@@ -24,9 +23,8 @@ from ssdlab.runs.drive_state import STATES, state_name
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.family import Child
     from ssdlab.results.run_folder import AnyRecord
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Child, Manifest
 
 
 def can_fork(leader: Path, steps: int) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from ssdlab.results.family import Child
+    from ssdlab.results.schema import Child
     from ssdlab.runs.suites.forks import Forks
     from ssdlab.runs.suites.watching import SuiteObserver
 

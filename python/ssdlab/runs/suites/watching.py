@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from ssdlab.results.family import Child
     from ssdlab.results.progress import Observer, Progress
+    from ssdlab.results.schema import Child
 
 
 class SuiteObserver(Protocol):

@@ -1,0 +1,63 @@
+"""Every command: where it is, and its line in the help."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """Where a command is, and its line in the list of commands."""
+
+    place: str
+    summary: str
+
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command(
+        "ssdlab.cli.demo:demo", "a whole quick review of a simulated or real drive, with its report"
+    ),
+    "doctor": Command("ssdlab.cli.doctor:doctor", "what this host can and cannot measure"),
+    "drives": Command(
+        "ssdlab.cli.drives:drives", "every drive here with what guards it, or all that is known of one"
+    ),
+    "methods": Command(
+        "ssdlab.cli.methods:methods", "the review methods, or one with its prose and parameters"
+    ),
+    "plan": Command("ssdlab.cli.plan:plan", "steps, duration and bytes written of a method; touches nothing"),
+    "run": Command("ssdlab.cli.run:run", "run a method on a drive"),
+    "resume": Command("ssdlab.cli.resume:resume", "go on with a run that was interrupted"),
+    "watch": Command("ssdlab.cli.watch:watch", "look on at a run from another terminal"),
+    "measure": Command("ssdlab.cli.measure:measure", "one workload now, like a fio line"),
+    "job": Command("ssdlab.cli.job:job", "run a sequence of steps of your own from a TOML file"),
+    "purge": Command("ssdlab.cli.purge:purge", "erase a drive to its fresh state, and prove it"),
+    "show": Command("ssdlab.cli.show:show", "the result of a run"),
+    "note": Command("ssdlab.cli.note:note", "add a dated note to a run"),
+    "report": Command("ssdlab.cli.report:report", "write the report page of one or more runs"),
+    "sim list": Command("ssdlab.cli.sim:list_profiles", "the profiles of simulated drives"),
+    "sim show": Command("ssdlab.cli.sim:show", "a profile, each figure with its source"),
+    "sim serve": Command("ssdlab.cli.sim_serve:serve", "a simulated drive in real time, over NBD"),
+    "sim check": Command("ssdlab.cli.sim_check:check", "a profile's ratings against what its drive does"),
+    "conditions show": Command("ssdlab.cli.conditions:show", "the settings of a drive that runs can ask for"),
+    "conditions restore": Command(
+        "ssdlab.cli.conditions:restore", "put back what runs that died have left set"
+    ),
+    "act config": Command("ssdlab.cli.act:config", "write a configuration file for the original ACT"),
+    "act log": Command("ssdlab.cli.act_log:log", "a run as the log that ACT would have printed of it"),
+    "act show": Command("ssdlab.cli.act:show", "what a configuration file of ACT means: options and load"),
+    "trace show": Command("ssdlab.cli.trace:show", "what is in a trace: I/Os, devices, times, bad lines"),
+    "trace record": Command("ssdlab.cli.trace:record", "record what is asked of a block device"),
+    "completion": Command("ssdlab.cli.completion:completion", "completion for bash, zsh or fish"),
+    "library rebuild": Command(
+        "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
+    ),
+}
+"""Every command, in the order of the help text. Two words make a group."""
+
+
+GROUPS = {
+    "act": "configuration files of Aerospike ACT",
+    "conditions": "settings of drive and host",
+    "library": "the folder of runs",
+    "sim": "simulated drives",
+    "trace": "recorded workloads",
+}

@@ -1,0 +1,29 @@
+"""Headline figures as shares of what the drive is rated for, in the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.model import units
+from ssdlab.results.rated_shares import rated_shares
+
+if TYPE_CHECKING:
+    from ssdlab.results.rated_shares import RatedShare
+    from ssdlab.results.run_folder import RunFolder
+
+
+def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
+    """Return a row that tells a result as a share of its rating."""
+    return (
+        name,
+        units.figure_text(each.figure.value, each.figure.unit),
+        f"{each.share:.0%} of the rated {units.figure_text(each.rated.value, each.unit)}",
+        f"{each.rated.state or 'state not said'}, {each.rated.source}",
+    )
+
+
+def shares_of(run: RunFolder) -> tuple[RatedShare, ...]:
+    """Return the headline figures of a run as shares of what the drive is rated for."""
+    result = read_result(run)
+    return () if result is None else rated_shares(result.scalars, run.manifest.ratings)

@@ -1,0 +1,109 @@
+"""Suites in the terminal: how far their runs are, and what they came to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cli.output import paint, print_line, print_table
+from ssdlab.cli.showing_ratings import rating_row, shares_of
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.model import units
+from ssdlab.results.store import actual_status, short_id
+
+if TYPE_CHECKING:
+    from ssdlab.methods.results.outcome import SuiteResult
+    from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.schema import Child
+
+
+_FIGURES_SHOWN = 4
+"""Of each part; all of them are in its own run."""
+
+
+def print_suite(run: RunFolder, result: SuiteResult) -> None:
+    """Print what the runs of a suite came to."""
+    from ssdlab.runs.suites.outcome import finished_children
+
+    runs = {each.manifest.run_id: each for each in finished_children(run.path.parent, run.manifest.children)}
+    print_line()
+    rows: list[tuple[object, ...]] = []
+    for each in result.outcomes:
+        if each.left_out is not None:
+            rows.append((each.part, "left out", each.left_out))
+            continue
+        figures = [] if result.repeated else _headlines(runs[each.run_id])
+        rows.append((each.part, short_id(each.run_id), figures[0] if figures else ""))
+        rows += [("", "", figure) for figure in figures[1:_FIGURES_SHOWN]]
+    print_table(rows, ("part", "run", "result"))
+    if result.repeated:
+        print_line()
+        print_repeated(result)
+    rated = [
+        rating_row(f"{each.part}, {share.figure.label}", share)
+        for each in result.outcomes
+        if each.left_out is None and not result.repeated
+        for share in shares_of(runs[each.run_id])
+    ]
+    if rated:
+        print_line()
+        print_table(rated, ("rated", "", "", ""), right=(1,))
+    _print_departures(result, runs)
+    first = next(each for each in result.outcomes if each.left_out is None)
+    print_line()
+    print_line(f"All of one part: ssdlab show {short_id(first.run_id)}", "dim")
+
+
+def _print_departures(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
+    """Print where the parts depart from their methods, each departure once with the parts it is of."""
+    done = [each for each in result.outcomes if each.left_out is None]
+    found: dict[str, list[str]] = {}
+    for each in done:
+        for departure in runs[each.run_id].manifest.departures:
+            found.setdefault(f"{departure.what}. {departure.why}", []).append(each.part)
+    if found:
+        print_line()
+    for text, parts in found.items():
+        whose = "" if len(parts) == len(done) else f" ({', '.join(parts)})"
+        print_line(f"{paint('departure:', 'warn')} {text}{whose}")
+
+
+def print_repeated(result: SuiteResult) -> None:
+    """Print the medians of repeated parts, with their confidence intervals."""
+    rows = [
+        (
+            f"{each.part}, {each.label}",
+            units.figure_text(each.median, each.unit),
+            f"{units.figure_text(each.low, each.unit)} to {units.figure_text(each.high, each.unit)}",
+            f"{each.confidence:.1%}",
+            len(each.values),
+        )
+        for each in result.repeated
+    ]
+    print_table(rows, ("median", "", "interval", "confidence", "runs"), right=(1, 2, 3, 4))
+
+
+def print_suite_state(run: RunFolder) -> None:
+    """Print how far the runs of an unfinished suite are."""
+    print_line()
+    rows = []
+    for child in run.manifest.children:
+        folder = run.path.parent / child.run_id
+        rows.append((child.part, _state(child, folder), short_id(child.run_id)))
+    print_table(rows, ("part", "", "run"))
+
+
+def _state(child: Child, folder: Any) -> str:  # noqa: ANN401 - a path
+    from ssdlab.results.run_folder import MANIFEST, read_manifest
+
+    if child.left_out is not None:
+        return f"left out: {child.left_out}"
+    if not (folder / MANIFEST).exists():
+        return "not begun"
+    return actual_status(folder, read_manifest(folder))
+
+
+def _headlines(run: RunFolder) -> list[str]:
+    found = read_result(run)
+    scalars = () if found is None else found.scalars
+    return [f"{each.label} {units.figure_text(each.value, each.unit)}" for each in scalars]

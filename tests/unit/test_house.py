@@ -1,0 +1,200 @@
+"""The plan of the package: which folders there are, which may import which, and how long a file is.
+
+Every import counts: at the top of a file, inside a function and under TYPE_CHECKING. Two kinds are not read:
+`import_module` with a name from a table (commands, methods, suites, how a Result is shown), and the native
+module. `python tests/unit/test_house.py` prints the figures.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "python"
+PACKAGE = ROOT / "ssdlab"
+
+FLOORS = (
+    ("model",),
+    ("host", "analysis"),
+    ("drives", "formats"),
+    ("results", "power"),
+    ("methods", "library"),
+    ("runs", "report", "plugin"),
+    ("app", "fleet"),
+    ("cli",),
+    ("__main__", "ssdlab"),
+)
+"""From the ground up: a folder imports only from floors below its own. `ssdlab` is the package's own
+`__init__`. Some rooms are still to come; their floors are fixed here."""
+DATA = {"profiles"}
+MOST_LINES = 450
+
+
+class Import(NamedTuple):
+    """One module named by another."""
+
+    importer: str
+    line: int
+    imported: str
+    types_only: bool
+
+    def __str__(self) -> str:
+        return f"{self.importer}, line {self.line}, imports {self.imported}"
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    """Every import of a module of the package by another."""
+    return tuple(each for name in modules() for each in _imports_of(name, modules()[name].read_text()))
+
+
+def _imports_of(name: str, text: str) -> Iterator[Import]:
+    tree = ast.parse(text)
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}, line {node.lineno}: a relative import, which nobody else writes"
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            named = [whole if whole in modules() else str(node.module) for whole in inside]
+        else:
+            continue
+        for each in dict.fromkeys(named):
+            if each.split(".")[0] == "ssdlab" and each != "ssdlab._core":
+                yield Import(name, node.lineno, each, id(node) in for_types)
+
+
+def room(module: str) -> str:
+    """The folder of the package that a module lies in."""
+    return [*module.split("."), module][1]
+
+
+FLOOR_OF = {name: number for number, names in enumerate(FLOORS, start=1) for name in names}
+
+
+def against_the_order(found: tuple[Import, ...]) -> list[str]:
+    """Imports between folders that do not go down."""
+    return [
+        str(each)
+        for each in found
+        if room(each.importer) != room(each.imported)
+        and FLOOR_OF[room(each.importer)] <= FLOOR_OF[room(each.imported)]
+    ]
+
+
+def circles(found: tuple[Import, ...]) -> list[list[str]]:
+    """Modules that import each other in a ring, each ring once."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for each in found:
+        below[each.importer].add(each.imported)
+    reached = {name: _reached(name, below) for name in below}
+    rings = {
+        tuple(sorted(other for other in reached[name] if name in reached.get(other, ()))) for name in below
+    }
+    return [list(ring) for ring in sorted(rings) if ring]
+
+
+def _reached(start: str, below: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = list(below[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting.extend(below.get(name, ()))
+    return seen
+
+
+def test_no_module_lies_loose() -> None:
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
+
+
+def test_every_folder_has_a_floor() -> None:
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders <= set(FLOOR_OF) | DATA, "a new folder needs a floor: here, and in DESIGN.md"
+
+
+def test_imports_between_folders_go_down() -> None:
+    assert not against_the_order(imports())
+
+
+@pytest.mark.parametrize("line", ["from ssdlab.drives.base import Drive", "import ssdlab.drives"])
+@pytest.mark.parametrize("where", ["{}", "def f():\n    {}", "if TYPE_CHECKING:\n    {}"])
+def test_an_import_of_drives_in_analysis_is_found(where: str, line: str) -> None:
+    found = tuple(_imports_of("ssdlab.analysis.rounds", where.format(line)))
+    assert len(against_the_order(found)) == 1
+
+
+def test_no_import_at_run_time_goes_in_a_circle() -> None:
+    """What is imported inside a function is there to start sooner, never to come round a circle."""
+    assert not circles(tuple(each for each in imports() if not each.types_only))
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in modules().values()}
+    assert not {name: lines for name, lines in lengths.items() if lines > MOST_LINES}
+
+
+def figures() -> dict[str, int]:
+    """What the plan comes to, in numbers."""
+    between = {
+        (room(e.importer), room(e.imported)) for e in imports() if room(e.importer) != room(e.imported)
+    }
+    below: dict[str, set[str]] = defaultdict(set)
+    for upper, lower in between:
+        if FLOOR_OF.get(upper, 99) > FLOOR_OF.get(lower, 0):
+            below[upper].add(lower)
+
+    @cache
+    def floor(name: str) -> int:
+        return 1 + max((floor(lower) for lower in below[name]), default=0)
+
+    lengths = [len(path.read_text().splitlines()) for path in modules().values()]
+    statements = [
+        node
+        for path in modules().values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    folders = {path.parent for path in modules().values()}
+    return {
+        "files": len(lengths),
+        "lines": sum(lengths),
+        "lines of imports": sum(node.end_lineno - node.lineno + 1 for node in statements),
+        "folders with modules": len(folders),
+        "loose modules": len([path for path in PACKAGE.glob("*.py") if not path.name.startswith("__")]),
+        "floors of folders": max(floor(room(name)) for name in modules()),
+        "arrows between folders": len(between),
+        "imports that do not go down": len(against_the_order(imports())),
+        "circles at run time": len(circles(tuple(e for e in imports() if not e.types_only))),
+        "circles with types": len(circles(imports())),
+        "longest file": max(lengths),
+        "files over 450 lines": sum(lines > MOST_LINES for lines in lengths),
+    }
+
+
+if __name__ == "__main__":
+    for name, value in figures().items():
+        print(f"{value:7}  {name}")
