@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ssdlab.drives.guard.device_facts import device_facts, device_tables
+from ssdlab.drives.guard import device_facts as gathering
+from ssdlab.drives.guard import usage
+from ssdlab.drives.guard.device_facts import device_facts, device_tables, held_facts
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, Refusal, judge_device
 from ssdlab.drives.guard.signatures import Signature
 from ssdlab.drives.guard.usage import Use
-from ssdlab.host.openers import Opener
+from ssdlab.host.loops import Loop
+from ssdlab.host.openers import Opened, Opener
 from ssdlab.model.errors import Refused
 
 FREE = DeviceFacts(
@@ -307,11 +312,65 @@ def test_a_volume_without_uuid_is_named_by_its_own_name(host) -> None:
 
 
 def test_signatures_are_not_looked_for_where_nothing_is_written(host, monkeypatch) -> None:
-    from ssdlab.drives.guard import device_facts as gathering
-
     def never(*_: object) -> None:
         raise AssertionError("nothing is to be written")
 
     monkeypatch.setattr(gathering, "read_signatures", never)
     node = host.disk("sda")
     device_facts(host.files, "/dev/null", node, READ)
+
+
+def seen(host, *openers: Opener, number: int = 0) -> usage.Seen:
+    return usage.Seen(usage.read_tables(host.files), Opened(devices={number: openers}))
+
+
+def test_each_look_is_a_whole_one(host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has it open goes, and has mounted it meanwhile: the second look reads the tables again."""
+    node = host.disk("sda")
+    major, minor = map(int, host.number(node).split(":"))
+
+    def look_around(_: object) -> usage.Seen:
+        looks.append(1)
+        if len(looks) == 1:
+            return seen(host, Opener(7, "mount", True), number=os.makedev(major, minor))
+        host.mount(host.number(node), "/data")
+        return seen(host)
+
+    looks: list[int] = []
+    monkeypatch.setattr(gathering, "look_around", look_around)
+    monkeypatch.setattr(usage, "claimed", lambda *_: False)
+    refusal = judge_device(device_facts(host.files, "/dev/sda", node, READ), READ)
+    assert refusal is not None
+    assert refusal.reason == "mounted"
+
+
+@pytest.mark.parametrize(("writing", "reason"), [(False, None), (True, "open")])
+def test_who_passes_by_does_not_count_unless_it_writes(
+    host, monkeypatch: pytest.MonkeyPatch, writing: bool, reason: str | None
+) -> None:
+    """A reader in each look, and each time another process."""
+    node = host.disk("sda")
+    number = os.makedev(*map(int, host.number(node).split(":")))
+    pids = itertools.count(100)
+    monkeypatch.setattr(
+        gathering, "look_around", lambda _: seen(host, Opener(next(pids), "x", writing), number=number)
+    )
+    monkeypatch.setattr(usage, "claimed", lambda *_: False)
+    monkeypatch.setattr(gathering, "_LOOK_AGAIN_S", 0.001)
+    for gather in (device_facts, held_facts):
+        refusal = judge_device(gather(host.files, "/dev/sda", node, READ, patience_s=0.05), READ)
+        assert (refusal and refusal.reason) == reason
+    monkeypatch.setattr(gathering, "look_around", lambda _: seen(host, Opener(7, "x", False), number=number))
+    refusal = judge_device(device_facts(host.files, "/dev/sda", node, READ, patience_s=0.05), READ)
+    assert refusal is not None
+    assert refusal.reason == "open", "who stays does"
+
+
+def test_tables_that_change_under_the_look_are_read_again(host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop device is attached after its table was read and before its process ended."""
+    tables = usage.read_tables(host.files)
+    changed = replace(tables, loops=(Loop("loop7", device="8:0"),))
+    answers = iter([tables, changed, changed])
+    monkeypatch.setattr(usage, "read_tables", lambda _: next(answers))
+    assert usage.look_around(host.files).tables == changed
+    assert next(answers, None) is None

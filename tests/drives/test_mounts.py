@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdlab.host.mounts import devices_of, mount_of, mounts, parse_mountinfo, parse_swaps
+from ssdlab.drives.guard.usage import read_tables, swap_on
+from ssdlab.host.mounts import devices_of, mount_of, mounts, parse_mountinfo, parse_swaps, swap_areas
+from ssdlab.host.sysfs import device_number
 
 TABLE = r"""22 27 0:21 / /proc rw,relatime - proc proc rw
 27 1 254:0 / / rw,relatime - ext4 /dev/root rw,discard
@@ -58,3 +60,34 @@ def test_a_file_system_without_a_device_has_none(host) -> None:
     host.mount("0:21", "/proc", source="proc", kind="proc")
     (mount,) = mounts(host.files)
     assert devices_of(host.files, mount) == ()
+
+
+def test_names_with_what_python_takes_for_the_end_of_a_line() -> None:
+    """Who may mount may choose the name of the place: it must neither hide a line nor make one."""
+    forged = "/mnt/x\u2028\x0b\x85\x1c\r36 1 8:0 / / rw - ext4 /dev/sda rw"
+    shown = forged.replace(" ", "\\040")
+    table = parse_mountinfo(
+        f"35 1 8:16 / {shown} rw - ext4 /dev/sdb rw\n37 1 8:32 / /b rw - ext4 /dev/sdc rw\n"
+    )
+    assert [(mount.number, mount.point) for mount in table] == [("8:16", forged), ("8:32", "/b")]
+    table = f"Filename Type\n{shown}  file\t\t1 0 -2\n"
+    assert parse_swaps(table) == (forged,)
+
+
+def test_a_swap_file_is_known_by_its_inode_and_a_lost_one_by_its_file_system(host) -> None:
+    area = host.root / "area"
+    area.write_bytes(b"x")
+    status = area.stat()
+    file = (status.st_dev, status.st_ino)
+    host.mount(device_number(status.st_dev), "/srv")
+    host.swap("/area")
+    host.swap("/srv/gone\\040(deleted)")
+    known, lost = swap_areas(host.files)
+    assert (known.file, known.lost) == (file, False)
+    assert (lost.lost, lost.near) == (True, device_number(status.st_dev))
+    tables = read_tables(host.files)
+    assert swap_on(tables, file, suspicious=False)
+    beside = (status.st_dev, status.st_ino + 1)
+    assert swap_on(tables, beside, suspicious=True)
+    assert not swap_on(tables, beside, suspicious=False)
+    assert not swap_on(tables, (status.st_dev + 1, 5), suspicious=True)

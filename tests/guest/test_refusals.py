@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from guest.machine import NVME_SERIAL, SATA_SERIAL, VIRTIO_SERIAL
-from machine.situations import MESSAGES
+from machine import holding
+from machine.situations import MESSAGES, REASONS
 
 _IMAGES = {"/dev/nvme0n1": "nvme1", "/dev/nvme0n2": "nvme2", "/dev/sda": "sata", "/dev/vda": "virtio"}
 
@@ -39,6 +41,14 @@ class Scene:
     first: str = ":"
     message: str | None = None
 
+
+_HOLDER = {"pid": "of the holder", "command": "of the holder"}
+_CONFIG = "mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config"
+_NVMET = f"modprobe nvmet; {_CONFIG}"
+_SUBSYSTEM = "/sys/kernel/config/nvmet/subsystems/lab"
+_SPACE = f"{_SUBSYSTEM}/namespaces/1"
+_LIO = f"modprobe -a target_core_mod target_core_file; {_CONFIG}"
+_STORE = "/sys/kernel/config/target/core/fileio_0/served"
 
 _STAGES = {
     "plain": Stage(":", ":"),
@@ -69,6 +79,39 @@ _STAGES = {
         "modprobe bcache; make-bcache -B /dev/sda >/dev/null; "
         "echo /dev/sda >/sys/fs/bcache/register; sleep 1",
         "echo 1 >/sys/block/bcache0/bcache/stop; sleep 1; wipefs -qa /dev/sda",
+    ),
+    "mounted": Stage(
+        "mkfs.ext4 -q /dev/nvme0n2; mkdir -p /tmp/at; mount -o ro,noload /dev/nvme0n2 /tmp/at",
+        "umount /tmp/at; wipefs -qa /dev/nvme0n2",
+    ),
+    "swap": Stage(
+        "mkswap /dev/nvme0n2; swapon /dev/nvme0n2", "swapoff /dev/nvme0n2; wipefs -qa /dev/nvme0n2"
+    ),
+    "mounted dm": Stage(
+        "modprobe dm-mod; dmsetup create slow --table '0 65536 linear /dev/sda 0'; "
+        "mkfs.ext4 -q /dev/mapper/slow; mkdir -p /tmp/at; mount -o ro,noload /dev/mapper/slow /tmp/at",
+        "umount /tmp/at; dmsetup remove slow; wipefs -qa /dev/sda",
+    ),
+    "removed node": Stage(
+        "modprobe -a loop dm-mod; mknod /tmp/node b $(tr : ' ' </sys/block/sda/dev); "
+        "losetup /dev/loop0 /tmp/node; rm /tmp/node; dmsetup create top --table '0 1000 linear /dev/loop0 0'",
+        "dmsetup remove top; losetup -d /dev/loop0",
+    ),
+    "open": Stage(
+        f"mkfifo /tmp/input; {sys.executable} -P {holding.__file__} mapped-leader-gone /dev/nvme0n1 O_RDWR "
+        "<>/tmp/input >/tmp/held & echo $! >/tmp/holder; until grep -q held /tmp/held; do sleep 0.1; done",
+        "kill $(cat /tmp/holder); rm /tmp/held /tmp/input",
+    ),
+    "nvmet": Stage(
+        f"{_NVMET}; ln -sf /dev/sda /tmp/served; mkdir -p {_SPACE}; "
+        f"printf /tmp/served >{_SPACE}/device_path; echo 1 >{_SPACE}/enable",
+        f"echo 0 >{_SPACE}/enable; rmdir {_SPACE} {_SUBSYSTEM}; umount /sys/kernel/config; modprobe -r nvmet",
+    ),
+    "nvmet hidden": Stage("modprobe nvmet", "modprobe -r nvmet"),
+    "scsi target": Stage(
+        f"{_LIO}; mkdir -p {_STORE}; printf fd_dev_name=/dev/sda,fd_dev_size=1048576 >{_STORE}/control; "
+        f"echo 1 >{_STORE}/enable",
+        f"rmdir {_STORE} {_STORE}/..; umount /sys/kernel/config; modprobe -r target_core_file",
     ),
     "two paths": Stage(
         "modprobe scsi_debug dev_size_mb=8 add_host=2 vpd_use_hostno=0; sleep 1", "modprobe -r scsi_debug"
@@ -101,6 +144,30 @@ _SCENES = {
     "crypt-open": Scene("crypt", "/dev/sda", SATA_SERIAL, {"volume": "safe"}),
     "multipath-path": Scene("multipath", "/dev/sda", SATA_SERIAL, {"volume": "mpatha"}),
     "bcache-in-use": Scene("bcache", "/dev/sda", SATA_SERIAL, {"volume": "bcache0"}),
+    "nvme-mounted": Scene(
+        "mounted", "/dev/nvme0n2", f"{NVME_SERIAL}/2", {"point": "/tmp/at"}, message="mounted-whole"
+    ),
+    "nvme-swap": Scene("swap", "/dev/nvme0n2", f"{NVME_SERIAL}/2", message="swap"),
+    "dm-mounted": Scene(
+        "mounted dm",
+        "/dev/sda",
+        SATA_SERIAL,
+        {"volume": "dm-0", "point": "/tmp/at"},
+        message="mounted-volume-on-it",
+    ),
+    "loop-through-a-removed-node": Scene(
+        "removed node", "/dev/sda", SATA_SERIAL, {"volume": "loop0"}, message="loop-device-on-it"
+    ),
+    "dm-on-a-loop-through-a-removed-node": Scene(
+        "removed node", "/dev/loop0", "loop0", {"volume": "top"}, message="dm-target"
+    ),
+    "nvme-mapped": Scene("open", "/dev/nvme0n1", f"{NVME_SERIAL}/1", _HOLDER, message="device-mapped"),
+    "nvmet": Scene("nvmet", "/dev/sda", SATA_SERIAL, {"volume": "lab"}),
+    "nvmet-lost": Scene(
+        "nvmet", "/dev/vda", VIRTIO_SERIAL, {"volume": "lab", "path": "/tmp/served"}, first="rm /tmp/served"
+    ),
+    "nvmet-hidden": Scene("nvmet hidden", "/dev/sda", SATA_SERIAL),
+    "scsi-target": Scene("scsi target", "/dev/sda", SATA_SERIAL, {"volume": "fileio_0/served"}),
     "two-paths": Scene("two paths", "/dev/sdb", "sdb", {"other": "/dev/sdc"}),
     "write-protected": Scene("write protected", "/dev/sdb", "any", message="read-only"),
     "zoned": Scene("zoned", "/dev/nullb0", "nullb0"),
@@ -129,7 +196,12 @@ def test_refused_and_not_a_byte_written(guest, name: str) -> None:
     assert done.status == 2, done
     said = json.loads(done.out or done.err)
     expected = MESSAGES[scene.message or name]
-    assert said["what"] == expected.format(**{"target": scene.target, **scene.names})
+    names = dict(scene.names)
+    if names == _HOLDER:
+        pid, command = guest.must("cat /tmp/holder; cat /proc/$(cat /tmp/holder)/comm").split()
+        names = {"pid": pid, "command": command}
+    assert said["what"] == expected.format(**{"target": scene.target, **names})
+    assert said["facts"]["reason"] == REASONS[scene.message or name]
     assert said["advice"]
     assert after == before
 

@@ -126,6 +126,7 @@ MESSAGES = {
         "{target} may be in use: what namespace 1 of the NVMe target {volume} serves, as {path} leads "
         "nowhere, cannot be seen"
     ),
+    "scsi-target": "{target} is in use: the SCSI target {volume} serves it",
     "nvmet-hidden": "{target} may be in use: what nvmet of the kernel serves cannot be seen",
     # Devices of the guest.
     "lvm-active": "{target} is in use: the logical volume {volume} is active on it",
@@ -157,7 +158,7 @@ _REASONS = {
     "mounted-volume-on-it mounted-disk-below member-of-a-mounted-btrfs",
     "swap": "swap swap-partition swap-file",
     "held": "loop-device-on-it loop-device-on-a-partition behind-a-loop-device lvm-active md-member "
-    "dm-target multipath-path crypt-open bcache-in-use nvmet",
+    "dm-target multipath-path crypt-open bcache-in-use nvmet scsi-target",
     "open": "open-in-a-process open-for-writing device-mapped file-mapped file-in-flight",
     "claimed": "mounted-in-another-namespace claimed-sibling",
     "unseen": "file-of-somebody-else device-of-a-user-who-may-read-folders nvmet-lost nvmet-hidden",

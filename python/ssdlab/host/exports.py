@@ -85,7 +85,7 @@ def _scsi(root: Path) -> Iterator[tuple[str, str, str]]:
         for store in _folders(adapter):
             if text(store / "enable") in {None, "0"}:
                 continue
-            named = re.search(r"File: (.*?)\s+Size: ", text(store / "info") or "")
+            named = re.search(r"File: (.*)  Size: ", text(store / "info") or "")
             path = named.group(1) if named else _path_in(store / "udev_path")
             yield (
                 f"the SCSI target {adapter.name}/{store.name}",
