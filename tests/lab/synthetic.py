@@ -17,6 +17,7 @@ import numpy as np
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.host_load import HostLoad
 from ssdlab.results import tables
+from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST
 from ssdlab.results.schema import (
@@ -34,6 +35,8 @@ from ssdlab.results.schema import (
     TableInfo,
     Warned,
 )
+from ssdlab.results.seal import file_digest, open_document, seal_document
+from ssdlab.results.store import write_manifest
 
 AT = "2026-11-21T09:00:00Z"
 BOOT = "00000000-0000-0000-0000-000000000001"
@@ -203,9 +206,7 @@ class Run:
 
     def write(self, folder: Path, manifest: Manifest) -> Path:
         folder.mkdir(parents=True)
-        (folder / JOURNAL).write_text(
-            "".join(record.model_dump_json(by_alias=True) + "\n" for record in self.records)
-        )
+        (folder / JOURNAL).write_bytes(journal_bytes(self.records, manifest.run_id))
         infos = []
         for name, parts, columns in (
             (tables.SERIES, self.series, tables.SERIES_COLUMNS),
@@ -218,11 +219,16 @@ class Run:
                 columns,
                 "ordinal, attempt, row",
             )
-            infos.append(TableInfo(name=name, rows=rows, sha256="0" * 64))
-        manifest = manifest.model_copy(update={"tables": tuple(infos)})
-        stored = json.loads(manifest.model_dump_json(by_alias=True))
-        (folder / MANIFEST).write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
+            infos.append(TableInfo(name=name, rows=rows, sha256=file_digest(HeldFolder(folder), name)))
+        write_manifest(folder, manifest.model_copy(update={"tables": tuple(infos)}))
         return folder
+
+
+def edited(folder: Path, **changes: object) -> None:
+    """Change top-level fields of a run's manifest, whatever they then mean, and seal it anew."""
+    path = folder / MANIFEST
+    stored = json.loads(open_document(path.read_bytes())[0]) | changes
+    path.write_text(seal_document(json.dumps(stored, indent=1, ensure_ascii=False)))
 
 
 def make_finished_run(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.synthetic import edited
 from ssdlab.methods import REGISTRY
 from ssdlab.methods.suites import REGISTRY as SUITES
 from ssdlab.results.run_folder import RunFolder
@@ -222,10 +223,8 @@ def test_a_foreign_file_is_not_written_without_consent(ssdlab: Shell) -> None:
 
 def test_a_run_of_a_newer_version_is_refused(ssdlab: Shell, finished: str) -> None:
     (folder,) = run_folders(ssdlab.library)
-    manifest = folder / "manifest.json"
-    text = manifest.read_text()
-    manifest.unlink()
-    manifest.write_text(text.replace("ssdlab.run/1", "ssdlab.run/9"))
+    (folder / "manifest.json").chmod(0o644)
+    edited(folder, schema="ssdlab.run/9")
     for words in (("show", finished), ("resume", finished), ("watch", finished)):
         _, err = ssdlab(*words, status=2)
         assert "newer" in error_lines(err)[0]

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results.journal import Journal, RunLock, is_running, step_hash
+from ssdlab.results.lines import journal_bytes, parse_journal
 from ssdlab.results.records import BeginRecord, StepResult
-from ssdlab.results.run_folder import JOURNAL, finished_steps, parse_journal
+from ssdlab.results.run_folder import JOURNAL, finished_steps
 
 
 def begin(ordinal: int, attempt: int = 1, verb: str = "note") -> BeginRecord:
@@ -48,24 +49,28 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 
 def test_torn_at_any_byte_the_whole_records_stand(tmp_path: Path) -> None:
     whole = filled(tmp_path, 2)
-    records, _ = parse_journal(whole.decode(), tmp_path / JOURNAL)
+    records = parse_journal(whole, tmp_path / JOURNAL).records
     for cut in range(len(whole) + 1):
         (tmp_path / JOURNAL).write_bytes(whole[:cut])
         with Journal(tmp_path):
             pass
-        kept, good = parse_journal((tmp_path / JOURNAL).read_text(), tmp_path / JOURNAL)
+        found = parse_journal((tmp_path / JOURNAL).read_bytes(), tmp_path / JOURNAL)
+        kept = found.records
         expected = whole[:cut].count(b"\n")
         assert kept[:expected] == records[:expected]
         assert len(kept) == expected + 1, "the torn end was not cut before the next record"
-        assert good == (tmp_path / JOURNAL).stat().st_size
+        assert found.good_bytes == (tmp_path / JOURNAL).stat().st_size and found.torn_bytes == 0
 
 
 @given(st.binary(min_size=1, max_size=40).filter(lambda tail: b"\n" not in tail))
 def test_rubbish_at_the_end_is_cut_off(tail: bytes) -> None:
-    record = begin(0).model_dump_json().encode() + b"\n"
-    for text in (record + tail, record + tail + b"\n"):
-        kept, good = parse_journal(text.decode(errors="replace"), Path("journal"))
-        assert len(kept) == 1 and good == len(record)
+    record = journal_bytes([begin(0)], "")
+    found = parse_journal(record + tail, Path("journal"))
+    assert len(found.records) == 1 and (found.good_bytes, found.torn_bytes) == (len(record), len(tail))
+    with pytest.raises(Refused, match="line 2"):
+        parse_journal(record + tail + b"\n", Path("journal"))
+    unsealed = begin(0).model_dump_json().encode() + b"\n"
+    assert parse_journal(unsealed + tail + b"\n", Path("journal")).good_bytes == len(unsealed)
 
 
 def test_damage_before_the_end_is_refused(tmp_path: Path) -> None:
@@ -88,7 +93,7 @@ def test_a_lost_journal_does_not_start_the_run_anew(tmp_path: Path) -> None:
 
 
 def test_a_newer_journal_is_refused(tmp_path: Path) -> None:
-    newer = json.dumps({"t": "open", "schema": "ssdlab.journal/2", "at": "x", "boot_id": ""}) + "\n"
+    newer = json.dumps({"t": "open", "schema": "ssdlab.journal/3", "at": "x", "boot_id": ""}) + "\n"
     (tmp_path / JOURNAL).write_text(newer * 2)
     with pytest.raises(Refused, match="newer"):
         Journal(tmp_path)
@@ -109,7 +114,7 @@ def test_void_takes_an_end_back_and_part_keeps_an_attempt_open_for_the_next(tmp_
         assert [part.attempt for part in journal.history(0).standing_parts] == [2]
         journal.void(0, 2, "rebooted")
         assert journal.history(0).standing_parts == []
-    records, _ = parse_journal((tmp_path / JOURNAL).read_text(), tmp_path)
+    records = parse_journal((tmp_path / JOURNAL).read_bytes(), tmp_path).records
     assert finished_steps(records) == []
 
 

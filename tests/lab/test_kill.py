@@ -25,7 +25,7 @@ from ssdlab.methods.job import read_job
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.results.journal import is_running
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
-from ssdlab.results.run_folder import JOURNAL, RunFolder, parse_journal
+from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.step_log import DIRECTIONS, log_name, read_progress
 from ssdlab.runs.session import Bench, Order, resume, start
 
@@ -62,8 +62,7 @@ def in_child(work: Callable[[], object], kill_after_s: float | None = None) -> i
 
 
 def records_of(folder: Path) -> list:
-    path = folder / JOURNAL
-    return parse_journal(path.read_bytes().decode(errors="replace"), path)[0] if path.exists() else []
+    return RunFolder(folder).read_journal().records
 
 
 def check_finished(folder: Path, before: list[list]) -> None:

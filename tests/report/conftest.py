@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from lab.synthetic import make_finished_run
+from lab.synthetic import edited, make_finished_run
 from report import browser
 from ssdlab.report import page, source
+from ssdlab.results.lines import journal_bytes, parse_journal
+from ssdlab.results.schema import Manifest
+from ssdlab.results.store import write_manifest
 
 METHODS = ("qd1", "peak-random-read", "peak-sequential-read")
 MEAN_NAME = (
@@ -34,7 +37,13 @@ def invented(place: Path, method: str = "peak-random-read", **changes: object) -
         for key in ("points", "corners", "block_sizes"):
             for point in result.get(key, ()):
                 point["engine"] = changes["engine"]
-    (run / "manifest.json").write_text(json.dumps(manifest))
+    journal = run / "journal.jsonl"
+    records = parse_journal(journal.read_bytes(), journal, run.name).records
+    journal.write_bytes(journal_bytes(records, manifest["run_id"]))
+    del manifest["seal"], manifest["sealed"]
+    schema = manifest["schema"]
+    write_manifest(run, Manifest.model_validate(manifest))
+    edited(run, schema=schema)
     return run
 
 

@@ -50,6 +50,7 @@ COMMANDS: dict[str, Command] = {
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),
+    "library verify": Command("ssdlab.cli.library:verify", "hold every run of the library against its seals"),
 }
 """Every command, in the order of the help text. Two words make a group."""
 

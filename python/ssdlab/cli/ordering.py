@@ -115,14 +115,17 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
     """
     from ssdlab.cli.showing import as_json, print_result
     from ssdlab.methods.results.outcome import read_result
+    from ssdlab.results.doubt import doubting
     from ssdlab.results.run_folder import RunFolder
 
     run = RunFolder(folder)
-    if json:
-        shown: dict[str, Any] = as_json(run)
-        print_json(shown)
-    else:
-        print_result(run)
+    run.verify()
+    with doubting([folder]):
+        if json:
+            shown: dict[str, Any] = as_json(run)
+            print_json(shown)
+        else:
+            print_result(run)
     result = read_result(run)
     failed = result is not None and result.passed is False
     if require_steady:

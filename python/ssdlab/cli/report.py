@@ -36,6 +36,7 @@ def report(
         Print path, size and runs of the page as JSON.
     """
     from ssdlab.report import page, source
+    from ssdlab.results.doubt import doubting
     from ssdlab.results.store import default_library, find_run
 
     if not runs:
@@ -46,8 +47,10 @@ def report(
         raise UsageError(
             f"there is no folder {output.parent}", "make it, or name another file", path=str(output)
         )
-    found = [source.read(find_run(text, library or default_library())) for text in runs]
-    size_bytes = page.write(found, output)
+    folders = [find_run(text, library or default_library()) for text in runs]
+    with doubting(folders):
+        found = [source.read(folder) for folder in folders]
+        size_bytes = page.write(found, output)
     ids = [run.manifest.run_id for run in found]
     if json:
         print_json({"schema": SCHEMA, "path": str(output.absolute()), "bytes": size_bytes, "runs": ids})

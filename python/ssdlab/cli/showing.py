@@ -33,6 +33,8 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         "run": run.manifest.run_id,
         "folder": str(run.path),
         "status": manifest["status"],
+        "seal": run.manifest.seal_state,
+        "torn_bytes": torn_bytes(run, manifest["status"]),
         "result": manifest["result"],
         "rated": [
             {
@@ -58,6 +60,11 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         ],
         "notes": [note.model_dump() for note in run.notes()],
     }
+
+
+def torn_bytes(run: RunFolder, status: str) -> int:
+    """Return the length of what a kill left of a last record; of a run that goes on it is being written."""
+    return 0 if status == "running" else run.read_journal().torn_bytes
 
 
 def print_result(run: RunFolder) -> None:
@@ -89,6 +96,13 @@ def _print_ratings(run: RunFolder) -> None:
     print_table([rating_row(each.figure.label, each) for each in shares], ("rated", "", "", ""), right=(1,))
 
 
+_SEALS = {
+    "sealed": None,
+    "unfinished": None,
+    "not sealed": "not sealed: it was made before there were seals, so damage would not show",
+}
+
+
 def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
     drive = manifest.drive
     return [
@@ -97,6 +111,7 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
         ("variant", None if drive.variant is None else _variant(drive.variant)),
         ("engine", _ENGINES.get(manifest.engine, manifest.engine)),
         ("begun", manifest.created),
+        ("seal", _SEALS[manifest.seal_state]),
         ("quick", "yes: see what it costs below" if manifest.quick else None),
     ]
 
@@ -161,6 +176,8 @@ def _print_remarks(run: RunFolder) -> None:
     lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
     lines += [("departure", f"{each.what}. {each.why}") for each in manifest.departures]
     lines += [("warning", text) for text in _grouped(manifest.warnings)]
+    if torn := torn_bytes(run, actual_status(run.path, manifest)):
+        lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
     lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]
     lines += [("note", f"{each.at}  {each.text}") for each in run.notes()]
     if lines:

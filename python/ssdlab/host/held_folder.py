@@ -155,6 +155,11 @@ class HeldFolder:
         """Whether anything has this name, a link too."""
         return self._status(name) is not None
 
+    def is_file(self, name: str) -> bool:
+        """Whether a regular file has this name, and no link."""
+        status = self._status(name)
+        return status is not None and stat.S_ISREG(status.st_mode)
+
     def check_plain(self, *folders: str) -> None:
         """Refuse the folder if anything in it, or in those of its folders, is no file or folder of ours.
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
-from pydantic import ValidationError
 
-from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.results.outcome import SuiteResult, read_result
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
@@ -68,6 +66,7 @@ def read_run(folder: Path) -> Run:
         tables.
     """
     found = RunFolder(folder)
+    found.verify()
     if actual_status(found.path, found.manifest) in ("failed", "interrupted"):
         return _read_unfinished(found)
     result = _result(found)
@@ -118,6 +117,7 @@ def read(folder: Path) -> Run | SuiteRun:
     found = RunFolder(folder)
     if not found.manifest.children:
         return read_run(folder)
+    found.verify()
     result = _result(found)
     assert isinstance(result, SuiteResult)  # of a suite
     done = [folder.parent / each.run_id for each in result.outcomes if each.left_out is None]
@@ -139,39 +139,21 @@ def _result(found: RunFolder) -> AnyResult:
             run=manifest.run_id,
             status=status,
         )
-    try:
-        result = read_result(found)
-    except ValidationError as error:
-        kind = manifest.result.get("kind")
-        raise Refused(
-            f"run {manifest.run_id} holds a result that this ssdlab cannot read: {kind!r}",
-            "use the ssdlab that wrote it, or a newer one",
-            run=manifest.run_id,
-            kind=str(kind),
-        ) from error
+    result = read_result(found)
     assert result is not None
     return result
 
 
 def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Columns:
-    path = found.path / name
     columns = tables.SERIES_COLUMNS if name == tables.SERIES else tables.HIST_COLUMNS
     try:
-        with HeldFolder(found.path) as held:
-            return tables.read(held, name, columns, where, order)
-    except FileNotFoundError as error:
-        raise Refused(
-            f"run {found.manifest.run_id} has no {name}",
-            "the folder is damaged; restore it from a copy, or run the method again",
-            run=found.manifest.run_id,
-            path=str(path),
-        ) from error
+        return found.read_table(name, columns, where, order)
     except duckdb.Error as error:
         raise Refused(
             f"{name} of run {found.manifest.run_id} is damaged: {error}",
             "restore it from a copy, or run the method again",
             run=found.manifest.run_id,
-            path=str(path),
+            path=str(found.path / name),
         ) from error
 
 

@@ -1,6 +1,7 @@
 """The library's catalogue: one line for each run and one for each headline figure, in two Parquet files.
 
-Everything in it comes from the manifests, so it can be made anew at any time (`ssdlab library rebuild`).
+Everything in it comes from the runs, so it can be made anew at any time (`ssdlab library rebuild`). A run is
+entered after it was held against its seals, and queries trust that.
 Rankings read it alone and open no series. It is written under a lock and put in place by a rename, so any
 number of processes may read.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,8 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
-from ssdlab.results.run_folder import read_manifest
-from ssdlab.results.schema import Manifest
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Manifest, SealState, TableInfo
 from ssdlab.results.store import run_folders
 
 FOLDER = ".catalogue"
@@ -47,6 +48,7 @@ RUN_COLUMNS = {
     "created": "VARCHAR",
     "departures": "INTEGER",
     "warnings": "INTEGER",
+    "seal": "VARCHAR",
 }
 FIGURE_COLUMNS = {
     "run_id": "VARCHAR",
@@ -71,6 +73,15 @@ class Ranked:
 
 
 @dataclass(frozen=True)
+class _Entry:
+    """A run to enter, with the state of the seal that it was just held against."""
+
+    folder: Path
+    manifest: Manifest
+    seal: SealState
+
+
+@dataclass(frozen=True)
 class Rebuilt:
     """What a rebuild found."""
 
@@ -79,22 +90,36 @@ class Rebuilt:
     unreadable: tuple[str, ...]
 
 
-def add(library: Path | HeldFolder, folder: Path) -> None:
-    """Enter one run, in place of what was there of it.
+def add(library: Path | HeldFolder, folder: Path, tables_now: tuple[TableInfo, ...] = ()) -> None:
+    """Enter one run, checked against its seals, in place of what was there of it.
+
+    Parameters
+    ----------
+    library, folder
+        Where it is.
+    tables_now
+        Tables that were just written; the run's manifest does not name them yet.
 
     Raises
     ------
+    Refused
+        The run is damaged.
+    Refused
+        The run is damaged.
     HostError
         When the library cannot be written.
     """
-    manifest = read_manifest(folder)
+    run = RunFolder(folder)
+    if tables_now:
+        run.manifest = run.manifest.model_copy(update={"tables": tables_now})
+    manifest, entry = run.manifest, _Entry(folder, run.manifest, run.verify())
     with _locked(library) as place:
-        runs, figures = _read(place)
+        runs, figures = _read(place, folder.parent)
         others = runs["run_id"] != manifest.run_id
         kept = {name: column[others] for name, column in runs.items()}
         stay = figures["run_id"] != manifest.run_id
         kept_figures = {name: column[stay] for name, column in figures.items()}
-        new_runs, new_figures = _lines([(folder, manifest)])
+        new_runs, new_figures = _lines([entry])
         _write(
             place,
             tables.concatenate([kept, new_runs], RUN_COLUMNS),
@@ -103,28 +128,43 @@ def add(library: Path | HeldFolder, folder: Path) -> None:
 
 
 def rebuild(library: Path) -> Rebuilt:
-    """Make the catalogue anew from all manifests; what cannot be read is named and left out.
+    """Make the catalogue anew from all runs, each checked against its seals; what is damaged is left out.
 
     Raises
     ------
     HostError
         When the library cannot be written.
     """
-    found: list[tuple[Path, Manifest]] = []
-    unreadable = []
-    for folder in run_folders(library):
-        try:
-            found.append((folder, read_manifest(folder)))
-        except Refused:
-            unreadable.append(folder.name)
+    found, unreadable = _entries(run_folders(library))
     with _locked(library) as place:
         runs, figures = _lines(found)
         _write(place, runs, figures)
     return Rebuilt(len(found), len(figures["run_id"]), tuple(unreadable))
 
 
+def _entries(folders: Iterable[Path]) -> tuple[list[_Entry], list[str]]:
+    """Return the runs that can be entered, and the names of those that are damaged."""
+    found: list[_Entry] = []
+    unreadable = []
+    for folder in folders:
+        try:
+            run = RunFolder(folder)
+            found.append(_Entry(folder, run.manifest, run.verify()))
+        except Refused:
+            unreadable.append(folder.name)
+    return found, unreadable
+
+
 def rank(library: Path, figure: str, *, engine: str | None = None) -> list[Ranked]:
-    """Rank finished runs by a figure, best first; quick runs never among full ones unless all are quick."""
+    """Rank finished runs by a figure, best first; quick runs never among full ones unless all are quick.
+
+    Trusts the seals that were checked when the runs were entered.
+
+    Raises
+    ------
+    Refused
+        The catalogue is damaged.
+    """
     import duckdb
 
     try:
@@ -140,12 +180,19 @@ def rank(library: Path, figure: str, *, engine: str | None = None) -> list[Ranke
     )
     if not place.exists(RUNS):
         return []
-    with (
-        place.readable(RUNS) as runs,
-        place.readable(FIGURES) as figures,
-        duckdb.connect(config={"threads": 1}) as con,
-    ):
-        lines = con.execute(query, [str(figures), str(runs), figure, engine, engine]).fetchall()
+    try:
+        with (
+            place.readable(RUNS) as runs,
+            place.readable(FIGURES) as figures,
+            duckdb.connect(config={"threads": 1}) as con,
+        ):
+            lines = con.execute(query, [str(figures), str(runs), figure, engine, engine]).fetchall()
+    except duckdb.Error as error:
+        raise Refused(
+            f"the catalogue {library / FOLDER} is damaged",
+            "make it anew from the runs: ssdlab library rebuild",
+            path=str(library / FOLDER),
+        ) from error
     return [Ranked(*line) for line in lines]
 
 
@@ -165,11 +212,19 @@ def _locked(library: Path | HeldFolder) -> Iterator[HeldFolder]:
             os.close(descriptor)
 
 
-def _read(folder: HeldFolder) -> tuple[tables.Columns, tables.Columns]:
-    found = [
-        tables.read(folder, name, columns, order="run_id") if folder.exists(name) else tables.empty(columns)
-        for name, columns in ((RUNS, RUN_COLUMNS), (FIGURES, FIGURE_COLUMNS))
-    ]
+def _read(folder: HeldFolder, library: Path) -> tuple[tables.Columns, tables.Columns]:
+    """Read both tables; where one is damaged, or of an older ssdlab, they are made anew from the runs."""
+    import duckdb
+
+    try:
+        found = [
+            tables.read(folder, name, columns, order="run_id")
+            if folder.exists(name)
+            else tables.empty(columns)
+            for name, columns in ((RUNS, RUN_COLUMNS), (FIGURES, FIGURE_COLUMNS))
+        ]
+    except duckdb.Error:
+        return _lines(_entries(run_folders(library))[0])
     return found[0], found[1]
 
 
@@ -178,9 +233,9 @@ def _write(folder: HeldFolder, runs: tables.Columns, figures: tables.Columns) ->
     tables.write(folder, FIGURES, figures, FIGURE_COLUMNS, "name, run_id")
 
 
-def _lines(found: list[tuple[Path, Manifest]]) -> tuple[tables.Columns, tables.Columns]:
-    runs = [_run_line(folder, manifest) for folder, manifest in found]
-    figures = [line for _, manifest in found for line in _figure_lines(manifest)]
+def _lines(found: list[_Entry]) -> tuple[tables.Columns, tables.Columns]:
+    runs = [_run_line(entry) for entry in found]
+    figures = [line for entry in found for line in _figure_lines(entry.manifest)]
     return _columns(runs, RUN_COLUMNS), _columns(figures, FIGURE_COLUMNS)
 
 
@@ -192,10 +247,11 @@ def _columns(lines: list[dict[str, Any]], columns: dict[str, str]) -> tables.Col
     }
 
 
-def _run_line(folder: Path, manifest: Manifest) -> dict[str, Any]:
+def _run_line(entry: _Entry) -> dict[str, Any]:
+    manifest = entry.manifest
     return {
         "run_id": manifest.run_id,
-        "folder": folder.name,
+        "folder": entry.folder.name,
         "status": manifest.status,
         "method": manifest.method.name,
         "version": manifest.method.version,
@@ -210,6 +266,7 @@ def _run_line(folder: Path, manifest: Manifest) -> dict[str, Any]:
         "created": manifest.created,
         "departures": len(manifest.departures),
         "warnings": len(manifest.warnings),
+        "seal": entry.seal,
     }
 
 

@@ -7,9 +7,7 @@ then every reader finds the rows in the logs, so a crash in between costs nothin
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Manifest, TableInfo
+from ssdlab.results.seal import file_digest
 from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.results.store import write_manifest
 
@@ -82,7 +81,7 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
     finished = manifest.model_copy(
         update={"tables": tuple(TableInfo.model_validate(info) for info in answer["tables"])}
     )
-    write_manifest(lock.folder, finished)
+    finished = write_manifest(lock.folder, finished)
     _remove_logs(lock.folder)
     with library_errors(folder):
         for name in (MANIFEST, JOURNAL, *(table.name for table in finished.tables)):
@@ -125,9 +124,7 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
                 "check that disk",
                 path=str(path / name),
             )
-        with held.opened(name) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        infos.append(TableInfo(name=name, rows=rows, sha256=digest))
+        infos.append(TableInfo(name=name, rows=rows, sha256=file_digest(held, name)))
     return infos
 
 
@@ -343,7 +340,7 @@ def main(descriptor: int, path: Path) -> int:
     try:
         folder = HeldFolder.of_descriptor(descriptor, path, writing=True)
         infos = compact(folder)
-        catalogue.add(folder.parent(), path)
+        catalogue.add(folder.parent(), path, tuple(infos))
     except LabError as error:
         print(json.dumps(error.as_dict()))
         return error.exit_status

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused
+from ssdlab.results.lines import parse_journal
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, PartRecord, StepResult, VoidRecord
-from ssdlab.results.run_folder import JOURNAL, parse_journal, step_logs
+from ssdlab.results.run_folder import JOURNAL, step_logs
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from ssdlab.results.run_folder import AnyRecord
+    from ssdlab.results.records import AnyRecord
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -138,18 +139,21 @@ class Journal:
     ----------
     folder
         The run folder; the caller holds its `RunLock`.
+    run_id
+        What its seals are bound to.
 
     Raises
     ------
     Refused
-        When the journal is damaged before its end or lost, or a newer ssdlab wrote it.
+        When the journal is damaged or lost, or a newer ssdlab wrote it.
     HostError
         When the file system under it is full or fails.
     """
 
-    def __init__(self, folder: Path | HeldFolder) -> None:
+    def __init__(self, folder: Path | HeldFolder, run_id: str = "") -> None:
         held = hold(folder, writing=True)
         self.path = held.path / JOURNAL
+        self._run_id = run_id
         self.steps: dict[int, StepHistory] = {}
         self.boot = ""
         with library_errors(self.path):
@@ -161,18 +165,18 @@ class Journal:
         self._append(OpenRecord(at=now(), boot_id=boot_id()))
 
     def _recover(self, folder: HeldFolder) -> list[AnyRecord]:
-        text = folder.read_bytes(JOURNAL).decode("utf-8", errors="replace")
-        records, good = parse_journal(text, self.path)
-        if not records and step_logs(folder):
+        found = parse_journal(folder.read_bytes(JOURNAL), self.path, self._run_id)
+        self._chain = found.chain
+        if not found.records and step_logs(folder):
             raise Refused(
                 f"{self.path} is lost, and the run has logs of steps: what was finished cannot be told",
                 "restore it from a copy, or start a new run",
                 path=str(self.path),
             )
-        if good < os.fstat(self._descriptor).st_size:
-            os.ftruncate(self._descriptor, good)
+        if found.torn_bytes:
+            os.ftruncate(self._descriptor, found.good_bytes)
             os.fsync(self._descriptor)
-        return records
+        return found.records
 
     def history(self, ordinal: int) -> StepHistory:
         """Return what is known of an ordinal; an empty history for one never begun."""
@@ -211,7 +215,8 @@ class Journal:
         self.close()
 
     def _append(self, record: AnyRecord) -> None:
-        line = record.model_dump_json(by_alias=True).encode() + b"\n"
+        chain = self._chain.copy()
+        line = chain.write(record.model_dump_json(by_alias=True))
         with library_errors(self.path):
             end = os.fstat(self._descriptor).st_size
             try:
@@ -222,6 +227,7 @@ class Journal:
             except OSError:
                 os.ftruncate(self._descriptor, end)
                 raise
+        self._chain = chain
         self._note(record)
 
     def _note(self, record: AnyRecord) -> None:

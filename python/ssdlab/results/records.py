@@ -13,7 +13,8 @@ from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import Spread, Warned
 
-JOURNAL_SCHEMA = "ssdlab.journal/1"
+JOURNAL_SCHEMA = "ssdlab.journal/2"
+"""2: each line carries its seal, see `seal.Chain`."""
 
 Policy = Literal["continue", "restart", "re-precondition", "from-purge"]
 
@@ -88,6 +89,5 @@ class PartRecord(Stored):
     at: str
 
 
-JournalRecord = Annotated[
-    OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord, Field(discriminator="t")
-]
+AnyRecord = OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord
+JournalRecord = Annotated[AnyRecord, Field(discriminator="t")]

@@ -1,6 +1,7 @@
 """A run folder as its readers see it: manifest, steps, rows, histograms, notes.
 
 Reading needs no lock and changes nothing, so a report or `watch` may look at a run that is still going on.
+What is read is held against its seal first.
 """
 
 from __future__ import annotations
@@ -9,33 +10,27 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused
-from ssdlab.results import tables
-from ssdlab.results.records import (
-    BeginRecord,
-    EndRecord,
-    JournalRecord,
-    OpenRecord,
-    PartRecord,
-    StepResult,
-    VoidRecord,
-)
+from ssdlab.results import seal, tables
+from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
+from ssdlab.results.records import AnyRecord, BeginRecord, EndRecord, StepResult, VoidRecord
 from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
+from ssdlab.results.seal import check_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from ssdlab.results.schema import SealState
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"
 STEPS = "steps"
 LIVE = "live.json"
 NOTES = "notes.jsonl"
-
-AnyRecord = OpenRecord | BeginRecord | EndRecord | VoidRecord | PartRecord
-_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(JournalRecord)
 
 
 @dataclass(frozen=True)
@@ -60,33 +55,6 @@ class VoidedAttempt:
     why: str
 
 
-def check_schema(found: object, known: str, path: Path) -> None:
-    """Refuse a file of another or a newer schema than `known`, which is like `ssdlab.run/1`.
-
-    Raises
-    ------
-    Refused
-        With the schema found and the one known as facts.
-    """
-    family, _, ours = known.rpartition("/")
-    theirs = str(found).removeprefix(family + "/")
-    if not str(found).startswith(family + "/") or not theirs.isdigit():
-        raise Refused(
-            f"{path} is not a {family} file: its schema is {found!r}",
-            "name a run folder that ssdlab wrote",
-            path=str(path),
-            schema=str(found),
-        )
-    if int(theirs) > int(ours):
-        raise Refused(
-            f"{path} was written by a newer ssdlab: schema {found}, this one knows up to {known}",
-            "use that ssdlab, or a newer one",
-            path=str(path),
-            schema=str(found),
-            known=known,
-        )
-
-
 def read_manifest(folder: Path) -> Manifest:
     """Read `manifest.json`.
 
@@ -95,57 +63,42 @@ def read_manifest(folder: Path) -> Manifest:
     Refused
         When there is none, it is damaged, or a newer ssdlab wrote it.
     """
-    path = folder / MANIFEST
-    try:
-        with HeldFolder(folder) as held:
-            stored = json.loads(held.read_bytes(MANIFEST).decode())
-    except FileNotFoundError as error:
-        raise Refused(
-            f"{folder} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise Refused(
-            f"cannot read {path}: {error}", "the folder is damaged; restore it from a copy"
-        ) from error
-    check_schema(stored.get("schema") if isinstance(stored, dict) else None, RUN_SCHEMA, path)
-    try:
-        return Manifest.model_validate(stored)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Refused(
-            f"{path} is damaged: {where}: {first['msg']}", "restore it from a copy", path=str(path)
-        ) from error
+    return read_sealed_manifest(folder)[0]
 
 
-def parse_journal(text: str, path: Path) -> tuple[list[AnyRecord], int]:
-    """Parse journal text; give the records and the length in bytes of the whole lines.
-
-    A last line without its newline, or one that is not a record, is the torn end of a write that a crash
-    cut short: it was never promised to anybody and is left out. Anywhere else it is damage.
+def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
+    """Read `manifest.json` and its seal; None in one that was written before there were seals.
 
     Raises
     ------
     Refused
-        When a line before the last is not a record.
+        As of `read_manifest`.
     """
-    records: list[AnyRecord] = []
-    good = 0
-    lines = text.split("\n")
-    for number, line in enumerate(lines[:-1], start=1):
-        try:
-            stored = json.loads(line)
-            if isinstance(stored, dict) and stored.get("t") == "open":
-                check_schema(stored.get("schema"), "ssdlab.journal/1", path)
-            records.append(_RECORD.validate_python(stored))
-        except ValueError as error:
-            if number == len(lines) - 1 and lines[-1] == "":
-                break
-            raise Refused(
-                f"{path} is damaged at line {number}", "restore it from a copy", path=str(path), line=number
-            ) from error
-        good += len(line.encode()) + 1
-    return records, good
+    path = folder / MANIFEST
+    try:
+        with HeldFolder(folder) as held:
+            data = held.read_bytes(MANIFEST)
+    except FileNotFoundError as error:
+        raise Refused(
+            f"{folder} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
+        ) from error
+    except OSError as error:
+        raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
+    try:
+        text, found = seal.open_document(data)
+        stored = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{path} is damaged: {error}", RESTORE, path=str(path)) from error
+    check_schema(stored.get("schema") if isinstance(stored, dict) else None, RUN_SCHEMA, path)
+    if (stored["schema"] == RUN_SCHEMA) != (found is not None):
+        why = "it has no seal" if found is None else "it has a seal, and its schema has none"
+        raise Refused(f"{path} is damaged: {why}", RESTORE, path=str(path))
+    try:
+        return Manifest.model_validate(stored), found
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Refused(f"{path} is damaged: {where}: {first['msg']}", RESTORE, path=str(path)) from error
 
 
 class RunFolder:
@@ -164,12 +117,102 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest = read_manifest(path)
+        self.manifest, self.seal = read_sealed_manifest(path)
+        self._checked: set[str] = set()
 
     def journal(self) -> list[AnyRecord]:
-        """Every whole record of the journal, in order."""
-        content = self._content(JOURNAL)
-        return parse_journal(content.decode("utf-8", errors="replace"), self.path / JOURNAL)[0]
+        """Every whole record of the journal, in order.
+
+        Raises
+        ------
+        Refused
+            It is damaged, or of a finished run and not whole.
+        """
+        return self.read_journal().records
+
+    def read_journal(self) -> JournalText:
+        """Read the journal; raises as `journal` does."""
+        path = self.path / JOURNAL
+        found = parse_journal(self._content(JOURNAL), path, self.manifest.run_id)
+        self._check_end(found, path)
+        return found
+
+    def _check_end(self, found: JournalText, path: Path) -> None:
+        """See that the journal of a finished run ends where the run did."""
+        if self.manifest.status != "finished" or self.manifest.children:
+            return
+        sealed, lines = self.manifest.sealed, found.chain.lines
+        if found.torn_bytes:
+            why = f"line {lines + 1} is not whole"
+        elif sealed is not None and lines != sealed.journal_lines:
+            why = f"it has {lines} lines, and the manifest tells of {sealed.journal_lines}"
+        elif sealed is not None and found.chain.seal != sealed.journal_seal:
+            why = f"line {lines} is not the one that the manifest tells of"
+        elif not lines:
+            why = "it is empty"
+        else:
+            return
+        raise Refused(
+            f"{path} is damaged: the run is finished, and {why}", RESTORE, path=str(path), line=lines + 1
+        )
+
+    def read_table(self, name: str, columns: Mapping[str, str], where: str, order: str) -> tables.Columns:
+        """Read lines of a table that was held against its seal; `where` and `order` are SQL.
+
+        Raises
+        ------
+        Refused
+            There is none, or it is damaged.
+        """
+        info = next((each for each in self.manifest.tables if each.name == name), None)
+        self._check_file(name, None if info is None else info.sha256)
+        with HeldFolder(self.path) as held:
+            return tables.read(held, name, columns, where, order)
+
+    def verify(self) -> SealState:
+        """Hold all that the folder keeps of the run against its seals.
+
+        Raises
+        ------
+        Refused
+            With what is damaged.
+        """
+        self.journal()
+        self.notes()
+        for table in self.manifest.tables:
+            self._check_file(table.name, table.sha256)
+        sealed = self.manifest.sealed
+        for name, digest in ({} if sealed is None else sealed.files).items():
+            self._check_file(name, digest)
+        for run_id, digest in ({} if sealed is None else sealed.runs).items():
+            folder = self.path.parent / run_id
+            if read_sealed_manifest(folder)[1] != digest:
+                raise Refused(
+                    f"{folder} is not the run that {self.manifest.run_id} was made of",
+                    RESTORE,
+                    path=str(folder),
+                )
+        return self.manifest.seal_state
+
+    def _check_file(self, name: str, digest: str | None) -> None:
+        if name in self._checked:
+            return
+        path = self.path / name
+        try:
+            with HeldFolder(self.path) as held, held.opened(name):
+                damaged = digest is not None and seal.file_digest(held, name) != digest
+        except FileNotFoundError as error:
+            raise Refused(
+                f"run {self.manifest.run_id} has no {name}",
+                "the folder is damaged; restore it from a copy, or run the method again",
+                run=self.manifest.run_id,
+                path=str(path),
+            ) from error
+        except OSError as error:
+            raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
+        if damaged:
+            raise Refused(f"{path} is damaged: it is not what was sealed", RESTORE, path=str(path))
+        self._checked.add(name)
 
     def steps(self) -> list[Step]:
         """Return the finished steps that count, by ordinal."""
@@ -188,9 +231,14 @@ class RunFolder:
         return found
 
     def notes(self) -> list[Note]:
-        """Return the dated notes that stand beside the run, oldest first."""
-        lines = self._content(NOTES).decode().splitlines()
-        return [Note.model_validate_json(line) for line in lines if line]
+        """Return the dated notes that stand beside the run, oldest first.
+
+        Raises
+        ------
+        Refused
+            They are damaged.
+        """
+        return parse_notes(self._content(NOTES), self.path / NOTES).notes
 
     def _content(self, name: str) -> bytes:
         """Return what is in a file; nothing if there is none."""
@@ -222,10 +270,9 @@ class RunFolder:
             attempts = (attempt,)
         listed = ", ".join(str(a) for a in attempts) or "NULL"
         chosen = f"ordinal = {ordinal} AND attempt IN ({listed}) AND {where}"
-        with HeldFolder(self.path) as held:
-            if not held.exists(table):
-                return tables.empty(columns)
-            return tables.read(held, table, columns, chosen, "attempt, " + order)
+        if not (self.path / table).exists() and table not in [each.name for each in self.manifest.tables]:
+            return tables.empty(columns)
+        return self.read_table(table, columns, chosen, "attempt, " + order)
 
 
 def step_logs(folder: Path | HeldFolder) -> list[str]:

@@ -17,9 +17,13 @@ from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.drives.rated import Rated
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
+from ssdlab.results.seal import Sealed
 
-RUN_SCHEMA = "ssdlab.run/1"
+RUN_SCHEMA = "ssdlab.run/2"
+"""2: the manifest carries seals."""
 
+SealState = Literal["sealed", "unfinished", "not sealed"]
+"""Of a run: finished and sealed; its journal and manifest sealed so far; made before there were seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
 Direction = Literal["read", "write", "trim"]
 Latencies = dict[str, float | None]
@@ -191,7 +195,7 @@ class Manifest(Stored):
     environment: dict[str, JsonValue]
     tool: dict[str, JsonValue] = Field(description="version and build profile of ssdlab")
     created: str
-    sessions: tuple[Session, ...]
+    sessions: tuple[Session, ...] = Field(min_length=1)
     warnings: tuple[Warned, ...] = ()
     departures: tuple[Departure, ...] = ()
     result: dict[str, JsonValue] | None = Field(
@@ -204,6 +208,17 @@ class Manifest(Stored):
     ratings: tuple[Rated, ...] = Field(default=(), description="what the drive is rated for")
     member: Member | None = Field(default=None, description="the suite that the run is part of")
     children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
+    sealed: Sealed | None = Field(
+        default=None, description="of a finished run; None in one that was finished before there were seals"
+    )
+
+    @property
+    def seal_state(self) -> SealState:
+        """How far the run is sealed."""
+        if self.sealed is not None:
+            return "sealed"
+        unfinished = self.schema_version == RUN_SCHEMA and self.status != "finished"
+        return "unfinished" if unfinished else "not sealed"
 
 
 class Note(Stored):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import secrets
@@ -14,8 +15,11 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results.journal import is_running, now
+from ssdlab.results.lines import parse_notes
 from ssdlab.results.run_folder import MANIFEST, NOTES, STEPS, RunFolder
-from ssdlab.results.schema import Note
+from ssdlab.results.schema import RUN_SCHEMA, Note
+from ssdlab.results.seal import seal_document
+from ssdlab.results.sealing import sealed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,12 +107,25 @@ def begin_run(library: Path, manifest: Manifest) -> Path:
     return folder
 
 
-def write_manifest(folder: Path | HeldFolder, manifest: Manifest) -> None:
-    """Put a manifest in place of the old one, durably."""
+def write_manifest(folder: Path | HeldFolder, manifest: Manifest) -> Manifest:
+    """Put a manifest in place of the old one, durably, and return it with its seals.
+
+    That of a finished run names the end of its journal: it is taken when the run is finished, and then stays.
+
+    Raises
+    ------
+    Refused
+        The journal is damaged.
+    HostError
+        When the library cannot be written.
+    """
     path = folder if isinstance(folder, Path) else folder.path
     with library_errors(path / MANIFEST):
-        text = manifest.model_dump_json(by_alias=True, indent=1) + "\n"
-        hold(folder, writing=True).replace(MANIFEST, text)
+        held = hold(folder, writing=True)
+        sealed = (manifest.sealed or sealed_of(held, manifest)) if manifest.status == "finished" else None
+        manifest = manifest.model_copy(update={"schema_version": RUN_SCHEMA, "sealed": sealed})
+        held.replace(MANIFEST, seal_document(manifest.model_dump_json(by_alias=True, indent=1)))
+    return manifest
 
 
 def run_folders(library: Path) -> list[Path]:
@@ -184,6 +201,8 @@ def add_note(folder: Path, text: str) -> Note:
     ------
     UsageError
         An empty note.
+    Refused
+        The notes before it are damaged.
     HostError
         When the library cannot be written.
     """
@@ -191,8 +210,12 @@ def add_note(folder: Path, text: str) -> Note:
         raise UsageError("the note is empty", "give its text, in quotes")
     note = Note(at=now(), text=text.strip())
     with library_errors(folder / NOTES), HeldFolder(folder, writing=True) as held:
-        with os.fdopen(held.append_to(NOTES), "a", encoding="utf-8") as file:
-            file.write(note.model_dump_json() + "\n")
+        with os.fdopen(held.append_to(NOTES), "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            before = parse_notes(file.read(), folder / NOTES)
+            file.truncate(before.good_bytes)
+            file.write(before.chain.write(note.model_dump_json()))
             file.flush()
             os.fsync(file.fileno())
         held.sync()

@@ -9,6 +9,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.host_load import Surroundings, host_load
 from ssdlab.results.journal import RunLock, boot_id, now, step_hash
+from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, STEPS
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.workload import Workload
-    from ssdlab.results.run_folder import AnyRecord
+    from ssdlab.results.records import AnyRecord
 
 _PROSE = """One workload, taken by `ssdlab measure`.
 
@@ -75,9 +76,8 @@ def save_measurement(
         with library_errors(folder):
             place, name = log
             place.rename(name, lock.folder.folder(STEPS), log_name(0, 1))
-            lines = [record.model_dump_json(by_alias=True) + "\n" for record in journal]
-            lock.folder.replace(JOURNAL, "".join(lines))
-        write_manifest(lock.folder, manifest)
+            lock.folder.replace(JOURNAL, journal_bytes(journal, manifest.run_id))
+        manifest = write_manifest(lock.folder, manifest)
         finish_run(folder, manifest, lock)
     finally:
         lock.release()

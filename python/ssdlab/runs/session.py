@@ -44,6 +44,8 @@ from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from ssdlab.drives.base import Drive
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.opening import Look
@@ -148,7 +150,7 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
         if manifest.status == "finished":
             return _finish_again(folder, manifest, lock, bench)
         chosen, params = same_method(manifest)
-        options = manifest.open_options
+        options = _opened_with(manifest, folder)
         text, size = str(options["text"]), cast("int | None", options["size_bytes"])
         if manifest.drive.kind == "file" and not Path(text).exists():
             raise Refused(
@@ -200,7 +202,7 @@ class _Work:
         self._held = lock.folder
         tracker = Tracker(plan, [*observers, LiveFile(self._held)])
         try:
-            with StopFlag() as stop, Journal(self._held) as journal:
+            with StopFlag() as stop, Journal(self._held, self._manifest.run_id) as journal:
                 write_manifest(self._held, self._manifest)
                 keeper = keeper_of(self._drive, self._held, new=self._before is None)
                 options = {"stopped": stop, "keeper": keeper, **self._bench.runner}
@@ -330,8 +332,20 @@ class _Work:
         )
         warned = (*warnings_of(steps), *self._left)
         update = {"status": status, "sessions": tuple(sessions), "warnings": warned, **changes}
-        self._manifest = self._manifest.model_copy(update=update)
-        write_manifest(self._held, self._manifest)
+        self._manifest = write_manifest(self._held, self._manifest.model_copy(update=update))
+
+
+def _opened_with(manifest: Manifest, folder: Path) -> dict[str, JsonValue]:
+    """Return how the drive of a run was opened."""
+    options = manifest.open_options
+    lacking = [name for name in ("text", "size_bytes", "destroy", "writing") if name not in options]
+    if lacking or not isinstance(options["text"], str):
+        raise Refused(
+            f"the manifest of {folder} does not say how its drive was opened: {', '.join(lacking) or 'text'}",
+            "restore it from a copy, or start a new run",
+            path=str(folder),
+        )
+    return options
 
 
 def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:

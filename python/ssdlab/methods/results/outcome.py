@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.methods.results.act import ActResult, ActSearchResult
 from ssdlab.methods.results.consistency import ConsistencyResult
@@ -23,6 +23,7 @@ from ssdlab.methods.results.pts_series import (
 from ssdlab.methods.results.rate_limit import RateLimitResult
 from ssdlab.methods.results.replay import TraceResult
 from ssdlab.methods.results.trim import TrimResult
+from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import (
     JobResult,
@@ -153,5 +154,22 @@ def parse_result(stored: dict[str, JsonValue]) -> AnyResult:
 
 
 def read_result(run: RunFolder) -> AnyResult | None:
-    """Return the method's typed Result of a run; None until it is finished."""
-    return None if run.manifest.result is None else parse_result(run.manifest.result)
+    """Return the method's typed Result of a run; None until it is finished.
+
+    Raises
+    ------
+    Refused
+        This ssdlab cannot read it.
+    """
+    if run.manifest.result is None:
+        return None
+    try:
+        return parse_result(run.manifest.result)
+    except ValidationError as error:
+        kind = run.manifest.result.get("kind")
+        raise Refused(
+            f"run {run.manifest.run_id} holds a result that this ssdlab cannot read: {kind!r}",
+            "use the ssdlab that wrote it, or a newer one",
+            run=run.manifest.run_id,
+            kind=str(kind),
+        ) from error

@@ -27,6 +27,13 @@ _BADGES = {
 }
 
 
+_SEALS = {
+    "sealed": "sealed; verified when this page was made",
+    "unfinished": "sealed as far as it came; verified when this page was made",
+    "not sealed": "not sealed: made before there were seals, so damage would not show",
+}
+
+
 def _file_system(manifest: Manifest) -> str | None:
     if manifest.drive.kind != "file":
         return None
@@ -69,6 +76,7 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Tool", _tool),
     ("Seed", lambda m: str(m.seed)),
     ("Run", lambda m: m.run_id),
+    ("Seal", lambda m: _SEALS[m.seal_state]),
 )
 """What is told of where numbers come from, and how it is found."""
 

@@ -187,8 +187,7 @@ class _Work:
         sessions = list(self._manifest.sessions)
         sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
         update = {"status": status, "sessions": tuple(sessions), **changes}
-        self._manifest = self._manifest.model_copy(update=update)
-        write_manifest(self._held, self._manifest)
+        self._manifest = write_manifest(self._held, self._manifest.model_copy(update=update))
 
 
 def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:

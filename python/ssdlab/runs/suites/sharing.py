@@ -13,6 +13,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.results.journal import now
+from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import EndRecord, OpenRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, STEPS, RunFolder
 from ssdlab.results.schema import Member, Session
@@ -23,7 +24,7 @@ from ssdlab.runs.drive_state import STATES, state_name
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.run_folder import AnyRecord
+    from ssdlab.results.records import AnyRecord
     from ssdlab.results.schema import Child, Manifest
 
 
@@ -59,17 +60,16 @@ def fork_run(leader: Path, child: Child, steps: int) -> Path:
             with led.folder(STATES) as states, making.folder(STATES, make=True) as copies:
                 states.link(state_name(steps - 1), copies)
                 copies.sync()
-            making.replace(JOURNAL, _journal(begun, steps))
+            making.replace(JOURNAL, _journal(begun, child.run_id, steps))
             write_manifest(making, _manifest(begun.manifest, child, steps))
         library.rename(part, library, child.run_id)
         library.sync()
     return folder
 
 
-def _journal(leader: RunFolder, steps: int) -> str:
+def _journal(leader: RunFolder, run_id: str, steps: int) -> bytes:
     kept = [record for record in leader.journal() if _belongs(record, steps)]
-    lines = [_marked(record, leader.manifest.run_id).model_dump_json(by_alias=True) for record in kept]
-    return "".join(f"{line}\n" for line in lines)
+    return journal_bytes([_marked(record, leader.manifest.run_id) for record in kept], run_id)
 
 
 def _belongs(record: AnyRecord, steps: int) -> bool:

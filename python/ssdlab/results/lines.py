@@ -1,0 +1,152 @@
+"""The files of a run that are only ever appended to, line by line: its journal and its notes.
+
+Both are chains of seals. What a crash can leave is a torn last line, which nobody was promised; anything else
+that is not what was sealed is damage.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from ssdlab.model.errors import Refused
+from ssdlab.results import seal
+from ssdlab.results.records import (
+    JOURNAL_SCHEMA,
+    AnyRecord,
+    BeginRecord,
+    EndRecord,
+    JournalRecord,
+    OpenRecord,
+    PartRecord,
+)
+from ssdlab.results.schema import Note
+from ssdlab.results.seal import check_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+RESTORE = "restore it from a copy"
+"""What to do about a damaged file."""
+_SECTOR_BYTES = 512
+_UNWRITTEN = b"\0" * _SECTOR_BYTES
+"""A sector that a power cut kept from the disk; no record contains one."""
+
+_RECORD: TypeAdapter[AnyRecord] = TypeAdapter(JournalRecord)
+
+
+@dataclass(frozen=True)
+class JournalText:
+    """What a journal holds.
+
+    Attributes
+    ----------
+    records
+        Its whole records, in order.
+    chain
+        Of their seals: the next record goes on from there.
+    good_bytes
+        Length of the whole records.
+    torn_bytes
+        Length of what a crash left of a record that was being written: it was promised to nobody.
+    """
+
+    records: list[AnyRecord]
+    chain: seal.Chain
+    good_bytes: int
+    torn_bytes: int
+
+
+def parse_journal(data: bytes, path: Path, run_id: str = "") -> JournalText:
+    """Parse a journal and check its seals.
+
+    A last line without its newline is the torn end of a write that a crash cut short: it was never promised
+    to anybody and is left out. So is a last line with a sector that was never written and, in a journal from
+    before there were seals, one that is no record. Anything else that is not what was sealed is damage.
+
+    Raises
+    ------
+    Refused
+        With file and line.
+    """
+    records: list[AnyRecord] = []
+    begun: set[tuple[int, int]] = set()
+    chain, good = seal.Chain(run_id), 0
+    *lines, _ = data.split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        before = chain.copy()
+        try:
+            records.append(_record(chain.read(line), path, begun, sealed=chain.sealed))
+        except (ValueError, RecursionError) as error:
+            last = number == len(lines) and good + len(line) + 1 == len(data)
+            if last and (_UNWRITTEN in line or (not before.sealed and number > 1)):
+                chain = before
+                break
+            why = f": {error}" if isinstance(error, seal.Broken) else ""
+            raise Refused(
+                f"{path} is damaged at line {number}{why}", RESTORE, path=str(path), line=number
+            ) from error
+        good += len(line) + 1
+    return JournalText(records, chain, good, len(data) - good)
+
+
+@dataclass(frozen=True)
+class NotesText:
+    """What a file of notes holds; the next note goes on from `chain`, behind `good_bytes`."""
+
+    notes: list[Note]
+    chain: seal.Chain
+    good_bytes: int
+
+
+def parse_notes(data: bytes, path: Path) -> NotesText:
+    """Parse notes and check their seals; the torn end of a note that a crash cut short is left out.
+
+    Raises
+    ------
+    Refused
+        With file and line.
+    """
+    notes: list[Note] = []
+    chain, good = seal.Chain(), 0
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        try:
+            notes.append(Note.model_validate_json(chain.read(line)))
+        except ValueError as error:
+            why = f": {error}" if isinstance(error, seal.Broken) else ""
+            raise Refused(
+                f"{path} is damaged at line {number}{why}", RESTORE, path=str(path), line=number
+            ) from error
+        good += len(line) + 1
+    return NotesText(notes, chain, good)
+
+
+def journal_bytes(records: Iterable[AnyRecord], run_id: str) -> bytes:
+    """Return the journal of a run that has these records."""
+    chain = seal.Chain(run_id)
+    return b"".join(chain.write(_now(record).model_dump_json(by_alias=True)) for record in records)
+
+
+def _now(record: AnyRecord) -> AnyRecord:
+    """Return a record as this ssdlab writes it."""
+    if isinstance(record, OpenRecord):
+        return record.model_copy(update={"schema_version": JOURNAL_SCHEMA})
+    return record
+
+
+def _record(text: bytes, path: Path, begun: set[tuple[int, int]], *, sealed: bool) -> AnyRecord:
+    stored = json.loads(text)
+    if isinstance(stored, dict) and stored.get("t") == "open":
+        check_schema(stored.get("schema"), JOURNAL_SCHEMA, path)
+        if stored["schema"] == JOURNAL_SCHEMA and not sealed:
+            raise seal.Broken("it has no seal")
+    record = _RECORD.validate_python(stored)
+    if isinstance(record, BeginRecord):
+        begun.add((record.ordinal, record.attempt))
+    elif isinstance(record, EndRecord | PartRecord) and (record.ordinal, record.attempt) not in begun:
+        raise seal.Broken(f"it ends attempt {record.attempt} of step {record.ordinal}, which was not begun")
+    return record

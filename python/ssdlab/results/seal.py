@@ -1,0 +1,176 @@
+"""Seals: checksums that travel with what a run folder holds, so that damage is told and never shown as data.
+
+A *document* (`manifest.json` and others that are replaced whole) ends with a seal over all bytes before it.
+Of a *chain* (`journal.jsonl`, `notes.jsonl`: lines that are only ever appended) each line ends with a seal
+over the line and the seal before it, so that no line can be changed, lost, doubled or moved without the next
+one telling. Seals are taken over bytes as they stand in the file, not over what they mean: a changed blank
+is damage too. They tell damage and careless edits; they are no signature, for whoever edits on purpose can
+seal anew. BLAKE2b (RFC 7693) of 16 bytes: 2^-128 is the chance that damage goes unseen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from ssdlab.model.errors import Refused
+from ssdlab.model.stored import Stored
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.host.held_folder import HeldFolder
+
+_DIGEST_BYTES = 16
+_LINE_END = re.compile(rb',"seal":"([0-9a-f]{32})"\}')
+_LINE_END_BYTES = len(b',"seal":""}') + 2 * _DIGEST_BYTES
+_DOCUMENT_END = re.compile(rb',\n "seal": "([0-9a-f]{32})"\n\}\n')
+_DOCUMENT_END_BYTES = len(b',\n "seal": ""\n}\n') + 2 * _DIGEST_BYTES
+
+
+class Sealed(Stored):
+    """What a finished run holds beside its manifest and its tables, as it was when it was finished."""
+
+    journal_lines: int
+    journal_seal: str = Field(description="seal of the journal's last line")
+    files: dict[str, str] = Field(default={}, description="SHA-256 of each other file, by its name")
+    runs: dict[str, str] = Field(
+        default={}, description="of a suite: the seal of each run's manifest, by run id"
+    )
+
+
+class Broken(ValueError):
+    """Bytes are not those that were sealed; the text says how that shows."""
+
+
+class Chain:
+    """Lines that are sealed one after another, being written or read.
+
+    Parameters
+    ----------
+    of
+        What the first seal is bound to, such as the run's id: a chain of another run does not fit.
+
+    Attributes
+    ----------
+    seal
+        The last one; that of a line without one is worked out all the same.
+    lines
+        How many there are.
+    sealed
+        Whether the last line carries its seal; from the first that does on, every one must.
+    """
+
+    def __init__(self, of: str = "") -> None:
+        self.seal = of
+        self.lines = 0
+        self.sealed = False
+
+    def copy(self) -> Chain:
+        """Return a chain that goes on from here by itself."""
+        same = Chain(self.seal)
+        same.lines, same.sealed = self.lines, self.sealed
+        return same
+
+    def write(self, text: str) -> bytes:
+        """Return a JSON object as the chain's next line, with its seal and its newline."""
+        body = text.encode().removesuffix(b"}")
+        self._go_on(body)
+        self.sealed = True
+        return body + f',"seal":"{self.seal}"}}\n'.encode()
+
+    def read(self, line: bytes) -> bytes:
+        """Return the JSON of the next line (without its newline) as it was before it was sealed.
+
+        Raises
+        ------
+        Broken
+            Its seal does not fit, or is missing where lines before it have one.
+        """
+        body, end = line[:-_LINE_END_BYTES], _LINE_END.fullmatch(line[-_LINE_END_BYTES:])
+        if end is None:
+            if self.sealed:
+                raise Broken("it has no seal")
+            self._go_on(line)
+            return line
+        self._go_on(body)
+        self.sealed = True
+        if end[1].decode() != self.seal:
+            raise Broken("its seal does not fit")
+        return body + b"}"
+
+    def _go_on(self, body: bytes) -> None:
+        self.seal = _digest(self.seal.encode() + b"\n" + body)
+        self.lines += 1
+
+
+def seal_document(text: str) -> str:
+    """Return the text of a JSON object with a seal as its last field."""
+    body = text.rstrip().removesuffix("}").rstrip()
+    return f'{body},\n "seal": "{_digest(body.encode())}"\n}}\n'
+
+
+def open_document(data: bytes) -> tuple[bytes, str | None]:
+    """Return the JSON of a document as it was before it was sealed, and its seal; None if it has none.
+
+    Raises
+    ------
+    Broken
+        The seal does not fit.
+    """
+    body, end = data[:-_DOCUMENT_END_BYTES], _DOCUMENT_END.fullmatch(data[-_DOCUMENT_END_BYTES:])
+    if end is None:
+        return data, None
+    seal = end[1].decode()
+    if _digest(body) != seal:
+        raise Broken("its seal does not fit")
+    return body + b"\n}\n", seal
+
+
+def file_digest(folder: HeldFolder, name: str) -> str:
+    """Return the SHA-256 of a file's bytes.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    Refused
+        It is no file.
+    """
+    with folder.opened(name) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_schema(found: object, known: str, path: Path) -> None:
+    """Refuse a file of another or a newer schema than `known`, which is like `ssdlab.run/1`.
+
+    Raises
+    ------
+    Refused
+        With the schema found and the one known as facts.
+    """
+    family, _, ours = known.rpartition("/")
+    theirs = str(found).removeprefix(family + "/")
+    numbered = theirs.isascii() and theirs.isdigit() and not theirs.startswith("0")
+    if not str(found).startswith(family + "/") or not numbered:
+        raise Refused(
+            f"{path} is not a {family} file: its schema is {found!r}",
+            "name a run folder that ssdlab wrote",
+            path=str(path),
+            schema=str(found),
+        )
+    if len(theirs) > len(ours) or int(theirs) > int(ours):
+        raise Refused(
+            f"{path} was written by a newer ssdlab: schema {found}, this one knows up to {known}",
+            "use that ssdlab, or a newer one",
+            path=str(path),
+            schema=str(found),
+            known=known,
+        )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
