@@ -319,7 +319,7 @@ def test_a_damaged_ledger_is_refused(tmp_path: Path, host: Path) -> None:
     (tmp_path / LEDGER).write_text("{")
     with pytest.raises(Refused, match="cannot be read"):
         Ledger(tmp_path)
-    newer = {"schema": "ssdlab.conditions/2", "run": "x", "folder": "y", "changes": []}
+    newer = {"schema": "ssdlab.conditions/3", "run": "x", "folder": "y", "changes": []}
     (tmp_path / LEDGER).write_text(json.dumps(newer))
     with pytest.raises(Refused, match="another ssdlab"):
         Ledger(tmp_path)

@@ -182,7 +182,7 @@ def test_the_live_file_is_whole_and_for_everybody(tmp_path: Path) -> None:
     live = LiveFile(tmp_path)
     live.began(AT)
     stored = read_live(tmp_path)
-    assert stored["schema"] == "ssdlab.live/1" and stored["label"] == "depth 4" and stored["iops"] == 51_234.0
+    assert stored["schema"] == "ssdlab.live/2" and stored["label"] == "depth 4" and stored["iops"] == 51_234.0
     live.tick(replace(AT, label="too soon"))
     assert read_live(tmp_path)["label"] == "depth 4"
     assert [path.name for path in tmp_path.iterdir()] == ["live.json"]

@@ -19,15 +19,28 @@ import pytest
 
 from lab.synthetic import edited, make_finished_run
 from ssdlab.cli import main
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.model.errors import Refused
 from ssdlab.results import store
 from ssdlab.results.journal import Journal
 from ssdlab.results.lines import parse_journal, parse_notes
-from ssdlab.results.run_folder import JOURNAL, MANIFEST, NOTES, RunFolder, read_manifest
+from ssdlab.results.live import read_live
+from ssdlab.results.run_folder import (
+    CONDITIONS,
+    JOURNAL,
+    LIVE,
+    MANIFEST,
+    NOTES,
+    STEPS,
+    RunFolder,
+    read_manifest,
+)
 from ssdlab.results.seal import Broken, Chain, open_document, seal_document
+from ssdlab.results.step_log import log_name
 from ssdlab.results.tables import HIST, SERIES
 from ssdlab.results.verifying import verify_run
+from ssdlab.runs.conditions.ledger import Ledger, change_of, read_ledger
 from ssdlab.runs.session import Order, start
 
 DRIVE = "sim:tiny-test,scale=4"
@@ -357,6 +370,73 @@ def test_notes_from_before_there_were_seals_are_gone_on_with(tmp_path: Path) -> 
     assert [note.text for note in parse_notes(data, folder).notes] == ["old", "new"]
     with pytest.raises(Refused, match="line 2"):
         parse_notes(data.replace(b"old", b"odd"), folder)
+
+
+# --- what else there is ---
+
+
+def test_settings_in_the_folder_are_sealed(bench: Callable[[str], Bench], tmp_path: Path) -> None:
+    damaged = bench("killed")
+    ledger = Ledger(HeldFolder(damaged.folder, writing=True), tmp_path / "host")
+    ledger.note(change_of("nomerges", "id", "dev", before="0", after="2", lasting=False, destroys=False))
+    data = (damaged.folder / CONDITIONS).read_bytes()
+    assert RunFolder(damaged.folder).verify() == "unfinished"
+    for bit in random.Random(SEED).sample(range(8 * len(data)), 300):
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        damaged.put(CONDITIONS, bytes(flipped))
+        with pytest.raises(Refused, match="damaged"):
+            RunFolder(damaged.folder).verify()
+        with pytest.raises(Refused, match="cannot be read"):
+            read_ledger(damaged.folder / CONDITIONS)
+    old = json.loads(open_document(data)[0]) | {"schema": "ssdlab.conditions/1"}
+    damaged.put(CONDITIONS, json.dumps(old).encode())
+    assert read_ledger(damaged.folder / CONDITIONS).changes[0].name == "nomerges"
+
+
+def test_a_damaged_state_of_a_run_that_goes_on_is_none(bench: Callable[[str], Bench]) -> None:
+    damaged = bench("killed")
+    data = (damaged.folder / LIVE).read_bytes()
+    truth = read_live(damaged.folder)
+    assert truth is not None and truth["label"].startswith("depth")
+    for bit in range(0, 8 * len(data), 7):
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        damaged.put(LIVE, bytes(flipped))
+        assert read_live(damaged.folder) is None
+
+
+def test_a_damaged_log_of_a_finished_step_is_refused(bench: Callable[[str], Bench]) -> None:
+    damaged = bench("killed")
+    status, truth = damaged.shown()
+    assert status == 0 and "<html" in truth
+    folder, page = damaged.folder, damaged.folder.parent / "page.html"
+    steps = [step for step in RunFolder(folder).steps() if step.result.measurement is not None]
+    assert len(steps) == 2
+    for log in (folder / STEPS / log_name(step.ordinal, 1) for step in steps):
+        data = log.read_bytes()
+        for bit in random.Random(SEED).sample(range(8 * len(data)), 40):
+            flipped = bytearray(data)
+            flipped[bit // 8] ^= 1 << bit % 8
+            log.write_bytes(bytes(flipped))
+            assert damaged.command("report", str(folder), "-o", str(page))[0] == REFUSED, f"bit {bit}"
+        log.write_bytes(data[:-1])
+        assert damaged.command("report", str(folder), "-o", str(page))[0] == REFUSED
+        log.write_bytes(data)
+    logs = [folder / STEPS / log_name(step.ordinal, 1) for step in steps]
+    logs[0].write_bytes(logs[1].read_bytes())
+    assert damaged.command("report", str(folder), "-o", str(page))[0] == REFUSED
+
+
+def test_the_recording_that_a_replay_was_made_of_is_sealed(bench: Callable[[str], Bench]) -> None:
+    whole = bench("finished")
+    manifest = read_manifest(whole.folder)
+    (whole.folder / "trace-0001.records").write_bytes(bytes(100))
+    store.write_manifest(whole.folder, manifest.model_copy(update={"sealed": None}))
+    assert list(read_manifest(whole.folder).sealed.files) == ["trace-0001.records"]
+    assert whole.shown()[0] == 0
+    (whole.folder / "trace-0001.records").write_bytes(bytes(99) + b"x")
+    assert whole.shown()[0] == REFUSED
 
 
 # --- folders from before there were seals ---

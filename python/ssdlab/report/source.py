@@ -9,9 +9,9 @@ import duckdb
 import numpy as np
 
 from ssdlab.methods.results.outcome import SuiteResult, read_result
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
-from ssdlab.results.run_folder import RunFolder, Step, step_logs
+from ssdlab.results.run_folder import STEPS, RunFolder, Step, step_logs
 from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
@@ -82,13 +82,23 @@ def read_run(folder: Path) -> Run:
 def _read_unfinished(found: RunFolder) -> Run:
     """Read what is kept of a run without an end: its rows are still in the logs of its steps."""
     from ssdlab.methods.unfinished import finished_steps
-    from ssdlab.results.compaction import buckets_of_logs, rows_of_logs
+    from ssdlab.results.compaction import buckets_of_logs, rows_fault, rows_of_logs
 
     measured = [step for step in found.steps() if step.result.measurement is not None]
     if not measured or not step_logs(found.path):
         _result(found)  # refuses: there is nothing to show
-    series = tables.concatenate([rows_of_logs(found.path, step) for step in measured], tables.SERIES_COLUMNS)
-    hist = tables.concatenate([buckets_of_logs(found.path, step) for step in measured], tables.HIST_COLUMNS)
+    path = found.path
+    try:
+        series = tables.concatenate([rows_of_logs(path, step) for step in measured], tables.SERIES_COLUMNS)
+        hist = tables.concatenate([buckets_of_logs(path, step) for step in measured], tables.HIST_COLUMNS)
+    except HostError as error:
+        raise Refused(error.what, "restore it from a copy, or run the method again", **error.facts) from error
+    if faults := [fault for step in measured if (fault := rows_fault(step, series)) is not None]:
+        raise Refused(
+            f"the logs of {path} are damaged: {faults[0]}",
+            "restore them from a copy, or run the method again",
+            path=str(path / STEPS),
+        )
     totals = hist["row"] == tables.TOTAL_ROW
     whole = {name: column[totals] for name, column in hist.items()}
     return _run(found, finished_steps(found), series, whole)

@@ -29,7 +29,7 @@ from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import ssdlab._core as _core
     from ssdlab.results.journal import RunLock
@@ -107,7 +107,7 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     series = tables.concatenate([part for each in attempts for part in _series(each)], tables.SERIES_COLUMNS)
     hist = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
     ios = tables.concatenate([part for each in attempts for part in _ios(each)], tables.IO_COLUMNS)
-    _check_totals(path, series)
+    _check_steps(path, attempts, series)
     wanted = [
         (tables.SERIES, series, tables.SERIES_COLUMNS, "ordinal, attempt, row, stream, direction"),
         (tables.HIST, hist, tables.HIST_COLUMNS, "ordinal, attempt, row, stream, direction, clock, low_ns"),
@@ -180,7 +180,11 @@ def tables_of_logs(folder: Path | HeldFolder) -> LogTables:
 def _attempts_of(folder: Path | HeldFolder, step: Step, *, histograms: bool = False) -> list[_Attempt]:
     attempts = step.result.segments or (step.attempt,)
     steps = hold(folder).folder(STEPS)
-    return [_Attempt(steps, log_name(step.ordinal, attempt), histograms=histograms) for attempt in attempts]
+    read = [_Attempt(steps, log_name(step.ordinal, attempt), histograms=histograms) for attempt in attempts]
+    for each in read:
+        if each.attempt == step.attempt:
+            each.check_whole()
+    return read
 
 
 class _Attempt:
@@ -191,10 +195,27 @@ class _Attempt:
 
         ordinal, _, attempt = name.removesuffix(".log").partition("-")
         self.ordinal, self.attempt = int(ordinal), int(attempt)
+        self.path = steps.path / name
         self._steps = steps  # single I/Os are read when they are asked for
         with steps.by_name():
             self.log = _core.read_log(steps.existing_path(name), keep_interval_histograms=histograms)
         self.measured: _core.Measurement = self.log.measurement
+
+    def check_whole(self) -> None:
+        """See that the log has its end; an attempt that ends its step syncs it before that is said.
+
+        Raises
+        ------
+        HostError
+            It is cut short or damaged.
+        """
+        if self.log.torn:
+            raise HostError(
+                f"{self.path} is damaged: step {self.ordinal} is finished, and its log ends early",
+                "check that disk; restore the file from a copy, or run the method again",
+                path=str(self.path),
+                ordinal=self.ordinal,
+            )
 
     def key(self, lines: int, stream: Any, direction: Any, row: Any) -> dict[str, Any]:  # noqa: ANN401
         def column(value: Any, kind: Any) -> Any:  # noqa: ANN401
@@ -301,23 +322,29 @@ def bucket_width(low_ns: Any) -> Any:  # noqa: ANN401 - an array of integers in,
     return np.left_shift(np.uint64(1), shift)
 
 
-def _check_totals(folder: Path, series: tables.Columns) -> None:
-    """See that the rows of each finished step add up to the totals that its journal record states."""
+def rows_fault(step: Step, series: tables.Columns) -> str | None:
+    """Say how the rows of a finished step fall short of its record, if they do."""
+    summary = step.result.measurement
+    if summary is None or step.result.segments:
+        return None
+    of_step = (series["ordinal"] == step.ordinal) & (series["attempt"] == step.attempt) & ~series["ramp"]
+    for direction in DIRECTIONS:
+        side: Any = summary.get(direction)
+        stated = side["ios"] if side else 0
+        kept = int(series["ios"][of_step & (series["direction"] == direction)].sum())
+        if kept != stated:
+            return f"the rows of step {step.ordinal} hold {kept} {direction}s, its record {stated}"
+    return None
+
+
+def _check_steps(folder: Path, attempts: Sequence[_Attempt], series: tables.Columns) -> None:
+    """See that the log of each finished step is whole, and its rows add up to what its record states."""
+    ended = {(each.ordinal, each.attempt): each for each in attempts}
     for step in RunFolder(folder).steps():
-        summary = step.result.measurement
-        if summary is None or step.result.segments:
-            continue
-        of_step = (series["ordinal"] == step.ordinal) & (series["attempt"] == step.attempt) & ~series["ramp"]
-        for direction in DIRECTIONS:
-            side: Any = summary.get(direction)
-            stated = side["ios"] if side else 0
-            kept = int(series["ios"][of_step & (series["direction"] == direction)].sum())
-            if kept != stated:
-                raise HostError(
-                    f"the rows of step {step.ordinal} hold {kept} {direction}s, its record {stated}",
-                    "the step log is damaged; check that disk",
-                    ordinal=step.ordinal,
-                )
+        if (log := ended.get((step.ordinal, step.attempt))) is not None:
+            log.check_whole()
+        if (fault := rows_fault(step, series)) is not None:
+            raise HostError(fault, "the step log is damaged; check that disk", ordinal=step.ordinal)
 
 
 def _remove_logs(folder: HeldFolder) -> None:

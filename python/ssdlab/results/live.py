@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.results.journal import now
 from ssdlab.results.run_folder import LIVE
+from ssdlab.results.seal import read_document, seal_document
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
 
-SCHEMA = "ssdlab.live/1"
+SCHEMA = "ssdlab.live/2"
 _EVERY_S = 1.0
 
 
@@ -61,14 +62,13 @@ class LiveFile:
         self._next = time.monotonic() + _EVERY_S
         text = json.dumps({"schema": SCHEMA, "at": now(), "pid": os.getpid(), **progress.as_dict()})
         with contextlib.suppress(OSError):
-            self._folder.replace(LIVE, text + "\n", durable=False)
+            self._folder.replace(LIVE, seal_document(text), durable=False)
 
 
 def read_live(folder: Path) -> dict[str, Any] | None:
-    """Return the last state that a run wrote; None before the first."""
+    """Return the last state that a run wrote; None before the first, and of a damaged one."""
     try:
         with HeldFolder(folder) as held:
-            stored = json.loads(held.read_bytes(LIVE))
+            return read_document(held.read_bytes(LIVE), SCHEMA)[0]
     except (OSError, ValueError):
         return None
-    return stored if isinstance(stored, dict) else None

@@ -6,7 +6,6 @@ What is read is held against its seal first.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,9 @@ JOURNAL = "journal.jsonl"
 STEPS = "steps"
 LIVE = "live.json"
 NOTES = "notes.jsonl"
+CONDITIONS = "conditions.json"
+CONDITIONS_SCHEMA = "ssdlab.conditions/2"
+"""2: it carries a seal."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,10 @@ def read_sealed_manifest(folder: Path) -> tuple[Manifest, str | None]:
     except OSError as error:
         raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
     try:
-        text, found = seal.open_document(data)
-        stored = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        stored, found = seal.read_document(data, RUN_SCHEMA)
+    except ValueError as error:
         raise Refused(f"{path} is damaged: {error}", RESTORE, path=str(path)) from error
-    check_schema(stored.get("schema") if isinstance(stored, dict) else None, RUN_SCHEMA, path)
-    if (stored["schema"] == RUN_SCHEMA) != (found is not None):
-        why = "it has no seal" if found is None else "it has a seal, and its schema has none"
-        raise Refused(f"{path} is damaged: {why}", RESTORE, path=str(path))
+    check_schema(stored.get("schema"), RUN_SCHEMA, path)
     try:
         return Manifest.model_validate(stored), found
     except ValidationError as error:
@@ -182,6 +180,7 @@ class RunFolder:
         for table in self.manifest.tables:
             self._check_file(table.name, table.sha256)
         sealed = self.manifest.sealed
+        self._check_conditions()
         for name, digest in ({} if sealed is None else sealed.files).items():
             self._check_file(name, digest)
         for run_id, digest in ({} if sealed is None else sealed.runs).items():
@@ -193,6 +192,14 @@ class RunFolder:
                     path=str(folder),
                 )
         return self.manifest.seal_state
+
+    def _check_conditions(self) -> None:
+        if data := self._content(CONDITIONS):
+            path = self.path / CONDITIONS
+            try:
+                seal.read_document(data, CONDITIONS_SCHEMA)
+            except ValueError as error:
+                raise Refused(f"{path} is damaged: {error}", RESTORE, path=str(path)) from error
 
     def _check_file(self, name: str, digest: str | None) -> None:
         if name in self._checked:

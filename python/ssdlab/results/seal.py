@@ -11,8 +11,9 @@ seal anew. BLAKE2b (RFC 7693) of 16 bytes: 2^-128 is the chance that damage goes
 from __future__ import annotations
 
 import hashlib
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -128,6 +129,38 @@ def open_document(data: bytes) -> tuple[bytes, str | None]:
     if _digest(body) != seal:
         raise Broken("its seal does not fit")
     return body + b"\n}\n", seal
+
+
+def read_document(data: bytes, schema: str) -> tuple[dict[str, Any], str | None]:
+    """Return the fields of a document and its seal; None in one from before there were seals.
+
+    Parameters
+    ----------
+    data
+        The file.
+    schema
+        What is written now, such as `ssdlab.run/2`: it comes with a seal, those before it had none.
+
+    Raises
+    ------
+    Broken
+        The seal does not fit, or is missing, or there is one where there was none then.
+    ValueError
+        It is no JSON.
+    """
+    text, seal = open_document(data)
+    try:
+        stored = json.loads(text)
+    except RecursionError as error:
+        raise Broken("it is nested too deeply") from error
+    if not isinstance(stored, dict):
+        raise Broken("it is no object")
+    found, family = str(stored.get("schema")), schema.rpartition("/")[0]
+    if seal is None and found == schema:
+        raise Broken("it has no seal")
+    if seal is not None and found.startswith(f"{family}/") and found < schema:
+        raise Broken("it has a seal, and its schema has none")
+    return stored, seal
 
 
 def file_digest(folder: HeldFolder, name: str) -> str:

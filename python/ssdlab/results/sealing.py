@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.results.lines import parse_journal
-from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, NOTES, read_sealed_manifest
+from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, read_sealed_manifest
 from ssdlab.results.seal import Sealed, file_digest
 from ssdlab.results.tables import HIST, IOS, SERIES
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Manifest
 
-_APART = frozenset({MANIFEST, JOURNAL, NOTES, LIVE, SERIES, HIST, IOS, "conditions.json"})
+_APART = frozenset({MANIFEST, JOURNAL, NOTES, LIVE, SERIES, HIST, IOS, CONDITIONS})
 """Sealed by themselves or by the manifest's list of tables, or gone when the run is finished."""
 
 

@@ -12,18 +12,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from ssdlab.host.durable import library_errors, replace
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
+from ssdlab.results.run_folder import CONDITIONS, CONDITIONS_SCHEMA
+from ssdlab.results.seal import read_document, seal_document
 from ssdlab.runs.conditions.place import host_folder, ledger_paths
 
-LEDGER = "conditions.json"
+LEDGER = CONDITIONS
 """Its name in a run folder."""
-SCHEMA = "ssdlab.conditions/1"
+_UNSEALED = "ssdlab.conditions/1"
 
 Ended = Literal["put back", "already back", "changed since", "gone", "kept"]
 
@@ -73,7 +75,7 @@ class Change(Stored):
 class LedgerContent(Stored):
     """The file."""
 
-    schema_version: str = Field(default=SCHEMA, alias="schema")
+    schema_version: str = Field(default=CONDITIONS_SCHEMA, alias="schema")
     run: str
     folder: str
     changes: tuple[Change, ...] = ()
@@ -171,7 +173,8 @@ class Ledger:
 
     def _put(self, changes: tuple[Change, ...]) -> None:
         self._content = self._content.model_copy(update={"changes": changes})
-        text = self._content.model_dump_json(by_alias=True, indent=1) + "\n"
+        self._content = self._content.model_copy(update={"schema_version": CONDITIONS_SCHEMA})
+        text = seal_document(self._content.model_dump_json(by_alias=True, indent=1))
         if isinstance(self._run, HeldFolder):
             with library_errors(self._run.path / LEDGER):
                 self._run.replace(LEDGER, text)
@@ -223,16 +226,17 @@ def read_ledger(path: Path) -> LedgerContent:
     """
     try:
         with HeldFolder(path.parent) as folder:
-            content = LedgerContent.model_validate_json(folder.read_bytes(path.name))
+            stored, _ = read_document(folder.read_bytes(path.name), CONDITIONS_SCHEMA)
+        content = LedgerContent.model_validate(stored)
     except FileNotFoundError:
         raise
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
+    except (OSError, ValueError) as error:
         raise Refused(
             f"{path} cannot be read: what a run has changed on this host is not known",
             "look at it, set the drive as it should be (ssdlab conditions show DRIVE), then remove the file",
             path=str(path),
         ) from error
-    if content.schema_version != SCHEMA:
+    if content.schema_version not in (_UNSEALED, CONDITIONS_SCHEMA):
         raise Refused(
             f"{path} was written by another ssdlab ({content.schema_version})",
             "put the settings back with the ssdlab that made the run",
