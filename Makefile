@@ -15,6 +15,7 @@ WEB_SOURCES := web/package.json web/package-lock.json web/build.mjs $(shell find
 INTERPRETER := $(BIN)/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
+CRATES := target/.crates
 NODE_MODULES := web/node_modules/.dependencies
 # The bundle itself, not a stamp: a package without it cannot be used.
 PAGE := python/ssdlab/report/static/report.js
@@ -31,9 +32,10 @@ export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
-setup: $(EXTENSION) $(PAGE) ## everything from a clean clone; the command is then .venv/bin/ssdlab
+# What it does is said as it does it; what is built already is not built again, and not spoken of.
+setup: $(EXTENSION) $(PAGE) ## everything from a clean clone, in about two minutes; the command is then .venv/bin/ssdlab
 
-build: $(EXTENSION) $(PAGE) ## compile again what changed
+build: setup ## compile again what changed
 
 demo: setup ## a whole quick review of a simulated drive, and its report; ARGS="--on DRIVE" for another
 	$(BIN)/ssdlab demo $(ARGS)
@@ -89,19 +91,29 @@ prerequisites:
 $(INTERPRETER): | prerequisites
 	$(PYTHON) -m venv $(VENV)
 
+# All that is fetched comes first: a network that is not there is told before anything is compiled.
 $(DEPENDENCIES): requirements/run.lock requirements/dev.lock | prerequisites $(INTERPRETER)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: \
-	    -r requirements/run.lock -r requirements/dev.lock
+	@echo "setup: Python packages into $(VENV), about 30 s"
+	@scripts/fetch "the Python packages" $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --require-hashes --only-binary :all: -r requirements/run.lock -r requirements/dev.lock
+	@touch $@
+
+$(NODE_MODULES): web/package.json web/package-lock.json | prerequisites $(DEPENDENCIES)
+	@echo "setup: packages of the report's page into web/node_modules, about 10 s"
+	@cd web && ../scripts/fetch "the packages of the report's page" npm ci --silent
+	@touch $@
+
+$(CRATES): Cargo.lock | prerequisites
+	@mkdir -p $(@D)
+	@scripts/fetch "the Rust crates" cargo fetch --locked --quiet
 	@touch $@
 
 # Release, because numbers are measured with it; the profile is recorded in every result.
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(DEPENDENCIES)
-	PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
-	@touch $@
-
-$(NODE_MODULES): web/package.json web/package-lock.json | prerequisites
-	cd web && npm ci --silent
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(DEPENDENCIES) | $(NODE_MODULES) $(CRATES)
+	@echo "setup: compiling the native module, about 60 s on two cores when nothing is compiled yet"
+	@PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
 
 $(PAGE): $(WEB_SOURCES) $(NODE_MODULES)
-	cd web && npm run --silent build
+	@echo "setup: bundling the report's page, about 3 s"
+	@cd web && npm run --silent build

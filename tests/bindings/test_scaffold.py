@@ -125,6 +125,31 @@ def test_make_says_it_before_doing_anything(programs: Path, tmp_path_factory: py
         assert not (clone / ".venv").exists()
 
 
+def test_everything_is_fetched_before_anything_is_compiled() -> None:
+    words = ["make", "--dry-run", "--always-make", "setup"]
+    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    fetched = [told.index(f'fetch "{what}"') for what in FETCHED]
+    assert max(fetched) < told.index("maturin develop")
+    assert max(fetched) < told.index("npm run")
+    assert len(re.findall(r"pip install|npm ci|cargo fetch", told)) == len(FETCHED)
+    for step in ("Python packages", "packages of the report's page", "compiling", "bundling"):
+        assert re.search(rf"setup: {step}.*about \d+ s", told)
+
+
+FETCHED = ("the Python packages", "the packages of the report's page", "the Rust crates")
+
+
+def test_what_cannot_be_fetched_is_named() -> None:
+    fetch = str(ROOT / "scripts" / "fetch")
+    failed = subprocess.run([fetch, "the Rust crates", "false"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    what, *advice = failed.stderr.splitlines()
+    assert what == "missing: the Rust crates could not be fetched"
+    assert "network" in advice[0]
+    done = subprocess.run([fetch, "the Rust crates", "true"], capture_output=True, text=True, check=True)
+    assert done.stdout + done.stderr == ""
+
+
 def test_wanted_versions_have_one_source() -> None:
     script = CHECK.read_text()
     wanted = dict(re.findall(r'^(PYTHON|RUST|NODE)_WANTED="([\d.]+)"$', script, re.MULTILINE))
