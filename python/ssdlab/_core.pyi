@@ -48,14 +48,36 @@ _Columns: TypeAlias = dict[str, NDArray[Any]]
 
 @final
 class Target:
-    """A block device or a file, opened once and held until `close`; an exclusive claim lasts as long.
+    """An open block device or file, held until `close`; an exclusive claim lasts as long.
 
-    A device is always claimed for writing. Usable as a context manager.
+    Usable as a context manager.
     """
 
-    def __new__(
-        cls, path: str | PathLike[str], *, write: bool = False, exclusive: bool = False
-    ) -> Target: ...
+    @staticmethod
+    def from_descriptor(
+        descriptor: int, *, path: str | PathLike[str], write: bool = False, exclusive: bool = False
+    ) -> Target:
+        """Take over what is open under a descriptor, which stays the caller's: both share one open file.
+
+        Parameters
+        ----------
+        descriptor
+            Of a block device or a regular file.
+        path
+            What people know it by.
+        write
+            Allow writes and trims; the descriptor must be open for reading and writing.
+        exclusive
+            The descriptor holds the claim on a block device.
+
+        Raises
+        ------
+        UsageError
+            It is neither a device nor a file.
+        DriveError
+            Nothing is open there, or not for writing.
+        """
+
     @property
     def path(self) -> str: ...
     @property
@@ -70,6 +92,9 @@ class Target:
     def exclusive(self) -> bool: ...
     @property
     def closed(self) -> bool: ...
+    def fileno(self) -> int:
+        """Return the number of the descriptor that is held; it is closed with the target."""
+
     def flush(self) -> None:
         """Make written data durable, the drive's own cache included."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bindings.workloads import MIB
+from machine.targets import open_target
 from ssdlab import _core
 
 
@@ -23,5 +24,5 @@ def written_file(scratch: Path) -> Path:
 
 @pytest.fixture
 def target(written_file: Path) -> Iterator[_core.Target]:
-    with _core.Target(written_file, write=True) as target:
+    with open_target(written_file, write=True) as target:
         yield target

@@ -4,37 +4,103 @@ from __future__ import annotations
 
 import errno
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bindings.workloads import stop, stream, workload
+from machine.targets import open_target
 from ssdlab import _core
 from ssdlab.model import errors
 
 
-def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(errors.UsageError) as caught:
-        _core.Target(tmp_path / "nothing")
-    assert caught.value.facts["errno"] == errno.ENOENT
-    assert caught.value.facts["device"] == str(tmp_path / "nothing")
-    assert "size" in caught.value.advice
+def test_nothing_is_open_under_the_descriptor(tmp_path: Path) -> None:
+    with pytest.raises(errors.DriveError) as caught:
+        _core.Target.from_descriptor(-1, path=tmp_path / "label")
+    assert caught.value.facts["errno"] == errno.EBADF
+    assert caught.value.facts["device"] == str(tmp_path / "label")
 
 
 def test_a_directory(tmp_path: Path) -> None:
     with pytest.raises(errors.UsageError, match="a directory"):
-        _core.Target(tmp_path)
+        open_target(tmp_path)
 
 
-def test_a_device_that_is_claimed(zram: Path) -> None:
-    with _core.Target(zram, exclusive=True), pytest.raises(errors.Refused) as caught:
-        _core.Target(zram, write=True)
-    assert caught.value.facts["errno"] == errno.EBUSY
-    assert "unmount" in caught.value.advice.lower()
-    with _core.Target(zram, write=True) as free:
-        assert free.exclusive
-        assert free.kind == "block"
+def test_a_target_is_not_made_from_a_path(written_file: Path) -> None:
+    with pytest.raises(TypeError):
+        _core.Target(written_file)  # type: ignore[call-arg]
+
+
+def test_writing_needs_a_descriptor_that_can(written_file: Path) -> None:
+    with written_file.open("rb") as file, pytest.raises(errors.DriveError) as caught:
+        _core.Target.from_descriptor(file.fileno(), path=written_file, write=True)
+    assert caught.value.facts["errno"] == errno.EBADF
+
+
+def test_a_claim_lasts_as_long_as_the_target(zram: Path) -> None:
+    with open_target(zram, write=True, exclusive=True) as held:
+        assert (held.exclusive, held.kind, held.path) == (True, "block", str(zram))
+        with pytest.raises(OSError, match="busy") as caught:
+            open_target(zram, exclusive=True)
+        assert caught.value.errno == errno.EBUSY
+    open_target(zram, exclusive=True).close()
+
+
+def test_a_swapped_path_is_never_looked_at_again(written_file: Path) -> None:
+    """The workers' own descriptors lead to what was opened, wherever the name leads by now."""
+    with open_target(written_file, write=True) as target:
+        moved = written_file.rename(written_file.with_name("moved"))
+        victim = written_file.with_name("victim")
+        victim.write_bytes(bytes(moved.stat().st_size))
+        written_file.symlink_to(victim)
+        for options in ({"direct": True}, {"dsync": True}):
+            _core.run(target, workload(stream(ops={"mix": {"read_pct": 0}}, stop=stop(ios=64), **options)))
+        target.trim(0, 4096)
+    assert not any(victim.read_bytes())
+
+
+@pytest.mark.parametrize("covered", ["tmpfs", "bind"])
+def test_without_proc_the_error_says_so(
+    written_file: Path, need_tool: Callable[[str], str], covered: str
+) -> None:
+    """No /proc, and one whose descriptors lead elsewhere: that of another namespace, or worse."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    other = written_file.with_name("other")
+    other.write_bytes(written_file.read_bytes())
+    script = f"""
+import os, subprocess, sys
+from pathlib import Path
+from ssdlab import _core
+from ssdlab.model import errors
+descriptor = os.open({str(written_file)!r}, os.O_RDWR)
+target = _core.Target.from_descriptor(descriptor, path="x", write=True)
+if {covered!r} == "tmpfs":
+    subprocess.run(["mount", "-t", "tmpfs", "none", "/proc"], check=True)
+else:
+    fake = Path({str(written_file.with_name("fake"))!r})
+    (fake / "self" / "fd").mkdir(parents=True)
+    (fake / "self" / "fd" / str(target.fileno())).symlink_to({str(other)!r})
+    subprocess.run(["mount", "--bind", str(fake), "/proc"], check=True)
+try:
+    _core.run(target, sys.argv[1])
+except errors.HostError as error:
+    print(error.what, "|", error.advice)
+"""
+    content = other.read_bytes()
+    writes = workload(stream(ops={"mix": {"read_pct": 0}}, stop=stop(ios=64)))
+    done = subprocess.run(
+        [need_tool("unshare"), "--mount", sys.executable, "-c", script, writes],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "cannot open x again: /proc/self/fd does not lead to it | Mount the proc" in done.stdout, done
+    assert other.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -84,14 +150,14 @@ def test_a_span_beyond_the_end(target: _core.Target) -> None:
 
 
 def test_a_block_that_is_not_aligned(zram: Path) -> None:
-    with _core.Target(zram) as device, pytest.raises(errors.UsageError) as caught:
+    with open_target(zram) as device, pytest.raises(errors.UsageError) as caught:
         _core.run(device, workload(stream(block=[{"bytes": 512, "weight": 1}])))
     assert caught.value.facts["multiple_of"] == device.logical_block_bytes == 4096
     assert caught.value.facts["value"] == 512
 
 
 def test_writing_needs_a_target_opened_for_it(written_file: Path) -> None:
-    with _core.Target(written_file) as reading, pytest.raises(errors.UsageError, match="changes data"):
+    with open_target(written_file) as reading, pytest.raises(errors.UsageError, match="changes data"):
         _core.run(reading, workload(stream(ops={"mix": {"read_pct": 0}})))
 
 
@@ -105,7 +171,7 @@ def test_an_io_that_fails_carries_its_facts_and_what_was_measured(make_zram: Cal
         span={"start": 0, "length": 64 << 20},
         stop=stop(span_once=True),
     )
-    with _core.Target(device, write=True) as full, pytest.raises(errors.DriveError) as caught:
+    with open_target(device, write=True, exclusive=True) as full, pytest.raises(errors.DriveError) as caught:
         _core.run(full, workload(writes))
     facts = caught.value.facts
     assert facts["errno"] in {errno.ENOMEM, errno.EIO, errno.ENOSPC}

@@ -21,8 +21,9 @@ from ssdlab import _core
 TICK_S = 0.05
 
 PROGRAM = """
-    import json, signal, sys, time
-    from ssdlab import _core, errors
+    import json, os, signal, sys, time
+    from ssdlab import _core
+    from ssdlab.model import errors
 
     handler = sys.argv[3]
     if handler == "own":
@@ -34,7 +35,8 @@ PROGRAM = """
         if len(ticks) == 6:
             print("running", flush=True)
 
-    target = _core.Target(sys.argv[1], write=True)
+    descriptor = os.open(sys.argv[1], os.O_RDWR)
+    target = _core.Target.from_descriptor(descriptor, path=sys.argv[1], write=True)
     try:
         _core.run(target, sys.argv[2], on_tick=on_tick, log_path=sys.argv[4])
     except errors.Interrupted as error:

@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import look, open_drive
-from ssdlab.drives.guard.signatures import read_signatures
+from ssdlab.drives.admin.port import KernelPort
+from ssdlab.drives.guard.signatures import Signature, read_signatures
 from ssdlab.model.errors import DriveError, Refused
 from ssdlab.model.workload import Workload
+
+
+def on(device: Path) -> tuple[Signature, ...]:
+    """What lies on a device."""
+    return read_signatures(device, KernelPort(device))
 
 
 def writes(**stop: int) -> Workload:
@@ -27,9 +33,9 @@ def test_signatures_are_wiped_before_the_first_write_and_not_earlier(
     device = loop()
     subprocess.run([need_tool("mkfs.ext4"), "-q", str(device)], check=True)
     with open_drive(device, writing=True, destroy=device.name, wipe_signatures=True) as drive:
-        assert [found.kind for found in read_signatures(device)] == ["ext4"]
+        assert [found.kind for found in on(device)] == ["ext4"]
         drive.run(writes(ios=1))
-        assert read_signatures(device) == ()
+        assert on(device) == ()
     assert look(device, destroy=device.name).writing is None
 
 

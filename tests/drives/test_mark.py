@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 from pathlib import Path
@@ -105,10 +106,18 @@ def test_another_size_is_a_change(marked: Path) -> None:
 
 
 def test_killed_while_we_wrote_it(scratch: Path) -> None:
-    """No time of a last write is known then, and the file stays ours."""
+    """No time of a last write is known then: whoever wrote it last, it need not have been us."""
     path = scratch / "killed.bin"
     make(path, writing=True)
-    os.utime(path, (2e9, 2e9))
+    assert owned(path) == "unknown"
+
+
+def test_marks_of_an_older_version_count(scratch: Path) -> None:
+    path = scratch / "older.bin"
+    make(path)
+    fields = json.loads(os.getxattr(path, mark.ATTRIBUTE))
+    older = {name: value for name, value in fields.items() if name not in {"token", "whole"}}
+    os.setxattr(path, mark.ATTRIBUTE, json.dumps({**older, "schema": 1}).encode())
     assert owned(path) == "ours"
 
 

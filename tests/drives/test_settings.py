@@ -204,7 +204,7 @@ def test_scsi_cache_refused_or_without_a_page(host) -> None:
     cache = scsi_settings(host, FakeScsi(fixed=True)).find("write_cache")
     with pytest.raises(DriveError, match="mode page"):
         cache.write("off")
-    cache.control.port.pages = False
+    cache.setting.control.port.pages = False
     with pytest.raises(Unsupported, match="no Caching mode page"):
         cache.read()
 

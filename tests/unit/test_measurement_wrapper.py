@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ssdlab import _core
+from machine.targets import open_target
 from ssdlab.model import measurement
 from ssdlab.model.errors import HostError, Interrupted, UsageError
 from ssdlab.model.measurement import DIRECTIONS, Measurement
@@ -37,7 +37,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def measured(file: Path) -> tuple[Measurement, Path]:
     log_path = file.parent / "run.log"
-    with _core.Target(file, write=True) as target:
+    with open_target(file, write=True) as target:
         resolved = WORKLOAD.resolve(target.size_bytes, target.logical_block_bytes)
         made = measurement.run(target, resolved, {"path": str(file)}, log_path=log_path)
     return made, log_path
@@ -153,7 +153,7 @@ def test_what_an_interruption_leaves_is_a_measurement_too(file: Path) -> None:
     def stop(snapshot: Any) -> None:
         raise KeyboardInterrupt
 
-    with _core.Target(file) as target:
+    with open_target(file) as target:
         resolved = Workload.of(Stream(stop=Stop(time_ns="60s"))).resolve(target.size_bytes, 512)
         with pytest.raises(Interrupted) as raised:
             measurement.run(target, resolved, {"path": "x"}, on_tick=stop)
@@ -164,7 +164,7 @@ def test_what_an_interruption_leaves_is_a_measurement_too(file: Path) -> None:
 def test_single_ios_are_read_back(file: Path, tmp_path: Path) -> None:
     log_path = tmp_path / "ios.log"
     workload = Workload.of(Stream(log_ios=True, stop=Stop(ios=100)))
-    with _core.Target(file) as target:
+    with open_target(file) as target:
         measurement.run(target, workload.resolve(target.size_bytes, 512), {}, log_path=log_path)
     columns = measurement.read_ios(log_path)
     assert {len(column) for column in columns.values()} == {100}

@@ -1,5 +1,6 @@
-//! The held target: opened once, so that an exclusive claim outlasts single runs.
+//! The held target: one open descriptor, so that an exclusive claim outlasts single runs.
 
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::errors;
 
-/// A block device or a file, opened once and held until it is closed.
+/// An open block device or file, held until it is closed.
 #[pyclass(frozen, module = "ssdlab._core")]
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -29,7 +30,7 @@ impl Target {
             .ok_or_else(|| errors::closed(py, &self.path))
     }
 
-    /// The path it was opened by.
+    /// What people know it by.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -41,11 +42,19 @@ impl Target {
 
 #[pymethods]
 impl Target {
-    #[new]
-    #[pyo3(signature = (path, *, write = false, exclusive = false))]
-    fn new(py: Python<'_>, path: PathBuf, write: bool, exclusive: bool) -> PyResult<Self> {
-        let opened = py.detach(|| engine::Target::open(&path, Access { write, exclusive }));
-        let target = opened.map_err(|error| errors::engine(py, &error, Some(&path)))?;
+    /// The target that is open under a descriptor; there is no way to make one from a path.
+    #[staticmethod]
+    #[pyo3(signature = (descriptor, *, path, write = false, exclusive = false))]
+    fn from_descriptor(
+        py: Python<'_>,
+        descriptor: RawFd,
+        path: PathBuf,
+        write: bool,
+        exclusive: bool,
+    ) -> PyResult<Self> {
+        let access = Access { write, exclusive };
+        let taken = py.detach(|| engine::Target::from_descriptor(descriptor, &path, access));
+        let target = taken.map_err(|error| errors::engine(py, &error, Some(&path)))?;
         Ok(Self {
             kind: target.kind(),
             size_bytes: target.size_bytes(),
@@ -93,6 +102,11 @@ impl Target {
     #[getter]
     fn closed(&self) -> bool {
         self.open().is_none()
+    }
+
+    /// The number of the descriptor that is held.
+    fn fileno(&self, py: Python<'_>) -> PyResult<RawFd> {
+        Ok(self.held(py)?.as_fd().as_raw_fd())
     }
 
     /// Make written data durable, the drive's own cache included.

@@ -31,6 +31,12 @@ pub enum EngineError {
         /// What it is.
         found: &'static str,
     },
+    /// The open target could not be opened a second time by its descriptor.
+    #[error("cannot open {} again: /proc/self/fd does not lead to it", path.display())]
+    Reopen {
+        /// The target.
+        path: PathBuf,
+    },
     /// A size or offset is not a multiple of what the target needs.
     #[error(
         "stream {stream:?}: {field} of {value} bytes is not a multiple of {multiple_of}, the logical block"
@@ -191,6 +197,9 @@ impl EngineError {
             Self::Spec(_) | Self::Recording { .. } => "correct the workload",
             Self::Open { errno, .. } => open_advice(*errno),
             Self::NotADrive { .. } => "name a block device such as /dev/nvme0n1, or a file",
+            Self::Reopen { .. } => {
+                "mount the proc file system of this PID namespace at /proc (mount -t proc proc /proc)"
+            }
             Self::Unaligned { .. } => "use multiples of the logical block",
             Self::BeyondEnd { .. } => "choose a span inside the target",
             Self::ReadOnly { .. } => "open the target for writing",

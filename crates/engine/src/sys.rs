@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::num::NonZeroU64;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::AtomicU32;
 use std::{fs, io, mem};
 
@@ -60,6 +60,20 @@ impl Clock {
     pub fn now(self) -> u64 {
         monotonic_ns().wrapping_sub(self.zero_ns)
     }
+}
+
+/// A second descriptor of what is open under a number: one open file, closed when both are.
+///
+/// # Errors
+/// `EBADF` if nothing is open under it; `EMFILE`.
+pub(crate) fn duplicate(descriptor: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the call touches no memory, and a number under which nothing is open is answered with EBADF.
+    let made = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) };
+    if made < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(made) })
 }
 
 fn timespec(ns: u64) -> Timespec {

@@ -1,12 +1,12 @@
 //! What is measured: a block device or a file, opened once and held for as long as it is used.
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use rustix::fs::{AtFlags, StatxFlags};
+use rustix::fs::{AtFlags, OFlags, StatxFlags};
 use workload::spec::{Stream, Workload};
 
 use crate::error::EngineError;
@@ -23,7 +23,7 @@ pub enum Kind {
     File,
 }
 
-/// How a target is to be opened.
+/// How a target is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Writes and trims are allowed.
@@ -32,8 +32,8 @@ pub struct Access {
     pub exclusive: bool,
 }
 
-/// An open target. Workers open it again through its descriptor, so a path that is moved meanwhile does no harm, and an
-/// exclusive claim lasts from here to the drop.
+/// An open target. Everything goes through its one descriptor: workers open it again by that, never by a path, so nothing
+/// that happens to the path meanwhile matters, and an exclusive claim lasts from here to the drop.
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
@@ -42,31 +42,63 @@ pub struct Target {
     logical_block_bytes: u32,
     writable: bool,
     exclusive: bool,
+    inode: Inode,
     file: File,
 }
 
+/// Device, number and device number of an inode: what it is, whatever it is called.
+type Inode = (u64, u64, u64);
+
 impl Target {
-    /// Opens a block device or an existing file.
+    /// Opens a block device or an existing file. The last part of the path is not followed if it is a link, and nothing
+    /// else than a device or a file is opened even for a moment.
     ///
     /// # Errors
     /// [`EngineError::Open`] with the errno (`EBUSY`: a block device is mounted or claimed);
-    /// [`EngineError::NotADrive`] for anything else than a block device or a regular file.
+    /// [`EngineError::NotADrive`] for anything else than a block device or a regular file; [`EngineError::Reopen`].
     pub fn open(path: &Path, access: Access) -> Result<Self, EngineError> {
-        let found = fs::metadata(path)
-            .map_err(|e| EngineError::open(path, e))?
-            .file_type();
-        let kind = kind_of(found).ok_or_else(|| EngineError::NotADrive {
-            path: path.to_owned(),
-            found: name_of(found),
-        })?;
-        let exclusive = kind == Kind::Block && (access.write || access.exclusive);
-        let claim = if exclusive { libc::O_EXCL } else { 0 };
-        let file = OpenOptions::new()
+        let pinned = OpenOptions::new()
             .read(true)
-            .write(access.write)
-            .custom_flags(libc::O_CLOEXEC | claim)
+            .custom_flags(libc::O_CLOEXEC | libc::O_PATH | libc::O_NOFOLLOW)
             .open(path)
             .map_err(|e| EngineError::open(path, e))?;
+        let kind = kind_of(&pinned, path)?;
+        let exclusive = kind == Kind::Block && (access.write || access.exclusive);
+        let claim = if exclusive { libc::O_EXCL } else { 0 };
+        let inode = inode_of(&pinned).map_err(|e| EngineError::open(path, e))?;
+        let flags = libc::O_CLOEXEC | claim;
+        let file = open_again(pinned.as_raw_fd(), inode, path, access.write, flags)?;
+        Self::of_file(
+            file,
+            path,
+            Access {
+                exclusive,
+                ..access
+            },
+        )
+    }
+
+    /// Takes over what is open under a descriptor of this process, which stays the caller's: both share one open file.
+    ///
+    /// `path` is what people know it by. `access.exclusive` says that the descriptor holds the claim on a block device.
+    ///
+    /// # Errors
+    /// [`EngineError::Open`] with the errno (`EBADF`: it is not open, or not for writing); [`EngineError::NotADrive`].
+    pub fn from_descriptor(
+        descriptor: RawFd,
+        path: &Path,
+        access: Access,
+    ) -> Result<Self, EngineError> {
+        let file = crate::sys::duplicate(descriptor).map_err(|e| EngineError::open(path, e))?;
+        Self::of_file(file.into(), path, access)
+    }
+
+    fn of_file(file: File, path: &Path, access: Access) -> Result<Self, EngineError> {
+        let kind = kind_of(&file, path)?;
+        let flags = rustix::fs::fcntl_getfl(&file).map_err(|e| EngineError::open(path, e))?;
+        if access.write && !flags.contains(OFlags::RDWR) {
+            return Err(EngineError::open(path, rustix::io::Errno::BADF));
+        }
         let (size_bytes, logical_block_bytes) =
             geometry(&file, kind).map_err(|e| EngineError::open(path, e))?;
         Ok(Self {
@@ -75,12 +107,13 @@ impl Target {
             size_bytes,
             logical_block_bytes,
             writable: access.write,
-            exclusive,
+            exclusive: access.exclusive && kind == Kind::Block,
+            inode: inode_of(&file).map_err(|e| EngineError::open(path, e))?,
             file,
         })
     }
 
-    /// The path it was opened by.
+    /// What people know it by.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -141,13 +174,9 @@ impl Target {
         if stream.dsync {
             flags |= libc::O_DSYNC;
         }
-        let through = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        OpenOptions::new()
-            .read(true)
-            .write(self.writable)
-            .custom_flags(flags)
-            .open(through)
-            .map_err(|e| EngineError::open(&self.path, e))
+        // By its number alone: the thread of a worker may have given up the files of the process.
+        let held = self.file.as_raw_fd();
+        open_again(held, self.inode, &self.path, self.writable, flags)
     }
 
     /// Checks a workload against this target: alignment, span, permission to write.
@@ -218,11 +247,48 @@ impl AsFd for Target {
     }
 }
 
-fn kind_of(found: fs::FileType) -> Option<Kind> {
+/// Opens what the process has open already once more, with other flags, by its descriptor; `path` is for messages.
+fn open_again(
+    held: RawFd,
+    inode: Inode,
+    path: &Path,
+    write: bool,
+    flags: i32,
+) -> Result<File, EngineError> {
+    let elsewhere = || EngineError::Reopen {
+        path: path.to_owned(),
+    };
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(write)
+        .custom_flags(flags)
+        .open(format!("/proc/self/fd/{held}"));
+    let file = opened.map_err(|e| match e.raw_os_error() {
+        // The descriptor is open, so that it is the folder of descriptors that is not there.
+        Some(libc::ENOENT | libc::ENOTDIR) => elsewhere(),
+        _ => EngineError::open(path, e),
+    })?;
+    // What lies at `/proc` may be that of another namespace, or none of the kernel's at all.
+    let found = inode_of(&file).map_err(|e| EngineError::open(path, e))?;
+    (found == inode).then_some(file).ok_or_else(elsewhere)
+}
+
+fn inode_of(file: &File) -> io::Result<Inode> {
+    file.metadata().map(|m| (m.dev(), m.ino(), m.rdev()))
+}
+
+fn kind_of(file: &File, path: &Path) -> Result<Kind, EngineError> {
+    let found = file
+        .metadata()
+        .map_err(|e| EngineError::open(path, e))?
+        .file_type();
     match found {
-        f if f.is_block_device() => Some(Kind::Block),
-        f if f.is_file() => Some(Kind::File),
-        _ => None,
+        f if f.is_block_device() => Ok(Kind::Block),
+        f if f.is_file() => Ok(Kind::File),
+        _ => Err(EngineError::NotADrive {
+            path: path.to_owned(),
+            found: name_of(found),
+        }),
     }
 }
 
@@ -232,6 +298,7 @@ fn name_of(found: fs::FileType) -> &'static str {
         f if f.is_char_device() => "a character device",
         f if f.is_fifo() => "a pipe",
         f if f.is_socket() => "a socket",
+        f if f.is_symlink() => "a symbolic link",
         _ => "something else",
     }
 }

@@ -2,7 +2,9 @@
 
 mod scratch;
 
+use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::process::Command;
 
 use engine::{Access, EngineError, Kind, Target};
 use scratch::{MIB, Scratch, ios, reads, try_run};
@@ -31,9 +33,59 @@ fn only_devices_and_files_are_drives() {
         let error = error_of(Path::new(path));
         assert!(matches!(error, EngineError::NotADrive { found, .. } if found == what));
     }
+    let link = Scratch::path("link");
+    std::os::unix::fs::symlink("/dev/null", &link.0).expect("a link");
+    let error = error_of(&link.0);
+    assert!(
+        matches!(error, EngineError::NotADrive { found, .. } if found == "a symbolic link"),
+        "what a link leads to may have changed since it was looked at"
+    );
     let error = error_of(Path::new("/nowhere/at/all"));
     assert_eq!(error.errno(), Some(libc::ENOENT));
     assert!(error.advice().contains("size"), "{}", error.advice());
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused_and_not_waited_for() {
+    let pipe = Scratch::path("pipe");
+    make_pipe(&pipe.0);
+    let error = error_of(&pipe.0);
+    assert!(matches!(error, EngineError::NotADrive { found, .. } if found == "a pipe"));
+}
+
+#[test]
+fn a_descriptor_is_shared_and_not_taken_away() {
+    let file = Scratch::file(MIB);
+    let write = Access {
+        write: true,
+        exclusive: true,
+    };
+    let opened = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&file.0)
+        .expect("the file");
+    let target =
+        Target::from_descriptor(opened.as_raw_fd(), Path::new("label"), write).expect("it");
+    assert_eq!(target.path(), Path::new("label"));
+    assert!(
+        target.writable() && !target.exclusive(),
+        "no file is claimed"
+    );
+    drop(target);
+    assert_eq!(opened.metadata().expect("still open").len(), MIB);
+
+    let reading = std::fs::File::open(&file.0).expect("the file");
+    let error =
+        Target::from_descriptor(reading.as_raw_fd(), &file.0, write).expect_err("no writes");
+    assert_eq!(error.errno(), Some(libc::EBADF));
+    let error = Target::from_descriptor(-1, &file.0, write).expect_err("nothing");
+    assert_eq!(error.errno(), Some(libc::EBADF));
+}
+
+fn make_pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().expect("mkfifo");
+    assert!(made.success());
 }
 
 #[test]

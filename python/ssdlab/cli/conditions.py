@@ -103,7 +103,7 @@ def _settings(drive: str) -> DriveSettings:
         raise UsageError(
             f"{drive} is no block device: ssdlab sets nothing on it", "name one of those in `ssdlab drives`"
         )
-    return DriveSettings(identity, node, KernelPort(Path(identity.path)), files)
+    return DriveSettings(identity, node, KernelPort.of(Path(identity.path), node), files)
 
 
 def _record(settled: Settled) -> dict[str, Any]:

@@ -6,7 +6,8 @@ No method knows which kind it has. What a drive cannot do raises; it never prete
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -249,30 +250,30 @@ class RealDrive(ABC):
         from ssdlab.model import measurement
 
         resolved = workload.resolve(self.capacity_bytes, self.logical_block_bytes)
-        if workload.changes_data:
-            self._before_writing()
+        self._check_same()
         for stream in workload.streams:
             if stream.reads:
                 self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
-        return measurement.run(
-            self._target,
-            resolved,
-            self._identity,
-            log_path=log_path,
-            on_tick=self._watched(on_tick, writing=workload.changes_data),
-            until=until,
-            header=header,
-        )
+        writing = workload.changes_data
+        with self._writing(trims=workload.trims) if writing else nullcontext():
+            return measurement.run(
+                self._target,
+                resolved,
+                self._identity,
+                log_path=log_path,
+                on_tick=self._watched(on_tick, writing=writing),
+                until=until,
+                header=header,
+            )
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
         """Discard a range of bytes of a device, or punch it out of a file; see `Drive.trim`."""
         from ssdlab.drives.trim import trimming
         from ssdlab.drives.trim.medium import DeviceMedium
 
-        self._before_writing()
         trimming.check_range(start, length, self.capacity_bytes, self.logical_block_bytes)
         files, node = self._place()
-        with DeviceMedium(self._target) as medium:
+        with self._writing(trims=True), DeviceMedium(self._target) as medium:
             return trimming.trim(medium, start, length, files=files, node=node, on_share=on_share)
 
     def purge(
@@ -331,7 +332,17 @@ class RealDrive(ABC):
     ) -> None:
         self.close()
 
-    def _before_writing(self) -> None:
+    @contextmanager
+    def _writing(self, *, trims: bool) -> Iterator[None]:
+        """Judge the drive again before something writes it, and see to what is left to do afterwards."""
+        self._before_writing(trims=trims)
+        try:
+            yield
+        finally:
+            self._after_writing()
+
+    def _before_writing(self, *, trims: bool) -> None:
+        del trims
         if not self._target.writable:
             raise Refused(
                 f"{self._identity.path} was opened for reading, and this would write it",
@@ -340,6 +351,9 @@ class RealDrive(ABC):
                 target=self._identity.path,
             )
         self._check_same()
+
+    def _after_writing(self) -> None:  # noqa: B027 - most drives have nothing left to do
+        """Do what is to be done when a step that wrote is over, however it ended."""
 
     def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick | None:
         """Return a tick that looks after the drive while it is measured, and then does what was asked for."""

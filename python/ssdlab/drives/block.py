@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.base import RealDrive
-from ssdlab.drives.guard.device_facts import device_facts, device_tables
+from ssdlab.drives.guard.device_facts import device_facts, held_facts
 from ssdlab.drives.guard.endurance import EnduranceCap, rating_of
 from ssdlab.drives.guard.judge import Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures, wipe_signatures
+from ssdlab.drives.reach import Pin, diskseq_of, pin_device
+from ssdlab.host.chain import chain_of, difference
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.identity import block_identity, changes_of
 from ssdlab.host.queue_settings import read_conditions
-from ssdlab.host.sysfs import HostFiles, text
-from ssdlab.model.errors import DriveError, Refused
+from ssdlab.host.sysfs import HostFiles, device_number, text
+from ssdlab.model.errors import DriveError, LabError, Refused
 from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     import ssdlab._core as _core
+    from ssdlab.drives.admin.port import KernelPort
     from ssdlab.drives.base import OnTick, Until
+    from ssdlab.drives.guard.judge import DeviceFacts
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
     from ssdlab.drives.purge.way import Sibling
     from ssdlab.drives.settings import Setting
@@ -38,13 +44,14 @@ _LOOK_S = 1.0
 class BlockDrive(RealDrive):
     """A block device, claimed exclusively while it is held: nothing can mount it or build on it meanwhile.
 
-    Before each write the consent is judged again, from what the kernel says then: the name may lead to
-    another drive, or the drive may have come back from a reset as another one.
+    It is opened once, and all that reaches it goes through that descriptor. Before each write all is judged
+    again, from what the kernel says then: the drive may have come back from a reset as another one, somebody
+    may use it by now, a volume may stand on another disk.
 
     Parameters
     ----------
-    path
-        A path that leads to the device node, links allowed.
+    pin
+        Its node; let go of by the caller.
     node
         Its folder in sysfs.
     intent
@@ -63,29 +70,49 @@ class BlockDrive(RealDrive):
     """
 
     def __init__(
-        self, path: Path, node: Path, intent: Intent, files: HostFiles, cap: EnduranceCap | None = None
+        self, pin: Pin, node: Path, intent: Intent, files: HostFiles, cap: EnduranceCap | None = None
     ) -> None:
         identity = block_identity(files, node)
-        facts = device_facts(files, str(path), node, intent)
+        self._chain = chain_of(files, node)
+        facts = device_facts(files, str(pin.path), node, intent)
         refusal = judge_device(facts, intent)
         if refusal is not None:
-            raise refusal.error(str(path))
-        import ssdlab._core as _core
+            raise refusal.error(str(pin.path))
 
         self._node = node
         self._files = files
         self._intent = intent
-        self._device = text(node / "dev")
         self._wiped = not facts.signatures
         self._rating = rating_of(identity, cap) if intent.writing else None
         self._began = read_counters(node)
         self._counted = 0
         self._purged = False
-        super().__init__(identity, _core.Target(path, write=intent.writing, exclusive=True))
+        super().__init__(identity, self._hold(pin))
         try:
-            self._check_same()  # between the look and the claim another drive may have taken the name
-        except Refused:
+            # Between the look and the claim another drive may have taken the name, or somebody the drive.
+            self._check_same()
+            self._judge()
+            if intent.writing:
+                self._check_carried(facts)
+        except BaseException:
             self.close()
+            raise
+
+    def _hold(self, pin: Pin) -> _core.Target:
+        """Claim the device, and keep the descriptor that all goes through from now on."""
+        import ssdlab._core as _core
+
+        writing = self._intent.writing
+        try:
+            self._descriptor = pin.open((os.O_RDWR if writing else os.O_RDONLY) | os.O_EXCL)
+        except OSError as error:
+            raise _not_opened(pin.path, error) from error
+        try:
+            return _core.Target.from_descriptor(
+                self._descriptor, path=pin.path, write=writing, exclusive=True
+            )
+        except BaseException:
+            os.close(self._descriptor)
             raise
 
     def purge(
@@ -99,11 +126,11 @@ class BlockDrive(RealDrive):
         """Purge the drive; see `Drive.purge`."""
         from ssdlab.drives.purge.of_device import purge_device, subject_of
 
-        self._before_writing()
+        self._before_writing(trims=True)
         self._purged = True
         return purge_device(
             self._target,
-            subject_of(self._identity, self._files, self._node),
+            subject_of(self._identity, self._files, self._node, self._port()),
             hold=self._claimed,
             method=method,
             consents=consents,
@@ -113,12 +140,19 @@ class BlockDrive(RealDrive):
 
     def close(self) -> None:
         """Let go of it; the partitions of a drive that was purged are gone, and the kernel is told so."""
-        super().close()
+        if self._target.closed:
+            return
         if self._purged:
             from ssdlab.drives.purge.of_device import read_partitions_again
 
             self._purged = False
-            read_partitions_again(Path(self._target.path))
+            read_partitions_again(self._descriptor)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        super().close()
+        os.close(self._descriptor)
+        self._descriptor = -1
 
     @contextmanager
     def _claimed(self, sibling: Sibling) -> Iterator[None]:
@@ -127,7 +161,10 @@ class BlockDrive(RealDrive):
             yield
             return
         intent = replace(self._intent, destroy=sibling.consent_id)
-        with BlockDrive(self._files.dev / sibling.name, sibling.node, intent, self._files):
+        with (
+            pin_device(self._files.dev / sibling.name, text(sibling.node / "dev")) as pin,
+            BlockDrive(pin, sibling.node, intent, self._files),
+        ):
             yield
 
     def run(
@@ -153,14 +190,24 @@ class BlockDrive(RealDrive):
 
     def setting(self, name: str) -> Setting:
         """Return a setting of the disk; of a partition, that of its whole disk."""
-        from ssdlab.drives.admin.port import KernelPort
         from ssdlab.drives.settings import DriveSettings
 
-        port = KernelPort(Path(self._target.path))
         found = DriveSettings(
-            self._identity, self._node, port, self._files, self._before_writing, self._take_anew
+            self._identity,
+            self._node,
+            self._port(),
+            self._files,
+            before_change=self._check_same,
+            before_format=lambda: self._before_writing(trims=True),
+            after_format=self._take_anew,
         )
         return found.find(name)
+
+    def _port(self) -> KernelPort:
+        """Return the way to the drive that is held, whichever descriptor that is by then."""
+        from ssdlab.drives.admin.port import KernelPort
+
+        return KernelPort(Path(self._identity.path), held=lambda: self._descriptor)
 
     def counters(self) -> IoCounters | None:
         """Read the kernel's account of the disk (all of it, also for a partition)."""
@@ -172,33 +219,39 @@ class BlockDrive(RealDrive):
         return None
 
     def _take_anew(self) -> None:
-        """Hold the drive anew after a format: its blocks have another size now, and it is still the same."""
-        import ssdlab._core as _core
+        """Hold the drive anew after a format: its blocks have another size now, and it is still the same.
 
-        path, writing = Path(self._target.path), self._target.writable
-        then = self._identity
-        self._target.close()
+        The kernel may count a format as another attachment; serial number, namespace and place tell then.
+        """
+        path, then = Path(self._target.path), self._identity
+        self._let_go()
+        number = text(self._node / "dev")
+        with pin_device(path, number) as pin:
+            target = self._hold(pin)
         now = block_identity(self._files, self._node)
+        self._target = target
+        again = now.serial is not None and now.path == then.path
         self._identity = replace(
             then,
             capacity_bytes=now.capacity_bytes,
             logical_block_bytes=now.logical_block_bytes,
             physical_block_bytes=now.physical_block_bytes,
+            diskseq=now.diskseq if again else then.diskseq,
         )
-        self._target = _core.Target(path, write=writing, exclusive=True)
+        self._chain = replace(self._chain, number=number, diskseq=self._identity.diskseq)
         self._check_same()
 
     def _place(self) -> tuple[HostFiles, Path | None]:
         return self._files, self._node
 
-    def _before_writing(self) -> None:
-        super()._before_writing()
-        self._check_consent()
+    def _before_writing(self, *, trims: bool) -> None:
+        super()._before_writing(trims=trims)
+        self._judge()
         if self._rating is not None:
             self._rating.check(self._identity.path, self._written_bytes(None))
         if not self._wiped:
-            path = Path(self._target.path)
-            wipe_signatures(path, read_signatures(path))
+            path = Path(self._identity.path)
+            wipe_signatures(self._descriptor, path, read_signatures(path, self._port()))
             self._wiped = True
 
     def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick:
@@ -249,30 +302,46 @@ class BlockDrive(RealDrive):
             return self._counted
         return now.written_bytes - self._began.written_bytes
 
-    def _check_consent(self) -> None:
+    def _judge(self) -> None:
         """Refuse if the drive has come into use, or does not bear the name that consent was given to."""
-        path = self._identity.path
-        facts = device_tables(self._files, path, self._node, self._intent)
-        refusal = in_use(facts)
-        if refusal is not None:
+        path, intent = self._identity.path, self._intent
+        facts = held_facts(self._files, path, self._node, intent)
+        if (refusal := in_use(facts)) is not None:
             raise refusal.error(path)
-        if facts.consent_id != self._intent.destroy:
-            raise Refused(
-                f"{path} has another identifier than the one that consent was given to: {facts.consent_id}",
-                "look at `ssdlab drives`, and start again with the right one",
-                reason="replaced",
-                target=path,
+        if intent.writing and facts.consent_id != intent.destroy:
+            raise self._replaced(
+                f"has another identifier than the one that consent was given to: {facts.consent_id}"
             )
+        if (refusal := judge_device(facts, intent)) is not None:
+            raise refusal.error(path)
+
+    def _check_carried(self, judged: DeviceFacts) -> None:
+        """Refuse if there lies more on the device, now that it is claimed, than what was judged."""
+        if self._intent.wipe_signatures:
+            return
+        path = Path(self._identity.path)
+        facts = replace(judged, signatures=read_signatures(path, self._port()))
+        if (refusal := judge_device(facts, self._intent)) is not None:
+            raise refusal.error(str(path))
 
     def _check_same(self) -> None:
-        """Refuse if the name now belongs to another attachment, or the drive behind it is another one."""
+        """Refuse if what is held is another attachment, or stands on another disk, than what was judged."""
         changed = changes_of(self._identity, self._node)
-        device = self._files.number_of(self._target.path)
-        if not changed and device == self._device:
-            return
-        told = f": {_changes(changed)}" if changed else ""
-        raise Refused(
-            f"{self._identity.path} is not the drive any more that was checked, it was replaced{told}",
+        if not self._node.exists():
+            raise self._gone(None)
+        if changed:
+            raise self._replaced(f"is not the drive any more that was checked: {_changes(changed)}")
+        held = (device_number(os.fstat(self._descriptor).st_rdev), diskseq_of(self._descriptor))
+        named = self._files.number_of(self._target.path)
+        if held != (self._chain.number, self._chain.diskseq) or named != self._chain.number:
+            raise self._replaced("is not the drive any more that was checked: the name leads elsewhere")
+        exchanged = difference(self._chain, chain_of(self._files, self._node))
+        if exchanged is not None:
+            raise self._replaced(f"is not what was checked any more: {exchanged}")
+
+    def _replaced(self, how: str) -> Refused:
+        return Refused(
+            f"{self._identity.path} {how}",
             "look at `ssdlab drives`, and start again with the right one",
             reason="replaced",
             target=self._identity.path,
@@ -281,3 +350,18 @@ class BlockDrive(RealDrive):
 
 def _changes(changed: dict[str, tuple[object, object]]) -> str:
     return "; ".join(f"its {name} is {now}, it was {then}" for name, (then, now) in changed.items())
+
+
+def _not_opened(path: Path, error: OSError) -> LabError:
+    """Say why the kernel does not give a device that the guard has found nothing against."""
+    facts: dict[str, Any] = {"target": str(path), "errno": error.errno}
+    if error.errno == errno.EBUSY:
+        advice = "unmount it, and close what holds it (see lsblk and fuser)"
+        return Refused(
+            f"{path} is claimed by the kernel: somebody took it just now", advice, reason="claimed", **facts
+        )
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        advice = "run as root, or as a user who may open it; a write-protected drive cannot be written"
+        return Refused(f"{path} cannot be opened: {error.strerror}", advice, reason="permission", **facts)
+    advice = "check that it is there and healthy (see the kernel log)"
+    return DriveError(f"{path} cannot be opened: {error.strerror}", advice, **facts)

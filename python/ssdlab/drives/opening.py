@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from ssdlab.drives.guard.file_guard import file_facts, judge_file
 from ssdlab.drives.guard.judge import Intent, Refusal, judge_device
 from ssdlab.drives.guard.signatures import Signature
 from ssdlab.drives.guard.usage import Seen, look_around
+from ssdlab.drives.reach import Pin, Place, find
 from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.sysfs import HostFiles, device_number, names, number
 from ssdlab.model.errors import Refused, UsageError
@@ -60,6 +60,7 @@ def open_drive(
     writing: bool = False,
     allow_unwritten: bool = False,
     on_tick: OnTick | None = None,
+    token: str | None = None,
 ) -> Drive:
     """Open a drive, after the guard has found nothing against it.
 
@@ -84,6 +85,9 @@ def open_drive(
         the tool.
     on_tick
         Called with a snapshot about every 50 ms while a file is laid out.
+    token
+        Of the run that is gone on with, from the identity that its file had: a file of ours that it was
+        killed over needs no consent then.
 
     Returns
     -------
@@ -104,32 +108,26 @@ def open_drive(
 
         _check_no_size(given, size)
         return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
-    path, files = _path_of(text), HostFiles()
     intent = Intent(writing=writing, destroy=destroy, wipe_signatures=wipe_signatures)
-    device = _device_number_at(path)
-    if device is None:
-        from ssdlab.drives.file.drive import FileDrive
+    with _found(text) as place:
+        if place.device is None:
+            from ssdlab.drives.file.drive import FileDrive
 
-        return FileDrive(
-            path, intent, files, size_bytes=size, allow_unwritten=allow_unwritten, on_tick=on_tick
-        )
-    from ssdlab.drives.block import BlockDrive
-
-    if size is not None:
-        raise UsageError(
-            f"{path} is a block device and has its own size", "leave --size out; --span takes a part of it"
-        )
-    node = files.node(device)
-    if node is None:
-        raise UsageError(
-            f"{path} is a node without a device behind it", "look at `ssdlab drives` for those that exist"
-        )
-    try:
-        return BlockDrive(path, node, intent, files, endurance)
-    except Refused as error:
-        if os.fspath(text) != str(path):
-            error.what += f" ({os.fspath(text)} leads there)"
-        raise
+            return FileDrive(
+                place,
+                intent,
+                HostFiles(),
+                size_bytes=size,
+                allow_unwritten=allow_unwritten,
+                on_tick=on_tick,
+                token=token,
+            )
+        if size is not None:
+            raise UsageError(
+                f"{place.path} is a block device and has its own size",
+                "leave --size out; --span takes a part of it",
+            )
+        return _open_device(os.fspath(text), place.device, intent, endurance)
 
 
 def look(
@@ -159,11 +157,12 @@ def look(
 
         _check_no_size(given, size)
         return Look(identity_of(given), exists=True, reading=None, writing=None)
-    path, files = _path_of(text), files or HostFiles()
-    device = _device_number_at(path)
-    node = None if device is None else files.node(device)
-    if node is not None:
-        return _look_at_device(path, node, destroy, files, wipe_signatures=wipe_signatures)
+    files = files or HostFiles()
+    with _found(text) as place:
+        path = place.path
+        node = None if place.device is None else files.node(_number(place.device))
+        if node is not None:
+            return _look_at_device(path, node, destroy, files, wipe_signatures=wipe_signatures)
     facts = file_facts(files, path)
     reading = judge_file(facts, Intent(destroy=destroy), size)
     writing = judge_file(facts, Intent(writing=True, destroy=destroy), size)
@@ -222,7 +221,7 @@ def tell(
     node = files.node_named(identity.name) if identity.kind in {"block", "partition"} else None
     if node is None:
         return None, None
-    details = read_details(identity, node, port or KernelPort(Path(identity.path)))
+    details = read_details(identity, node, port or KernelPort.of(Path(identity.path), node))
     return details, find_record(identity.model, identity.serial)
 
 
@@ -263,30 +262,50 @@ def _check_no_size(given: SimulatedText, size: int | None) -> None:
         )
 
 
-def _path_of(text: str | os.PathLike[str]) -> Path:
-    """Return the absolute path that a text means: a link to a device is followed, a link to a file is not."""
+def resolved(text: str | os.PathLike[str]) -> str:
+    """Return the path that a text leads to now, for those who must look more than once; `sim:` as it is."""
+    if _simulated(text) is not None:
+        return os.fspath(text)
+    with _found(text) as place:
+        return str(place.path)
+
+
+def _found(text: str | os.PathLike[str]) -> Place:
+    """Follow a text to what it means: a link to a device is followed, a link to a file is not."""
     given = os.fspath(text)
     if not given.strip():
         raise UsageError("no drive was named", "name a block device such as /dev/nvme0n1, or a file")
-    # Of os.path, as these never raise: loops of links and unknown users are left for the guard to find.
-    path = Path(os.path.expanduser(given))  # noqa: PTH111
-    if _device_number_at(path) is not None:
-        return Path(os.path.realpath(path))
-    named = path.name not in {"", ".."}
-    path = Path(os.path.realpath(path.parent), path.name) if named else Path(os.path.realpath(path))
+    # Of os.path, as it never raises: an unknown user is left for the guard to find.
+    place = find(Path(os.path.expanduser(given)))  # noqa: PTH111
+    path = place.path
     if path.is_relative_to("/dev") and not path.is_relative_to("/dev/shm") and not path.exists():
+        place.close()
         raise UsageError(
             f"there is no device {path}", "look at `ssdlab drives` for those that exist", target=str(path)
         )
-    return path
+    return place
 
 
-def _device_number_at(path: Path) -> str | None:
+def _open_device(text: str, pin: Pin, intent: Intent, endurance: EnduranceCap | None) -> Drive:
+    from ssdlab.drives.block import BlockDrive
+
+    files = HostFiles()
+    node = files.node(_number(pin))
+    if node is None:
+        raise UsageError(
+            f"{pin.path} is a node without a device behind it",
+            "look at `ssdlab drives` for those that exist",
+        )
     try:
-        status = path.stat()
-    except OSError:
-        return None
-    return device_number(status.st_rdev) if stat.S_ISBLK(status.st_mode) else None
+        return BlockDrive(pin, node, intent, files, endurance)
+    except Refused as error:
+        if text != str(pin.path):
+            error.what += f" ({text} leads there)"
+        raise
+
+
+def _number(pin: Pin) -> str:
+    return device_number(pin.status.st_rdev)
 
 
 def _future_identity(path: Path, size_bytes: int, files: HostFiles) -> Identity:

@@ -89,6 +89,7 @@ class Identity:
     inode: int | None = None
     file_device: str | None = None
     birth_ns: int | None = None
+    token: str | None = None
 
 
 def changes_of(identity: Identity, node: Path) -> dict[str, tuple[object, object]]:

@@ -162,7 +162,9 @@ class _Look:
             except OSError:
                 continue  # closed between the listing and the look
             if self._wanted(status) and (name, descriptor) != self._passed_over:
-                self._add(name, status, writing=_for_writing(Path(f"{thread}/fdinfo/{descriptor}")))
+                flags = _flags(Path(f"{thread}/fdinfo/{descriptor}"))
+                if not flags & os.O_PATH:  # which is a name and no more
+                    self._add(name, status, writing=flags & os.O_ACCMODE != os.O_RDONLY)
 
     def _mappings(self, name: str, process: str) -> bool:
         """Look at what is mapped; say whether anything was."""
@@ -243,6 +245,7 @@ def _in_order(openers: Iterable[Opener]) -> tuple[Opener, ...]:
     return tuple(sorted(set(openers), key=lambda opener: (opener.how != "open", opener.pid, opener.writing)))
 
 
-def _for_writing(info: Path) -> bool:
+def _flags(info: Path) -> int:
+    """Return how a descriptor was opened; for writing where that cannot be read."""
     match = re.search(r"^flags:\s*(\d+)", text(info) or "", re.MULTILINE)
-    return match is None or int(match.group(1), 8) & os.O_ACCMODE != os.O_RDONLY
+    return os.O_WRONLY if match is None else int(match.group(1), 8)

@@ -393,6 +393,11 @@ class Workload(Frozen):
         return any(stream.reads for stream in self.streams)
 
     @property
+    def trims(self) -> bool:
+        """Whether some stream trims."""
+        return any(stream.trims for stream in self.streams)
+
+    @property
     def changes_data(self) -> bool:
         """Whether some stream writes or trims."""
         return any(stream.writes or stream.trims for stream in self.streams)

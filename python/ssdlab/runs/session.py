@@ -361,10 +361,11 @@ def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
         "wipe_signatures": bool(options.get("wipe_signatures")),
         "endurance": cap_of(share, spent_bytes),
         "writing": writing,
+        "token": cast("str | None", manifest.drive.identity.get("token")),
     }
 
 
-def _unwritten(method: Method, drive: str) -> dict[str, bool]:
+def _unwritten(method: Method, drive: str) -> dict[str, Any]:
     """Return the leave to read what was never written; only a simulated drive needs one."""
     return {"allow_unwritten": True} if method.reads_unwritten and drive.startswith(SIMULATED_PREFIX) else {}
 

@@ -11,13 +11,16 @@ import fcntl
 import os
 import struct
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
+from ssdlab.drives.reach import diskseq_of, reopen, through
+from ssdlab.host.attributes import disk_of
 from ssdlab.host.programs import WORKING_FOLDER, find_program, fixed_environment
+from ssdlab.host.sysfs import device_number, number, text
 from ssdlab.model.errors import DriveError, HostError
 
 _NVME_ADMIN = 0xC0484E41
@@ -91,9 +94,30 @@ class AdminPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class KernelPort:
-    """The drive behind a device node."""
+    """The drive behind a device node.
+
+    Each command goes to a descriptor that was seen to be of the drive that is meant, and programs are given
+    that in place of the path.
+
+    Parameters
+    ----------
+    path
+        What it goes by; programs are told it, and get the descriptor in its place.
+    held
+        Returns a descriptor of the drive, while it is held; otherwise the path is opened, each time.
+    device, diskseq
+        Number (`major:minor`) and attachment of the drive that must be found there; None is not compared.
+    """
 
     path: Path
+    held: Callable[[], int] | None = None
+    device: str | None = None
+    diskseq: int | None = None
+
+    @classmethod
+    def of(cls, path: Path, node: Path) -> Self:
+        """Return the way to the drive that has a folder in sysfs now, and to no later one of its name."""
+        return cls(path, None, text(node / "dev"), number(disk_of(node) / "diskseq"))
 
     def nvme(
         self,
@@ -113,7 +137,7 @@ class KernelPort:
                 opcode, 0, 0, nsid, 0, 0, 0, address, 0, read_bytes, *words, round(limit_s * 1000), 0
             )
         )
-        with _opened(self.path) as descriptor:
+        with self._opened() as descriptor:
             try:
                 status = fcntl.ioctl(descriptor, _NVME_ADMIN, command)
             except OSError as error:
@@ -139,7 +163,7 @@ class KernelPort:
             sbp=ctypes.addressof(sense),
             timeout=round(limit_s * 1000),
         )
-        with _opened(self.path) as descriptor:
+        with self._opened() as descriptor:
             try:
                 fcntl.ioctl(descriptor, _SG_IO, header)
             except OSError as error:
@@ -160,15 +184,18 @@ class KernelPort:
                 tool=name,
                 package=package,
             )
-        process = subprocess.Popen(
-            [program, *arguments[1:]],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=fixed_environment(),
-            cwd=WORKING_FOLDER,
-            start_new_session=True,  # a Ctrl-C stops the waiting, not a drive in the middle of an erase
-        )
+        with self._opened() as descriptor:
+            given = [through(descriptor) if word == str(self.path) else word for word in arguments[1:]]
+            process = subprocess.Popen(
+                [program, *given],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=fixed_environment(),
+                cwd=WORKING_FOLDER,
+                pass_fds=(descriptor,),
+                start_new_session=True,  # a Ctrl-C stops the waiting, not a drive in the middle of an erase
+            )
         try:
             output, _ = process.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
@@ -180,6 +207,35 @@ class KernelPort:
                 pid=process.pid,
             ) from None
         return ToolReply(arguments, process.returncode, output.decode(errors="replace"))
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        """Open it without a claim: whoever sends destructive commands holds one already."""
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            if self.held is not None:
+                descriptor = reopen(self.held(), flags, self.path)
+            else:
+                descriptor = os.open(self.path, flags | os.O_NOFOLLOW)
+        except OSError as error:
+            raise _failed(self.path, "opening it", error) from error
+        try:
+            self._check(descriptor)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _check(self, descriptor: int) -> None:
+        found = (device_number(os.fstat(descriptor).st_rdev), diskseq_of(descriptor))
+        wanted = (self.device, self.diskseq)
+        if any(now != then for now, then in zip(found, wanted, strict=True) if then is not None):
+            raise DriveError(
+                f"{self.path} is another drive now: {found[0]}, attachment {found[1]}; meant was "
+                f"{self.device}, attachment {self.diskseq}",
+                "look at `ssdlab drives`, and start again with the right one",
+                reason="replaced",
+                device=str(self.path),
+            )
 
 
 class _SgHeader(ctypes.Structure):
@@ -207,19 +263,6 @@ class _SgHeader(ctypes.Structure):
         ("duration", ctypes.c_uint),
         ("info", ctypes.c_uint),
     )
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """Open the node without a claim: whoever sends destructive commands holds one already."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise _failed(path, "opening it", error) from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def _failed(path: Path, doing: str, error: OSError) -> DriveError:

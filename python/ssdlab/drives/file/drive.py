@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
+import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import RealDrive
 from ssdlab.drives.file.extents import gaps
+from ssdlab.drives.file.holding import check_file, hold_file, replaced
 from ssdlab.drives.file.layout import lay_out
-from ssdlab.drives.guard.file_guard import file_facts, free_bytes, judge_file
-from ssdlab.drives.guard.judge import Intent, Refusal
-from ssdlab.drives.guard.mark import mark_of, ownership, read_mark, write_mark
+from ssdlab.drives.guard.file_guard import FileFacts, file_facts, free_bytes, judge_file
+from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.identity import Identity, block_identity
 from ssdlab.host.queue_settings import read_conditions
-from ssdlab.host.statx import allocate, file_details
+from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import HostFiles, device_number
-from ssdlab.model.errors import HostError, LabError, Refused, UsageError
+from ssdlab.model.errors import Refused
 from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.base import OnTick
-
-_DEFAULT_BLOCK_BYTES = 4096
-_USAGE = {"no-size", "no-file", "no-folder", "size", "empty"}
-"""Refusals that a different command line would have avoided without any danger: usage errors."""
+    from ssdlab.drives.guard.judge import Intent
+    from ssdlab.drives.reach import Place
 
 
 class FileDrive(RealDrive):
     """A file, locked against another lab while it is held.
 
+    It is opened once, and all that reaches it goes through that descriptor. Before each write it is judged
+    again, by that descriptor too: somebody may use it by now, or have written to it.
+
     Parameters
     ----------
-    path
-        Absolute, its folder resolved, its last part not.
+    place
+        Where it is, or is to be; let go of by the caller.
     intent
         What is to be done with it.
     files
@@ -48,6 +49,8 @@ class FileDrive(RealDrive):
         Leave gaps as they are and allow reads of them, to measure the tool and not the drive.
     on_tick
         Called about every 50 ms while the file is laid out.
+    token
+        Of the run that is gone on with (`Identity.token`); None for a new one.
 
     Raises
     ------
@@ -61,31 +64,24 @@ class FileDrive(RealDrive):
 
     def __init__(
         self,
-        path: Path,
+        place: Place,
         intent: Intent,
         files: HostFiles,
         *,
         size_bytes: int | None = None,
         allow_unwritten: bool = False,
         on_tick: OnTick | None = None,
+        token: str | None = None,
     ) -> None:
-        facts = file_facts(files, path)
-        refusal = judge_file(facts, intent, size_bytes)
-        if refusal is not None:
-            raise _error(refusal, facts.path)
-        self._unseen = tuple(one.what for one in facts.unseen)
-        self._path = path
+        self._path = place.path
+        self._intent = intent
         self._files = files
         self._allow_unwritten = allow_unwritten
-        if facts.kind == "missing":
-            assert size_bytes is not None  # judged above
-            _check_size(path, size_bytes)
-            self._descriptor = _make(path, size_bytes)
-        else:
-            completable = facts.ownership == "ours" and facts.writable
-            self._descriptor = _open_existing(path, writing=intent.writing or completable)
+        self._token = token or secrets.token_hex(8)
+        self._descriptor, facts = hold_file(place, intent, files, size_bytes, self._token)
+        self._unseen = tuple(one.what for one in facts.unseen)
         try:
-            self._hold(intent, on_tick)
+            self._hold(facts, on_tick)
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -114,7 +110,7 @@ class FileDrive(RealDrive):
         if self._target.closed:
             return
         super().close()
-        if self._dirty:
+        if self._noted:
             self._note(writing=False)
         os.close(self._descriptor)
 
@@ -124,18 +120,23 @@ class FileDrive(RealDrive):
     def _beneath(self) -> Path | None:
         return self._files.node(device_number(os.fstat(self._descriptor).st_dev))
 
-    def _hold(self, intent: Intent, on_tick: OnTick | None) -> None:
-        import ssdlab._core as _core
-
-        self._lock()
+    def _hold(self, facts: FileFacts, on_tick: OnTick | None) -> None:
+        intent = self._intent
+        consented = intent.writing and intent.destroy is not None
+        # One that we made and others changed is ours again, once all that is in it may be lost.
+        self._ours = facts.ownership == "ours" or (facts.ownership != "foreign" and consented)
+        self._noted = False
         mark = read_mark(self._descriptor, self._path)
-        self._ours = ownership(self._descriptor, mark) == "ours"
-        self._dirty = False
-        size_bytes = os.fstat(self._descriptor).st_size
-        self._complete = self._allow_unwritten or not gaps(self._descriptor, 0, size_bytes)
-        if not self._complete and (self._ours or (intent.writing and intent.destroy is not None)):
-            self._lay_out(on_tick)
-        target = _core.Target(self._path, write=intent.writing)
+        self._complete = mark is not None and mark.complete
+        missing = not self._allow_unwritten and bool(gaps(self._descriptor, 0, facts.size_bytes))
+        if missing and (self._ours or consented):
+            # For whoever only wants to read, too, if nothing speaks against writing it.
+            if judge_file(facts, replace(intent, writing=True), None) is None:
+                self._lay_out(on_tick)
+        elif self._ours and mark is not None and mark.written_ns is None:
+            self._note(writing=False)
+        self._seen_ns = os.fstat(self._descriptor).st_mtime_ns
+        target = self._target_for(writing=intent.writing)
         super().__init__(self._identify(target), target)
         try:
             self._check_same()
@@ -143,38 +144,47 @@ class FileDrive(RealDrive):
             target.close()
             raise
 
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno != errno.EWOULDBLOCK:
-                return  # a file system without locks (some network ones); the scan for openers has been made
-            raise Refused(
-                f"{self._path} is in use by another ssdlab",
-                "wait for it to end, or use another file",
-                reason="open",
-                target=str(self._path),
-            ) from None
-
-    def _lay_out(self, on_tick: OnTick | None) -> None:
+    def _target_for(self, *, writing: bool) -> _core.Target:
         import ssdlab._core as _core
 
+        return _core.Target.from_descriptor(self._descriptor, path=self._path, write=writing)
+
+    def _lay_out(self, on_tick: OnTick | None) -> None:
         status = os.fstat(self._descriptor)
-        room = free_bytes(self._path.parent) + status.st_blocks * 512
+        room = free_bytes(self._descriptor) + status.st_blocks * 512
         if status.st_size > room:
             raise _no_space(self._path, status.st_size, room)
         if self._ours:
             self._note(writing=True)
-        with _core.Target(self._path, write=True) as target:
+        with self._target_for(writing=True) as target:
             lay_out(target, self._descriptor, on_tick=on_tick)
         self._complete = True
         if self._ours:
             self._note(writing=False)
 
-    def _before_writing(self) -> None:
-        super()._before_writing()
-        if self._ours and not self._dirty:
-            self._note(writing=True)
+    def _before_writing(self, *, trims: bool) -> None:
+        super()._before_writing(trims=trims)
+        check_file(file_facts(self._files, self._path, self._descriptor, self._token), self._intent)
+        if self._intent.destroy is None and not self._as_seen():
+            raise Refused(
+                f"{self._path} was changed by something else while it was held here",
+                f"if all data in it may be lost, say so with its name: --destroy '{self._path.name}'",
+                reason="no-consent",
+                target=str(self._path),
+            )
+        if self._ours:
+            # Between the steps of a run the drive is not made to flush on account of the mark.
+            self._note(writing=True, trims=trims, durable=not self._noted)
+
+    def _after_writing(self) -> None:
+        # So that a kill in a later step, which only reads, leaves a file that is known to be ours.
+        self._seen_ns = os.fstat(self._descriptor).st_mtime_ns
+        if self._ours:
+            self._note(writing=False, durable=False)
+
+    def _as_seen(self) -> bool:
+        """Say whether nobody has written since we did, to the last digit where times are the kernel's own."""
+        return self._beneath() is None or os.fstat(self._descriptor).st_mtime_ns == self._seen_ns
 
     def _before_reading(self, start: int, length: int) -> None:
         if self._allow_unwritten:
@@ -211,6 +221,7 @@ class FileDrive(RealDrive):
             inode=status.st_ino,
             file_device=device_number(status.st_dev),
             birth_ns=file_details(self._descriptor).birth_ns,
+            token=self._token if self._ours else None,
         )
 
     def _check_same(self) -> None:
@@ -221,59 +232,21 @@ class FileDrive(RealDrive):
         except OSError:
             now = None
         if now is None or (now.st_dev, now.st_ino) != (held.st_dev, held.st_ino):
-            raise Refused(
-                f"{self._path} is not the file any more that was checked: it was moved, removed or replaced",
-                "start again with the file that is meant",
-                reason="replaced",
-                target=str(self._path),
-            )
+            raise replaced(self._path)
 
-    def _note(self, *, writing: bool) -> None:
+    def _note(self, *, writing: bool, trims: bool = False, durable: bool = True) -> None:
         """Keep the mark of our own file up to date; while writing, without a time of last write."""
-        self._dirty = writing
         size_bytes = os.fstat(self._descriptor).st_size
-        mark = mark_of(self._descriptor, size_bytes=size_bytes, complete=self._complete, writing=writing)
-        write_mark(self._descriptor, self._path, mark)
-
-
-def _make(path: Path, size_bytes: int) -> int:
-    """Make a file of our own with its space reserved; leave nothing behind on failure."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise _host_error(path, error) from error
-    try:
-        # Marked first: a kill from here on leaves a file that is known as ours, to be completed.
-        os.ftruncate(descriptor, size_bytes)
-        write_mark(descriptor, path, mark_of(descriptor, size_bytes=size_bytes, complete=False, writing=True))
-        allocate(descriptor, size_bytes)
-    except OSError as error:
-        os.close(descriptor)
-        path.unlink()
-        raise _host_error(path, error) from error
-    return descriptor
-
-
-def _open_existing(path: Path, *, writing: bool) -> int:
-    try:
-        return os.open(path, (os.O_RDWR if writing else os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error:
-        raise _host_error(path, error) from error
-
-
-def _check_size(path: Path, size_bytes: int) -> None:
-    if size_bytes <= 0 or size_bytes % _DEFAULT_BLOCK_BYTES:
-        raise UsageError(
-            f"--size {size_bytes} for {path} is not a multiple of {_DEFAULT_BLOCK_BYTES} bytes",
-            "ask for a size in whole blocks, such as 4GiB",
+        mark = mark_of(
+            self._descriptor,
             size_bytes=size_bytes,
+            complete=self._complete,
+            writing=writing,
+            token=self._token,
+            whole=writing and not trims and not gaps(self._descriptor, 0, size_bytes),
         )
-
-
-def _error(refusal: Refusal, target: str) -> LabError:
-    if refusal.reason in _USAGE:
-        return UsageError(refusal.what, refusal.advice, reason=refusal.reason, target=target)
-    return refusal.error(target)
+        write_mark(self._descriptor, self._path, mark, durable=durable)
+        self._noted = True
 
 
 def _no_space(path: Path, size_bytes: int, room: int) -> Refused:
@@ -282,15 +255,4 @@ def _no_space(path: Path, size_bytes: int, room: int) -> Refused:
         "make room, or use a smaller file",
         reason="no-space",
         target=str(path),
-    )
-
-
-def _host_error(path: Path, error: OSError) -> HostError:
-    return HostError(
-        f"{path} cannot be made or opened: {error.strerror}",
-        "make room, or name a file on another file system"
-        if error.errno == errno.ENOSPC
-        else "name another file",
-        errno=error.errno,
-        device=str(path),
     )

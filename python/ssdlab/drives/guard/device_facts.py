@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from ssdlab.drives.admin.port import KernelPort
 from ssdlab.drives.guard import usage
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures
@@ -66,7 +67,7 @@ def device_facts(
         refusal = judge_device(facts, Intent())
         passing = refusal is not None and refusal.reason in {"open", "claimed"}
         if not passing or time.monotonic() >= deadline:
-            return _carried(facts, intent, refusal is None or facts.claimed)
+            return _carried(facts, node, intent, refusal is None or facts.claimed)
         time.sleep(_LOOK_AGAIN_S)
 
 
@@ -157,11 +158,12 @@ def _with_openers(facts: DeviceFacts, files: HostFiles, node: Path, look: Seen) 
     return replace(facts, openers=look.opened.of_devices(own), unseen=(*look.opened.unseen, *facts.unseen))
 
 
-def _carried(facts: DeviceFacts, intent: Intent, wanted: bool) -> DeviceFacts:
+def _carried(facts: DeviceFacts, node: Path, intent: Intent, wanted: bool) -> DeviceFacts:
     if not (intent.writing and wanted):
         return facts
+    path = Path(facts.path)
     try:
-        return replace(facts, signatures=read_signatures(Path(facts.path)))
+        return replace(facts, signatures=read_signatures(path, KernelPort.of(path, node)))
     except LabError as error:
         return replace(facts, signatures_unknown=error.what)
 

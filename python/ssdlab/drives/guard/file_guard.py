@@ -87,7 +87,9 @@ class FileFacts:
     unseen: tuple[Unseen, ...] = ()
 
 
-def file_facts(files: HostFiles, path: Path, descriptor: int | None = None) -> FileFacts:
+def file_facts(
+    files: HostFiles, path: Path, descriptor: int | None = None, token: str | None = None
+) -> FileFacts:
     """Gather what speaks against using a file.
 
     Parameters
@@ -100,9 +102,11 @@ def file_facts(files: HostFiles, path: Path, descriptor: int | None = None) -> F
         Of the file itself, if it is open: then every fact is of that file, wherever the path leads by now,
         and the path only says what it is called. What this process itself has open of it counts for the
         lease alone.
+    token
+        Of the run that goes on with it after it was cut short; see `ownership`.
     """
     if descriptor is not None:
-        return _facts_of(files, path, descriptor, ours=True)
+        return _facts_of(files, path, descriptor, ours=True, token=token)
     folder = os.path.isdir(path.parent)  # noqa: PTH112 - Path.is_dir raises where a folder may not be entered
     try:
         status = path.lstat()
@@ -131,7 +135,9 @@ def file_facts(files: HostFiles, path: Path, descriptor: int | None = None) -> F
         os.close(opened)
 
 
-def _facts_of(files: HostFiles, path: Path, descriptor: int, *, ours: bool) -> FileFacts:
+def _facts_of(
+    files: HostFiles, path: Path, descriptor: int, *, ours: bool, token: str | None = None
+) -> FileFacts:
     """Gather the facts of an open file; `ours` is whether it is the target that this process holds."""
     status = os.fstat(descriptor)
     kind = _kind(status)
@@ -144,7 +150,7 @@ def _facts_of(files: HostFiles, path: Path, descriptor: int, *, ours: bool) -> F
         name=path.name,
         size_bytes=status.st_size,
         links=status.st_nlink,
-        ownership=ownership(descriptor, read_mark(descriptor, path)),
+        ownership=ownership(descriptor, read_mark(descriptor, path), token),
         readable=os.access(itself, os.R_OK),
         writable=os.access(itself, os.W_OK),
         free_bytes=room.f_bavail * room.f_frsize + status.st_blocks * 512,
@@ -167,8 +173,6 @@ def _with_users(files: HostFiles, facts: FileFacts, descriptor: int, *, ours: bo
     tables, opened = usage.look_around(files, file, descriptor)
     openers = opened.files.get(file, ())
     others = tuple(one for one in openers if not (ours and one.pid == os.getpid()))
-    if lease == "held" and others != openers:
-        lease = "unknown"  # it counts what we hold ourselves
     return replace(
         facts,
         swap=usage.swap_on(tables, file, suspicious=lease != "free"),
@@ -206,9 +210,9 @@ def judge_file(facts: FileFacts, intent: Intent, size_bytes: int | None) -> Refu
     )
 
 
-def free_bytes(folder: Path) -> int:
-    """Return the free space of the file system of a folder, for users without privilege, in bytes."""
-    status = os.statvfs(folder)
+def free_bytes(place: Path | int) -> int:
+    """Return the free space of the file system of a folder or an open file, for plain users, in bytes."""
+    status = os.statvfs(place)
     return status.f_bavail * status.f_frsize
 
 
@@ -341,9 +345,10 @@ def _not_ours(facts: FileFacts, intent: Intent) -> Refusal | None:
         )
     if facts.ownership == "ours" or intent.destroy is not None:
         return None
-    why = {"changed": "was changed by something else since ssdlab made it"}.get(
-        facts.ownership, "was not made by ssdlab"
-    )
+    why = {
+        "changed": "was changed by something else since ssdlab made it",
+        "unknown": "may have been changed since an ssdlab was killed while it wrote it",
+    }.get(facts.ownership, "was not made by ssdlab")
     return Refusal(
         "no-consent",
         f"{facts.path} would be overwritten, and it {why}",

@@ -4,6 +4,12 @@ An extended attribute, `user.ssdlab.made`, names the inode and device that it wa
 a copy that took its attributes along nor a hard link laid over it counts. It also holds the time of our last
 write: a file that something else has written since is no longer ours alone.
 
+While we write, that time is not known, and a kill leaves it so. Such a file counts as changed: whoever came
+after us may have made a file system in it. Two cases are told apart by what the file holds. The same run,
+resumed, is known by the token that its marks bear; and a first layout that was cut short has written from the
+front on, and nothing behind. Both need that size and extents are as we would have left them, and that all
+samples are data that only the engine writes (`fingerprint`).
+
 Where the file system has no extended attributes, a record in the XDG state folder says the same. A record
 lies beside the file, not in it, and an inode number is used again at once when a file is deleted; so it
 counts only together with the birth time of the file, and where the file system keeps none the file stays
@@ -17,23 +23,27 @@ import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
+from ssdlab.drives.file.extents import gaps
 from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import device_number
 
 ATTRIBUTE = "user.ssdlab.made"
 """Name of the extended attribute."""
 
-_SCHEMA = 1
+_SCHEMA = 2
+"""Version 1 had neither `token` nor `whole`."""
 _MTIME_TOLERANCE_NS = 2 * 10**9
 """Some file systems keep times to two seconds (FAT), or to one once the inode has left memory (old ext)."""
 
 _NO_ATTRIBUTES = {errno.EOPNOTSUPP, errno.ENOSYS}
 
-Ownership = Literal["ours", "foreign", "changed"]
-"""`changed`: ssdlab made the file, and something else has written to it since."""
+Ownership = Literal["ours", "foreign", "changed", "unknown"]
+"""`changed`: ssdlab made the file, and something else has written to it since. `unknown`: ssdlab was killed
+while it wrote it, so that anything may have happened since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +57,13 @@ class Mark:
     size_bytes
         Its size.
     complete
-        Whether the layout reached the end.
+        Whether the first layout reached the end.
     written_ns
         Modification time after our last write; None while we are writing (and after a kill in mid-write).
+    token
+        Of the run that has written it; the same in all its sessions.
+    whole
+        While we are writing: all of the file had been written before, and nothing is trimmed.
     """
 
     inode: int
@@ -58,9 +72,19 @@ class Mark:
     size_bytes: int
     complete: bool
     written_ns: int | None
+    token: str | None = None
+    whole: bool = False
 
 
-def mark_of(descriptor: int, *, size_bytes: int, complete: bool, writing: bool) -> Mark:
+def mark_of(
+    descriptor: int,
+    *,
+    size_bytes: int,
+    complete: bool,
+    writing: bool,
+    token: str | None = None,
+    whole: bool = False,
+) -> Mark:
     """Return the mark that an open file should bear now."""
     status = os.fstat(descriptor)
     return Mark(
@@ -70,11 +94,17 @@ def mark_of(descriptor: int, *, size_bytes: int, complete: bool, writing: bool) 
         size_bytes=size_bytes,
         complete=complete,
         written_ns=None if writing else status.st_mtime_ns,
+        token=token,
+        whole=whole,
     )
 
 
-def write_mark(descriptor: int, path: Path, mark: Mark) -> None:
-    """Record a mark durably: on the file if it takes attributes, else in the state folder."""
+def write_mark(descriptor: int, path: Path, mark: Mark, *, durable: bool = True) -> None:
+    """Record a mark: on the file if it takes attributes, else in the state folder.
+
+    Without `durable` it may be lost with the power, and the drive is not made to flush: what stands there
+    then is an older mark, by which the file counts as changed.
+    """
     content = json.dumps({"schema": _SCHEMA, **asdict(mark)}).encode()
     try:
         os.setxattr(descriptor, ATTRIBUTE, content)
@@ -82,7 +112,8 @@ def write_mark(descriptor: int, path: Path, mark: Mark) -> None:
         if error.errno not in _NO_ATTRIBUTES:
             raise
         _write_record(_record_path(path), content)
-    os.fsync(descriptor)
+    if durable:
+        os.fsync(descriptor)
 
 
 def read_mark(descriptor: int, path: Path) -> Mark | None:
@@ -104,22 +135,56 @@ def read_mark(descriptor: int, path: Path) -> Mark | None:
     return mark if same else None
 
 
-def ownership(descriptor: int, mark: Mark | None) -> Ownership:
-    """Say whether an open file is ours alone."""
+def ownership(descriptor: int, mark: Mark | None, token: str | None = None) -> Ownership:
+    """Say whether an open file is ours alone.
+
+    Parameters
+    ----------
+    descriptor
+        Open for reading.
+    mark
+        Its own, as `read_mark` found it.
+    token
+        Of the run that wants to go on with it, if it is one that was cut short.
+    """
     if mark is None:
         return "foreign"
     status = os.fstat(descriptor)
     if status.st_size != mark.size_bytes:
         return "changed"
-    if mark.written_ns is not None and abs(status.st_mtime_ns - mark.written_ns) > _MTIME_TOLERANCE_NS:
+    if mark.written_ns is None:
+        return "ours" if _as_we_left_it(descriptor, mark, token) else "unknown"
+    if abs(status.st_mtime_ns - mark.written_ns) > _MTIME_TOLERANCE_NS:
         return "changed"
     return "ours"
+
+
+def _as_we_left_it(descriptor: int, mark: Mark, token: str | None) -> bool:
+    """Say whether a file that we were killed over holds what we alone can have left in it."""
+    resumed = token is not None and token == mark.token
+    if not resumed and mark.complete:
+        return False
+    try:
+        missing = gaps(descriptor, 0, mark.size_bytes)
+    except OSError:
+        return False
+    if resumed and mark.complete:
+        as_left = not (mark.whole and missing)
+    else:
+        # The layout goes from the first byte to the last.
+        as_left = not missing or missing[-1].start + missing[-1].length == mark.size_bytes
+        as_left = as_left and all(one.start + one.length == other.start for one, other in pairwise(missing))
+    if not as_left:
+        return False
+    from ssdlab.drives.guard.fingerprint import only_drawn  # with numpy, which is seldom needed here
+
+    return only_drawn(descriptor, mark.size_bytes)
 
 
 def _parse(content: bytes | None) -> Mark | None:
     try:
         fields = json.loads(content or b"")
-        if fields.pop("schema") != _SCHEMA:
+        if fields.pop("schema") not in (1, _SCHEMA):
             return None
         return Mark(**fields)
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdlab.drives.admin.port import AdminPort, KernelPort
+from ssdlab.drives.admin.port import AdminPort
 from ssdlab.model.errors import DriveError
 
 _LIMIT_S = 30.0
@@ -58,15 +58,15 @@ class Signature:
         return f"{known or f'a signature of {self.kind}'}{name}"
 
 
-def read_signatures(path: Path, port: AdminPort | None = None) -> tuple[Signature, ...]:
+def read_signatures(path: Path, port: AdminPort) -> tuple[Signature, ...]:
     """Return the signatures on a device, the weightiest first.
 
     Parameters
     ----------
     path
-        The device node.
+        What it goes by.
     port
-        The way to programs; another for tests.
+        The way to it, under the same path.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def read_signatures(path: Path, port: AdminPort | None = None) -> tuple[Signatur
     DriveError
         It could not read the device, or its answer makes no sense.
     """
-    reply = (port or KernelPort(path)).tool(
+    reply = port.tool(
         "wipefs", "--json", "--output", "OFFSET,LENGTH,TYPE,USAGE,LABEL", str(path), limit_s=_LIMIT_S
     )
     try:
@@ -93,10 +93,17 @@ def read_signatures(path: Path, port: AdminPort | None = None) -> tuple[Signatur
     return tuple(sorted(found, key=lambda one: (_weight(one), one.offset)))
 
 
-def wipe_signatures(path: Path, found: tuple[Signature, ...]) -> None:
+def wipe_signatures(descriptor: int, path: Path, found: tuple[Signature, ...]) -> None:
     """Overwrite the magic numbers of signatures with zeroes, durably; all else is left.
 
-    The device may be claimed by this process: a plain open beside a claim is allowed.
+    Parameters
+    ----------
+    descriptor
+        Of the device, open for writing.
+    path
+        What it goes by.
+    found
+        What `read_signatures` found on it.
 
     Raises
     ------
@@ -104,13 +111,9 @@ def wipe_signatures(path: Path, found: tuple[Signature, ...]) -> None:
         The device cannot be written.
     """
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            for signature in found:
-                os.pwrite(descriptor, bytes(signature.length), signature.offset)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        for signature in found:
+            os.pwrite(descriptor, bytes(signature.length), signature.offset)
+        os.fsync(descriptor)
     except OSError as error:
         raise DriveError(
             f"the signatures on {path} cannot be wiped: {error.strerror}",

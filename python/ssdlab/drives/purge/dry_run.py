@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.drives.opening import look, open_drive
+from ssdlab.drives.opening import look, open_drive, resolved
 from ssdlab.drives.purge import nvme
 from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.purge.record import PurgeMethod
@@ -137,6 +137,7 @@ def open_for_purge(text: str, consents: Sequence[str], *, wipe_signatures: bool 
     UsageError, Refused, DriveError
         As `open_drive` does.
     """
+    text = resolved(text)  # once: what is looked at first must be what is opened in the end
     destroy = _own(text, consents, HostFiles())
     try:
         return open_drive(text, destroy=destroy, writing=True, wipe_signatures=wipe_signatures)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
@@ -25,17 +24,13 @@ _BLKRRPART = 0x125F
 """`_IO(0x12, 95)` of linux/fs.h."""
 
 
-def read_partitions_again(path: Path) -> None:
-    """Let the kernel read the partition table, which a claim of ours has kept it from.
+def read_partitions_again(descriptor: int) -> None:
+    """Let the kernel read the partition table of a device that is held, claimed or not.
 
-    What holds no partitions, or is held by another by now, is left as it is.
+    What holds no partitions, or has one in use, is left as it is.
     """
     with suppress(OSError):
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.ioctl(descriptor, _BLKRRPART)
-        finally:
-            os.close(descriptor)
+        fcntl.ioctl(descriptor, _BLKRRPART)
 
 
 def subject_of(identity: Identity, files: HostFiles, node: Path, port: AdminPort | None = None) -> Subject:
@@ -48,7 +43,7 @@ def subject_of(identity: Identity, files: HostFiles, node: Path, port: AdminPort
     port
         The way to it; another for tests.
     """
-    port = port or KernelPort(Path(identity.path))
+    port = port or KernelPort.of(Path(identity.path), node)
     return Subject(identity, files, node, port, read_details(identity, node, port))
 
 

@@ -12,7 +12,7 @@ from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.lba_format import LbaFormat
 from ssdlab.drives.settings.nvme_power import NvmePowerState
 from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler, whole
-from ssdlab.drives.settings.setting import Setting, no_such
+from ssdlab.drives.settings.setting import Checked, Setting, no_such
 from ssdlab.drives.settings.write_cache import AtaCache, CacheControl, NvmeCache, ScsiCache, WriteCache
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.identity import Identity
@@ -53,6 +53,8 @@ class DriveSettings:
         The way to the drive.
     files
         The host.
+    before_change
+        Called before anything is set; what it raises keeps it from being done.
     before_format, after_format
         Called around a format of the namespace; what the first raises keeps it from being done.
     """
@@ -61,6 +63,7 @@ class DriveSettings:
     node: Path
     port: AdminPort
     files: HostFiles
+    before_change: Callable[[], None] = lambda: None
     before_format: Callable[[], None] = lambda: None
     after_format: Callable[[], None] = lambda: None
 
@@ -76,7 +79,8 @@ class DriveSettings:
         """
         if name not in NAMES:
             raise unknown("setting", name, NAMES)
-        return _MAKERS[name](self)
+        found = _MAKERS[name](self)
+        return found if name in HOST_WIDE else Checked(found, self.before_change)
 
     @property
     def disk(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -58,6 +59,46 @@ class Setting(Protocol):
 
     def remark(self) -> str | None:
         """Return what else speaks of the same and says otherwise, in a sentence; None if nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A setting that is not written before something was checked: that the drive is still the same."""
+
+    setting: Setting
+    check: Callable[[], None]
+
+    @property
+    def name(self) -> str:
+        """See `Setting.name`."""
+        return self.setting.name
+
+    @property
+    def lasting(self) -> bool:
+        """See `Setting.lasting`."""
+        return self.setting.lasting
+
+    @property
+    def destroys(self) -> bool:
+        """See `Setting.destroys`."""
+        return self.setting.destroys
+
+    def read(self) -> str:
+        """See `Setting.read`."""
+        return self.setting.read()
+
+    def meant(self, wanted: str) -> str:
+        """See `Setting.meant`."""
+        return self.setting.meant(wanted)
+
+    def write(self, value: str) -> None:
+        """Check, then set."""
+        self.check()
+        self.setting.write(value)
+
+    def remark(self) -> str | None:
+        """See `Setting.remark`."""
+        return self.setting.remark()
 
 
 def no_such(name: str, target: str, why: str, advice: str) -> Unsupported:

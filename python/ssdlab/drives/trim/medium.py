@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
+
+from ssdlab.drives.reach import reopen
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
@@ -53,13 +56,14 @@ class DeviceMedium:
 
     def __init__(self, target: _core.Target) -> None:
         self._target = target
-        access = (os.O_RDWR if target.writable else os.O_RDONLY) | os.O_CLOEXEC
+        access, path = os.O_RDWR if target.writable else os.O_RDONLY, Path(target.path)
         try:
-            self._descriptor = os.open(target.path, access | os.O_DIRECT)
+            self._descriptor = reopen(target.fileno(), access | os.O_DIRECT, path)
         except OSError as error:
             if error.errno != errno.EINVAL or target.kind != "file":
                 raise
-            self._descriptor = os.open(target.path, access)  # a file system that has nothing but its cache
+            # A file system that has nothing but its cache.
+            self._descriptor = reopen(target.fileno(), access, path)
 
     @property
     def size_bytes(self) -> int:

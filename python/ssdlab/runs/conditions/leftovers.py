@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.admin.port import AdminPort
     from ssdlab.drives.settings import Setting
 
-PortOf = Callable[[Path], "AdminPort"]
+PortOf = Callable[[Path, Path], "AdminPort"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def leftovers(
     """
     from ssdlab.drives.admin.port import KernelPort
 
-    files, port_of = files or HostFiles(), port_of or KernelPort
+    files, port_of = files or HostFiles(), port_of or KernelPort.of
     found: list[Leftover] = []
     here: Mapping[str, Path] | None = None
     try:
@@ -155,7 +155,7 @@ def settle(
     settled = []
     for change in reversed(ledger.outstanding):
         try:
-            ended = _settle(change, destroy, files, port_of or KernelPort)
+            ended = _settle(change, destroy, files, port_of or KernelPort.of)
             ledger.end(change, ended)
             settled.append(Settled(change, ended))
         except LabError as error:
@@ -204,7 +204,7 @@ def _setting(change: Change, here: Mapping[str, Path], files: HostFiles, port_of
     if node is None:
         return None
     identity = block_identity(files, node)
-    return DriveSettings(identity, node, port_of(Path(identity.path)), files).find(change.name)
+    return DriveSettings(identity, node, port_of(Path(identity.path), node), files).find(change.name)
 
 
 def _concerns(change: Change, device: str, here: Mapping[str, Path]) -> bool:

@@ -1,0 +1,194 @@
+"""From a place in a folder to a file that is open, locked against another lab, and judged by its descriptor.
+
+Nothing but a regular file is ever opened, and nothing is opened by its name: what lies under the name is
+pinned first, and a link, a pipe or a device put there meanwhile is seen and not followed.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from ssdlab.drives.guard.file_guard import FileFacts, file_facts, judge_file
+from ssdlab.drives.guard.judge import Intent, Refusal
+from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
+from ssdlab.drives.reach import Pin, Place
+from ssdlab.host.statx import allocate
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import HostError, LabError, Refused, UsageError
+
+_DEFAULT_BLOCK_BYTES = 4096
+_USAGE = {"no-size", "no-file", "no-folder", "size", "empty"}
+"""Refusals that a different command line would have avoided without any danger: usage errors."""
+
+
+def hold_file(
+    place: Place, intent: Intent, files: HostFiles, size_bytes: int | None, token: str
+) -> tuple[int, FileFacts]:
+    """Open a file, or make it, and judge it.
+
+    Parameters
+    ----------
+    place
+        Where it is, or is to be.
+    intent, files, size_bytes
+        As for `FileDrive`.
+    token
+        Of the run; see `ownership`.
+
+    Returns
+    -------
+    tuple
+        The one descriptor of the file, locked, and what was found of it. It is open for writing if that is
+        intended, and if the file bears a mark of ours, so that it can be laid out.
+
+    Raises
+    ------
+    UsageError, Refused, HostError
+        As for `FileDrive`.
+    """
+    with _pinned(place) as pin:
+        new = pin is None
+        if pin is None or not stat.S_ISREG(pin.status.st_mode):
+            descriptor = _made(place, pin, intent, files, size_bytes)
+        else:
+            descriptor = _opened(pin, place, intent, files, size_bytes)
+    try:
+        _lock(descriptor, place.path)
+        facts = file_facts(files, place.path, descriptor, token)
+        check_file(facts, intent, size_bytes)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    # Of one just made nothing can have been missed.
+    return descriptor, replace(facts, unseen=()) if new else facts
+
+
+def check_file(facts: FileFacts, intent: Intent, size_bytes: int | None = None) -> None:
+    """Raise what the guard objects to."""
+    refusal = judge_file(facts, intent, size_bytes)
+    if refusal is not None:
+        raise _refusal_error(refusal, facts.path)
+
+
+def _refusal_error(refusal: Refusal, target: str) -> LabError:
+    """Return the error for a refusal: some are no more than a wrong command line."""
+    if refusal.reason in _USAGE:
+        return UsageError(refusal.what, refusal.advice, reason=refusal.reason, target=target)
+    return refusal.error(target)
+
+
+def replaced(path: Path) -> Refused:
+    """Return the refusal of a file that is not what was looked at."""
+    return Refused(
+        f"{path} is not the file any more that was checked: it was moved, removed or replaced",
+        "start again with the file that is meant",
+        reason="replaced",
+        target=str(path),
+    )
+
+
+class _Nothing:
+    """A pin of nothing, as a context manager."""
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+def _pinned(place: Place) -> Pin | _Nothing:
+    try:
+        pin = None if place.folder is None else place.folder.inside(place.path.name)
+    except OSError:
+        pin = None  # a folder that may not be searched: the guard says so
+    return _Nothing() if pin is None else pin
+
+
+def _made(place: Place, pin: Pin | None, intent: Intent, files: HostFiles, size_bytes: int | None) -> int:
+    """Make what is missing; refuse what is no regular file."""
+    facts = file_facts(files, place.path)
+    check_file(facts, intent, size_bytes)
+    if pin is not None or place.folder is None or facts.kind != "missing" or size_bytes is None:
+        raise replaced(place.path)
+    if size_bytes <= 0 or size_bytes % _DEFAULT_BLOCK_BYTES:
+        raise UsageError(
+            f"--size {size_bytes} for {place.path} is not a multiple of {_DEFAULT_BLOCK_BYTES} bytes",
+            "ask for a size in whole blocks, such as 4GiB",
+            size_bytes=size_bytes,
+        )
+    return _make(place.folder, place.path, size_bytes)
+
+
+def _make(folder: Pin, path: Path, size_bytes: int) -> int:
+    """Make a file of our own with its space reserved; leave nothing behind on failure."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path.name, flags, 0o644, dir_fd=folder.descriptor)
+    except OSError as error:
+        raise _host_error(path, error) from error
+    try:
+        # Marked first: a kill from here on leaves a file that is known as ours, to be completed.
+        os.ftruncate(descriptor, size_bytes)
+        write_mark(descriptor, path, mark_of(descriptor, size_bytes=size_bytes, complete=False, writing=True))
+        allocate(descriptor, size_bytes)
+    except OSError as error:
+        if folder.leads_to(path.name, os.fstat(descriptor)):
+            with suppress(OSError):
+                os.unlink(path.name, dir_fd=folder.descriptor)
+        os.close(descriptor)
+        raise _host_error(path, error) from error
+    return descriptor
+
+
+def _opened(pin: Pin, place: Place, intent: Intent, files: HostFiles, size_bytes: int | None) -> int:
+    if intent.writing:
+        try:
+            return pin.open(os.O_RDWR)
+        except OSError as error:
+            if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+                raise _host_error(place.path, error) from error
+    try:
+        # Without waiting for whoever holds a lease on it: that one is found by the guard.
+        descriptor = pin.open(os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as error:
+        check_file(file_facts(files, place.path), intent, size_bytes)
+        raise _host_error(place.path, error) from error
+    if read_mark(descriptor, place.path) is None:
+        return descriptor
+    with suppress(OSError):
+        writable = pin.open(os.O_RDWR)
+        os.close(descriptor)
+        return writable
+    return descriptor
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno != errno.EWOULDBLOCK:
+            return  # a file system without locks (some network ones); others are found by what they have open
+        raise Refused(
+            f"{path} is in use by another ssdlab",
+            "wait for it to end, or use another file",
+            reason="open",
+            target=str(path),
+        ) from None
+
+
+def _host_error(path: Path, error: OSError) -> HostError:
+    return HostError(
+        f"{path} cannot be made or opened: {error.strerror}",
+        "make room, or name a file on another file system"
+        if error.errno == errno.ENOSPC
+        else "name another file",
+        errno=error.errno,
+        device=str(path),
+    )

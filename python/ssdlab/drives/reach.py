@@ -1,0 +1,290 @@
+"""How a target is reached: its name is followed once, and from then on it is known by descriptor alone.
+
+Between any two looks at a name somebody may lead it elsewhere. So `find` walks a path once and pins what it
+comes to (`O_PATH`: nothing is opened, nothing waits, no device notices). What is pinned is looked at, judged,
+and opened, all through the pin; what is open is opened again through itself. Nothing is ever opened by its
+name a second time.
+
+Links on the way to a file are followed only where that gives nobody power: a link of another user may lead to
+folders of that user's own, and not to anybody else's. The last part of a file's name is never followed.
+
+Sources: open(2) (O_PATH, O_NOFOLLOW), path_resolution(7), proc_pid_fd(5), `BLKGETDISKSEQ` in linux/fs.h.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ssdlab.host.sysfs import device_number
+from ssdlab.model.errors import DriveError, HostError, Refused
+
+_PIN = os.O_PATH | os.O_CLOEXEC
+_MOST_LINKS = 40
+"""As the kernel itself counts."""
+_BLKGETDISKSEQ = 0x80081280
+
+
+def through(descriptor: int) -> str:
+    """Return the path by which this process, and a child that inherits the descriptor, reaches it."""
+    return f"/proc/self/fd/{descriptor}"
+
+
+def reopen(descriptor: int, flags: int, path: Path) -> int:
+    """Open what is pinned or open under a descriptor, with other flags; `path` is for messages.
+
+    Raises
+    ------
+    HostError
+        `/proc` is not there, or is not this process's.
+    OSError
+        It may not be opened so.
+    """
+    try:
+        made = os.open(through(descriptor), flags | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _no_proc(path) from error  # the descriptor itself is open
+    if not _same(os.fstat(descriptor), os.fstat(made)):
+        os.close(made)
+        raise _no_proc(path)
+    return made
+
+
+def diskseq_of(descriptor: int) -> int | None:
+    """Return the number of the attachment behind an open block device; None before Linux 5.15."""
+    try:
+        (number,) = struct.unpack("=Q", fcntl.ioctl(descriptor, _BLKGETDISKSEQ, bytes(8)))
+    except OSError:
+        return None
+    return int(number)
+
+
+class Pin:
+    """A file, folder or device that cannot become another one while it is pinned; a context manager.
+
+    Parameters
+    ----------
+    path
+        What people know it by.
+    descriptor
+        Taken over.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.descriptor = descriptor
+
+    @property
+    def status(self) -> os.stat_result:
+        """What it is."""
+        return os.fstat(self.descriptor)
+
+    def open(self, flags: int) -> int:
+        """Open it; see `reopen`."""
+        return reopen(self.descriptor, flags, self.path)
+
+    def inside(self, name: str) -> Pin | None:
+        """Pin what lies in this folder under a name, a link as a link; None if there is nothing."""
+        try:
+            return Pin(self.path / name, os.open(name, _PIN | os.O_NOFOLLOW, dir_fd=self.descriptor))
+        except FileNotFoundError:
+            return None
+
+    def leads_to(self, name: str, held: os.stat_result) -> bool:
+        """Say whether a name in this folder still leads to what is held."""
+        try:
+            now = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except OSError:
+            return False
+        return _same(now, held)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a text leads: to a block device, or to a name in a folder.
+
+    Attributes
+    ----------
+    path
+        Absolute; of a file, its folder resolved and its last part not.
+    device
+        The block device's node.
+    folder
+        The folder of a file; None where there is none that could be entered, or no name in it.
+    """
+
+    path: Path
+    device: Pin | None = None
+    folder: Pin | None = None
+
+    def close(self) -> None:
+        """Let go of what is pinned."""
+        for pin in (self.device, self.folder):
+            if pin is not None:
+                pin.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def pin_device(path: Path, number: str | None) -> Pin:
+    """Pin the node of the block device with this number (`major:minor`); the last part is not followed.
+
+    Raises
+    ------
+    DriveError
+        There is no such node, or it is another device's.
+    """
+    try:
+        pin = Pin(path, os.open(path, _PIN | os.O_NOFOLLOW))
+    except OSError:
+        raise _no_node(path, number) from None
+    status = pin.status
+    if not stat.S_ISBLK(status.st_mode) or device_number(status.st_rdev) != number:
+        pin.close()
+        raise _no_node(path, number)
+    return pin
+
+
+def find(path: Path) -> Place:
+    """Follow a path, once, to what it leads to.
+
+    Raises
+    ------
+    Refused
+        The way to a file goes over a link by which another user could lead it anywhere.
+    """
+    if (device := _device(path)) is not None:
+        return Place(device.path, device=device)
+    if path.name in {"", ".."}:
+        return Place(Path(os.path.realpath(path)))
+    try:
+        folder = _folder(path.parent)
+    except OSError:
+        return Place(Path(os.path.realpath(path.parent), path.name))
+    return Place(folder.path / path.name, folder=folder)
+
+
+def _device(path: Path) -> Pin | None:
+    try:
+        descriptor = os.open(path, _PIN)
+    except OSError:
+        return None
+    if stat.S_ISBLK(os.fstat(descriptor).st_mode):
+        return Pin(Path(os.readlink(through(descriptor))), descriptor)  # noqa: PTH115
+    os.close(descriptor)
+    return None
+
+
+def _folder(path: Path) -> Pin:
+    """Walk to a folder, a part at a time, each looked at and entered by the same descriptor."""
+    trail = [] if path.is_absolute() else list(Path.cwd().parts[1:])
+    left = _parts(path)
+    strangers: set[int] = set()
+    links = 0
+    at = os.open("/" if path.is_absolute() else ".", _PIN | os.O_DIRECTORY)
+    try:
+        while left:
+            name = left.pop()
+            step = os.open(name, _PIN | os.O_NOFOLLOW, dir_fd=at)
+            status = os.fstat(step)
+            if not stat.S_ISLNK(status.st_mode):
+                os.close(at)
+                at = step
+                trail = trail[:-1] if name == ".." else [*trail, name]
+                continue
+            try:
+                target = Path(os.readlink("", dir_fd=step))
+            finally:
+                os.close(step)
+            links = _counted(links)
+            if status.st_uid not in {0, os.geteuid()}:
+                strangers.add(status.st_uid)
+            if target.is_absolute():
+                os.close(at)
+                at = os.open("/", _PIN | os.O_DIRECTORY)
+                trail = []
+            left += _parts(target)
+        _check_way(path, Path("/", *trail), os.fstat(at), strangers)
+    except BaseException:
+        os.close(at)
+        raise
+    return Pin(Path("/", *trail), at)
+
+
+def _check_way(path: Path, to: Path, folder: os.stat_result, strangers: set[int]) -> None:
+    """Refuse what is no folder, and one into which links of other users have led who do not own it."""
+    if not stat.S_ISDIR(folder.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if strangers - {folder.st_uid}:
+        raise _led_astray(path, to, min(strangers))
+
+
+def _counted(links: int) -> int:
+    if links == _MOST_LINKS:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return links + 1
+
+
+def _parts(path: Path) -> list[str]:
+    """Return the parts of a path, the last one first."""
+    return [part for part in reversed(path.parts) if part != "/"]
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    return (one.st_dev, one.st_ino, one.st_rdev) == (other.st_dev, other.st_ino, other.st_rdev)
+
+
+def _led_astray(path: Path, to: Path, owner: int) -> Refused:
+    return Refused(
+        f"the way to {path} goes over a link that belongs to user {owner}, into a folder that does not",
+        f"if that folder is meant, name it: {to}",
+        reason="foreign-link",
+        target=str(path),
+        owner=owner,
+        leads_to=str(to),
+    )
+
+
+def _no_node(path: Path, number: str | None) -> DriveError:
+    return DriveError(
+        f"{path} is gone, or belongs to another device than {number} by now",
+        "look at `ssdlab drives` for what is there, and start again",
+        reason="replaced",
+        device=str(path),
+    )
+
+
+def _no_proc(path: Path) -> HostError:
+    return HostError(
+        f"{path} cannot be opened by its descriptor: /proc/self/fd does not lead to it",
+        "mount the proc file system of this PID namespace at /proc (mount -t proc proc /proc)",
+        reason="no-proc",
+        device=str(path),
+    )
