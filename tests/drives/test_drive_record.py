@@ -35,7 +35,7 @@ def test_a_record_for_one_serial_goes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("model = ", "no TOML"),
+        ("model = ", "not TOML"),
         ('model = "M"\ndwdp = 1', "dwpd"),
         ('model = "M"\ndwpd = -1', "dwpd"),
         ("", "model"),

@@ -162,7 +162,7 @@ def test_a_drive_opened_for_reading_is_not_written() -> None:
         ("sim:tiny-test,scale=1,scale=1", "twice"),
         ("sim:tiny-test,spare=2", "spare is 2"),
         ("sim:tiny-test,spare=0", "no spare is left"),
-        ("sim:/no/such/profile.toml", "cannot be read"),
+        ("sim:/no/such/profile.toml", "cannot read the profile /no/such/profile.toml: No such file"),
         ("sim:tiny-test,scale=99999999999", "too large"),
         ("sim:tiny-test,power=10", "no limit on power"),
         ("sim:tiny-test,power=nanW", "no limit on power"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
+from ssdlab.model.limits import DURATION_NS, SIZE_BYTES
 
 
 @pytest.mark.parametrize(
@@ -37,17 +38,17 @@ def test_sizes_are_read_as_fio_reads_them(text: str, size_bytes: int) -> None:
     assert units.parse_bytes(text) == size_bytes
 
 
-@given(some.integers(0, 2**63))
+@given(some.integers(0, SIZE_BYTES))
 def test_a_printed_size_is_read_back(size_bytes: int) -> None:
     assert units.parse_bytes(units.size_text(size_bytes)) == size_bytes
 
 
-@given(some.integers(0, 2**63 - 1))
+@given(some.integers(0, DURATION_NS))
 def test_a_printed_duration_is_read_back(duration_ns: int) -> None:
     assert units.parse_duration(units.duration_text(duration_ns)) == duration_ns
 
 
-@given(some.fractions(min_value=Fraction(1, 10**6), max_value=10**9, max_denominator=10**9))
+@given(some.fractions(min_value=Fraction(1, 10**6), max_value=10**6, max_denominator=10**6))
 def test_a_printed_rate_is_read_back_exactly(rate: Fraction) -> None:
     assert units.parse_rate(units.rate_text(rate)) == rate
 
@@ -150,7 +151,7 @@ def test_part_of_a_byte_or_a_nanosecond_is_refused() -> None:
         units.parse_bytes("1.5")
     with pytest.raises(UsageError, match="finer than a nanosecond"):
         units.parse_duration("0.5ns")
-    with pytest.raises(UsageError, match="292 years"):
+    with pytest.raises(UsageError, match="11 days"):
         units.parse_duration("999999d")
 
 

@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING
 
 from ssdlab.cli.commands import COMMANDS, GROUPS
 
+from ssdlab.model.errors import UsageError
+from ssdlab.model.limits import WORD_CHARACTERS
+
 if TYPE_CHECKING:
     from cyclopts import App
 
@@ -76,6 +79,23 @@ def build_app(asked: str = "") -> App:
     return app
 
 
+def _check(words: Sequence[str]) -> None:
+    """Refuse words that nothing could be done with: no text, or without end."""
+    for number, word in enumerate(words, start=1):
+        if len(word) > WORD_CHARACTERS:
+            raise UsageError(
+                f"word {number} of the command has {len(word)} characters, more than {WORD_CHARACTERS}",
+                "put it into a file where there is one for it",
+            )
+        try:
+            word.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"word {number} of the command is not text in UTF-8: {word!r}",
+                "rename the file, or go by a link",
+            ) from error
+
+
 def _shown_default(value: object) -> str | None:
     """Return a default as the help tells it; that nothing is set goes without saying."""
     return None if value in (None, False, (), "") else str(value)
@@ -84,6 +104,7 @@ def _shown_default(value: object) -> str | None:
 def _dispatch(words: list[str]) -> int:
     from ssdlab.cli.leftovers import name_leftovers
 
+    _check(words)
     name_leftovers(words)
     app = build_app(next((name for name in COMMANDS if words[: name.count(" ") + 1] == name.split()), ""))
     result = app(words, exit_on_error=False, print_error=False)

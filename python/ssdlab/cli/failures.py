@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.cli.commands import COMMANDS
 from ssdlab.cli.output import output_errors
-from ssdlab.model.errors import Interrupted, LabError, UsageError, unknown
+from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os, unknown
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -60,10 +60,28 @@ def as_lab_error(error: BaseException) -> LabError | None:
         return None
     if type(error).__module__.startswith("cyclopts"):
         return usage_error(error)
+    if (told := _of_python(error)) is not None:
+        return told
     return LabError(
         f"internal error: {type(error).__name__}: {error}",
         f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
     )
+
+
+def _of_python(error: BaseException) -> LabError | None:
+    """Return the error for what Python raises at what was given, or the host lacks; None for our faults."""
+    if isinstance(error, OSError):
+        named = error.filename if error.filename2 is None else error.filename2
+        what = "a call of the system failed" if named is None else excerpt(os.fsdecode(named))
+        advice = "see whether the name is right, and what lies there" if named else "see the kernel's log"
+        return of_os(error, what, advice, path=None if named is None else os.fsdecode(named))
+    if isinstance(error, MemoryError):
+        return HostError("there is not enough memory", "stop other work, or ask for less at a time")
+    if isinstance(error, RecursionError):
+        return UsageError("what was given is nested too deeply", "write it with fewer levels")
+    if isinstance(error, UnicodeError):
+        return UsageError(f"what was given is not text in UTF-8: {error}", "correct that part")
+    return None
 
 
 def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:

@@ -10,7 +10,6 @@ from ssdlab.cli.flags import takes
 from ssdlab.cli.kinds import Identifier, Seed, Share, Size
 from ssdlab.cli.ordering import cap_share, library_of, print_run, size_of, variant_of
 from ssdlab.cli.progress import RunProgress
-from ssdlab.model.errors import UsageError
 from ssdlab.runs.conditions.variant import Variant, on_text
 
 
@@ -61,19 +60,13 @@ def job(
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
+    from ssdlab.host.documents import read_document, user_path
     from ssdlab.methods import find_method
     from ssdlab.methods.job import read_job
     from ssdlab.runs.session import Order, start
 
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-        raise UsageError(
-            f"cannot read the job {file}: {why}",
-            "give the path of a TOML file with a [[step]] table for each step",
-            path=str(file),
-        ) from error
+    advice = "give the path of a TOML file with a [[step]] table for each step"
+    text = read_document(user_path(file), "job", advice)
     params = read_job(text, file.name)
     asked = variant_of(variant)
     ordered = Order(

@@ -103,9 +103,10 @@ def size_of(text: str | None) -> int | None:
 
 def library_of(library: Path | None) -> Path:
     """Return the library in use."""
+    from ssdlab.host.documents import user_path
     from ssdlab.results.store import default_library
 
-    return default_library() if library is None else library.expanduser().absolute()
+    return default_library() if library is None else user_path(library).absolute()
 
 
 def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:

@@ -41,13 +41,12 @@ def show(profile: str, /, *, json: bool = False) -> None:
     json
         Print JSON, schema ssdlab.profile/1.
     """
-    import ssdlab._core as _core
     from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
-    from ssdlab.drives.simulated.profiles import profile_text
+    from ssdlab.drives.simulated.profiles import check_profile
     from ssdlab.drives.simulated.text import SimulatedText
 
     text = SimulatedText.parse(PREFIX + profile.removeprefix(PREFIX))
-    made = _core.check_profile(profile_text(text.profile), **text.settings())
+    made = check_profile(text.profile, **text.settings())
     known = made.pop("profile")
     if json:
         print_json({"schema": "ssdlab.profile/1", **known, "made": {"scale": text.scale, **made}})

@@ -15,13 +15,13 @@ model, and whose serial number if it names one, it bears; the one with a serial 
 from __future__ import annotations
 
 import os
-import tomllib
 from datetime import date
 from pathlib import Path
 
 from pydantic import Field
 
-from ssdlab.model.errors import HostError, UsageError
+from ssdlab.host.documents import read_toml, with_name
+from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes, Frozen
 
 _DAYS_PER_YEAR = 365
@@ -112,17 +112,8 @@ def read_record(path: Path) -> DriveRecord:
     UsageError, HostError
         It is wrong, or cannot be read.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} is no TOML: {error}", "correct it, or move it away", path=str(path)
-        ) from None
-    except OSError as error:
-        raise HostError(
-            f"{path} cannot be read: {error.strerror}", "correct its permissions, or move it away"
-        ) from error
+    content = read_toml(path, "drive record", "correct it, or move it away")
     try:
         return DriveRecord.model_validate(content)
     except UsageError as error:
-        raise UsageError(f"{path}: {error.what}", error.advice, path=str(path), **error.facts) from None
+        raise with_name(error, path) from None

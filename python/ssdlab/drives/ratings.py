@@ -14,12 +14,12 @@ do not validate it).
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, model_validator
 
+from ssdlab.host.documents import parse_toml
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen
 
@@ -119,19 +119,15 @@ class Ratings(Frozen):
     rating: tuple[Rating, ...] = Field(min_length=1, description="each rating as a table [[rating]]")
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ratings from TOML.
+    def parse(cls, text: str, name: str = "the ratings") -> Self:
+        """Read ratings from TOML; `name` is what errors call it.
 
         Raises
         ------
         UsageError
             No TOML, an unknown or missing key, a value out of bounds, or one metric twice in one state.
         """
-        try:
-            told = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"the ratings are no TOML: {error}", "correct that line") from error
-        return cls.model_validate(told)
+        return cls.model_validate(parse_toml(text, name))
 
     @model_validator(mode="after")
     def _check(self) -> Self:

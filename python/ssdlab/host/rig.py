@@ -19,14 +19,15 @@ text, or a table with a link and a price::
 
 from __future__ import annotations
 
+import errno
 import os
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from ssdlab.model.errors import HostError, UsageError
+from ssdlab.host.documents import read_toml, user_path, with_name
+from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen
 
 
@@ -100,28 +101,15 @@ def read_rig(path: Path | None = None) -> Rig:
     UsageError, HostError
         It is not there, cannot be read, or says what it must not; the error names the file.
     """
-    source = path or rig_path()
+    source = rig_path() if path is None else user_path(path)
     try:
-        content: dict[str, Any] = tomllib.loads(source.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if path is None:
+        content = read_toml(source, "rig file", "name one that can be read, or leave --rig out")
+    except UsageError as error:
+        # Nobody need have one, and a configuration folder may not be this user's.
+        if path is None and error.facts.get("errno") in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
             return Rig()
-        raise UsageError(
-            f"there is no rig file {source}", "name one that exists, or leave --rig out", path=str(source)
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{source} is no TOML: {error}", "correct it, or move it away", path=str(source)
-        ) from None
-    except OSError as error:
-        if path is None and isinstance(error, PermissionError):
-            return Rig()  # a configuration folder that is not this user's
-        raise HostError(
-            f"{source} cannot be read: {error.strerror}", "correct its permissions, or name another file"
-        ) from error
+        raise
     try:
         return Rig.model_validate(content)
     except UsageError as error:
-        raise UsageError(
-            f"{source}: {error.what}", error.advice, **{**error.facts, "path": str(source)}
-        ) from None
+        raise with_name(error, source) from None

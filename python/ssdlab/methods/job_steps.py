@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import tomllib
+import re
+from collections.abc import Callable
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, create_model, field_validator, model_validator
 
 from ssdlab.drives.purge import PurgeMethod, check_method
 from ssdlab.drives.settings.finding import NAMES, check_wanted
+from ssdlab.host.documents import parse_toml
 from ssdlab.methods.params import Seconds
 from ssdlab.model.errors import LabError, UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
+from ssdlab.model.limits import STEPS
 from ssdlab.model.span import AnySpan, Span
 from ssdlab.model.workload import Stream, Workload
 
@@ -22,6 +26,7 @@ _NOT_IN_STEPS = (
     *("size", "destroy", "wipe_signatures", "endurance_cap"),
 )
 """Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""
+_STEP = re.compile(r"^[ \t]*\[\[[ \t]*step[ \t]*\]\]", re.MULTILINE)
 
 
 class BareStep(Frozen):
@@ -158,6 +163,10 @@ class JobStep(Frozen):
 
     def workload(self) -> Workload:
         """Return the workload of a run step; seed and span are the lab's unless the step names them."""
+        return self._made
+
+    @cached_property
+    def _made(self) -> Workload:
         from ssdlab.model.options import MeasureOptions
 
         options: dict[str, Any] = dict(self.options)
@@ -185,24 +194,39 @@ def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
     Refused
         A step that this version cannot do.
     """
-    try:
-        stored = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{name} is not TOML: {error}", "correct that line") from error
+    stored = parse_toml(text, name)
     if other := next((key for key in stored if key != "step"), None):
         raise unknown("table", other, ("step",), elsewhere="a job is a list of [[step]] tables")
     listed = stored.get("step")
     if not isinstance(listed, list) or not listed:
         raise UsageError(f"{name} has no steps", "add [[step]] tables, each with do = ...")
+    if len(listed) > STEPS:
+        raise UsageError(
+            f"{name} has {len(listed)} steps, more than {STEPS}",
+            "let one step do more, or make several jobs of it",
+            steps=len(listed),
+        )
+    lines = _lines(text, len(listed))
     steps = []
     for number, table in enumerate(listed, start=1):
         if not isinstance(table, dict) or "do" not in table:
-            raise UsageError(f"step {number} of {name} does not say what to do", 'add a line: do = "run"')
+            raise UsageError(
+                f"step {number} of {name}{lines(number)} does not say what to do", 'add a line: do = "run"'
+            )
         options = {key.replace("-", "_"): v for key, v in table.items() if key not in ("do", "label")}
         try:
             steps.append(JobStep(do=table["do"], label=str(table.get("label", "")), options=options))
         except LabError as error:
-            error.what = f"step {number} of {name}: {error.what}"
+            error.what = f"step {number} of {name}{lines(number)}: {error.what}"
             error.facts["step"] = number
             raise
     return tuple(steps)
+
+
+def _lines(text: str, steps: int) -> Callable[[int], str]:
+    """Return what names the line of a step by its number, where the tables are written one by one."""
+    found, line, seen = [], 1, 0
+    for match in _STEP.finditer(text):
+        line, seen = line + text.count("\n", seen, match.start()), match.start()
+        found.append(line)
+    return lambda number: f" (line {found[number - 1]})" if len(found) == steps else ""

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 from ssdlab.model import units
 from ssdlab.model.errors import unknown
 from ssdlab.model.frozen import Frozen
+from ssdlab.model.limits import DURATION_NS
 from ssdlab.results.schema import ParameterInfo
 
 
@@ -18,8 +19,8 @@ def _seconds(value: object) -> object:
     return units.parse_duration(value) / units.NS_PER_S if isinstance(value, str) else value
 
 
-Seconds = Annotated[float, BeforeValidator(_seconds)]
-"""A time in seconds; text such as `90s` or `2min` is understood."""
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(le=DURATION_NS / units.NS_PER_S)]
+"""A time in seconds, no longer than any may be; text such as `90s` or `2min` is understood."""
 
 
 def rising(values: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,10 +15,12 @@ next.
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable
 from typing import Any, ClassVar, Protocol
 
+from ssdlab.model.limits import MESSAGE_CHARACTERS, SHOWN_CHARACTERS
 from ssdlab.model.printable import printable
 
 
@@ -54,10 +56,19 @@ class LabError(Exception):
         self, what: str, advice: str, *, measurement: Measured | None = None, **facts: object
     ) -> None:
         super().__init__(what)
-        self.what = _one_line(what)
+        self.what = what
         self.advice = _one_line(advice)
         self.facts: dict[str, Any] = dict(facts)
         self.measurement = measurement
+
+    @property
+    def what(self) -> str:
+        """What is wrong, in one line."""
+        return self._what
+
+    @what.setter
+    def what(self, text: str) -> None:
+        self._what = _one_line(text)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - a fact may be anything
         """Return a fact by its name."""
@@ -157,16 +168,44 @@ def unknown(noun: str, word: str, known: Iterable[str], *, elsewhere: str = "") 
         Where all names can be seen, as a phrase for the advice (``see `ssdlab methods` ``); by default they
         are listed.
     """
-    names = list(known)
+    names, word = list(known), excerpt(word)
     guess = nearest(word, names)
     rest = elsewhere or f"known: {', '.join(names)}"
     advice = f"did you mean {guess}? ({rest})" if guess else rest
     return UsageError(f"there is no {noun} {word!r}", advice, given=word, nearest=guess)
 
 
+_OF_THE_NAME = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST}
+    | {errno.EACCES, errno.EPERM, errno.ENXIO, errno.ENODEV, errno.ENOTEMPTY}
+)
+"""What a call of the system objects to when a file was named that is not there, or not to be had."""
+
+
+def of_os(error: OSError, what: str, advice: str, **facts: Any) -> UsageError | HostError:  # noqa: ANN401
+    """Return the error for a call of the system that failed on a file which the user named.
+
+    A name that leads nowhere is wrong usage; a disk that fails, or is full, is the host's.
+    """
+    sort = UsageError if error.errno in _OF_THE_NAME else HostError
+    return sort(f"{what}: {error.strerror or error}", advice, errno=error.errno, **facts)
+
+
+def excerpt(text: str, most: int = SHOWN_CHARACTERS) -> str:
+    """Return a text as a message can repeat it: of a long one its two ends.
+
+    >>> excerpt("9" * 400, 20)
+    '999999999 ... 999999999 (400 characters)'
+    """
+    if len(text) <= most:
+        return text
+    end = max(1, most // 2 - 1)
+    return f"{text[:end]} ... {text[-end:]} ({len(text)} characters)"
+
+
 def _one_line(text: str) -> str:
     """Return text on one line; runs of blanks stay, as a name may have them."""
-    return printable(re.sub(r" *[^\S ]\s*", " ", text.strip()))
+    return excerpt(printable(re.sub(r" *[^\S ]\s*", " ", text.strip())), MESSAGE_CHARACTERS)
 
 
 def _plain(value: object) -> object:

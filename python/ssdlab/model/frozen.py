@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
 
 from ssdlab.model import units
-from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.errors import UsageError, excerpt, unknown
 
 if TYPE_CHECKING:
     from pydantic import ModelWrapValidatorHandler
@@ -38,7 +38,7 @@ Nanoseconds = Annotated[int, BeforeValidator(_nanoseconds), Metavar("TIME")]
 class Frozen(BaseModel):
     """An immutable model; what does not fit it raises `UsageError` with the name, the value and the bound."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     noun: ClassVar[str] = ""
     """What a field is called in errors; by default "field of a" and the class."""
@@ -70,7 +70,7 @@ def usage_error(error: ValidationError, model: type[Frozen]) -> UsageError:
         f"{place or noun} is {_shown(fault['input'], field)}, {_fault_text(fault, field)}",
         f"{place or noun}{meaning}",
         field=place,
-        given=str(fault["input"]),
+        given=units.shown(fault["input"]),
     )
 
 
@@ -95,13 +95,13 @@ def _place(location: tuple[int | str, ...]) -> str:
 def _shown(value: object, field: FieldInfo | None) -> str:
     """Return a value as a user writes it: with the unit that its field has."""
     if isinstance(value, str):
-        return f"'{value}'"
+        return f"'{excerpt(value)}'"
     words = {mark.word for mark in marks(field.annotation, field.metadata)} if field is not None else set()
     if isinstance(value, int) and "TIME" in words:
         return units.duration_text(value)
     if isinstance(value, int) and "SIZE" in words:
         return units.block_text(value)
-    return str(value)
+    return units.shown(value)
 
 
 def _fault_text(fault: ErrorDetails, field: FieldInfo | None) -> str:

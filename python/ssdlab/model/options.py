@@ -230,7 +230,7 @@ class MeasureOptions(Frozen):
         return Open(process=name, queues=self._queues(name, queues), rate=self.rate, **backlog)
 
     def _queues(self, name: str, text: str) -> int | None:
-        if text and not (name == "act2019" and text.isdecimal() and int(text)):
+        if text and not (name == "act2019" and text.isdecimal() and len(text) < 7 and int(text)):
             raise UsageError(
                 f"arrival {self.arrival} is not understood", "only act2019 takes queues: act2019:4"
             )

@@ -13,7 +13,8 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from math import isfinite
 
-from ssdlab.model.errors import UsageError, nearest
+from ssdlab.model.errors import UsageError, excerpt, nearest
+from ssdlab.model.limits import DURATION_NS, NUMBER_CHARACTERS, RATE_TERM, SHARE_TERM, SIZE_BYTES
 
 NS_PER_S = 1_000_000_000
 
@@ -56,9 +57,13 @@ def parse_bytes(text: str | int, *, noun: str = "size") -> int:
     """
     if isinstance(text, int) and not isinstance(text, bool):
         if text < 0:
-            raise UsageError(f"{noun} {text} is negative", "give a size such as 4k or 1GiB", given=text)
+            raise UsageError(f"{noun} {shown(text)} is negative", "give a size such as 4k or 1GiB")
+        if text > SIZE_BYTES:
+            raise UsageError(f"{noun} {shown(text)} is more than 1 EiB", "give a smaller one")
         return text
-    value = _quantity(str(text), SIZE_UNITS, noun, "a size such as 4k, 128KiB, 1GiB or 480GB")
+    value = _quantity(text, SIZE_UNITS, noun, "a size such as 4k, 128KiB, 1GiB or 480GB")
+    if value > SIZE_BYTES:
+        raise UsageError(f"{noun} {text!r} is more than 1 EiB", "give a smaller one", given=text)
     if value.denominator != 1:
         raise UsageError(
             f"{noun} {text!r} is {float(value):.9g} bytes, not a whole number",
@@ -78,10 +83,13 @@ def parse_percent(text: str, *, noun: str = "share", beyond: bool = False) -> Fr
     UsageError
         Not a percentage, or outside 0 to 100 %.
     """
-    match = re.fullmatch(rf"({_NUMBER}|\d+/0*[1-9]\d*)\s*%", str(text).strip(), re.IGNORECASE)
+    text = _short(text, noun)
+    match = re.fullmatch(rf"({_NUMBER}|\d+/0*[1-9]\d*)\s*%", text, re.IGNORECASE)
     if match is None:
         raise UsageError(f"{noun} {text!r} is not a percentage", "give one such as 25%", given=text)
     share = Fraction(match[1].replace("_", "")) / 100
+    if share.denominator > SHARE_TERM or share.numerator > SHARE_TERM:
+        raise UsageError(f"{noun} {text!r} is finer or larger than can be kept", "give one such as 25%")
     if share > 1 and not beyond:
         raise UsageError(f"{noun} {text!r} is more than 100%", "give 0% to 100%", given=text)
     return share
@@ -97,11 +105,11 @@ def parse_duration(text: str | float | Fraction, *, noun: str = "duration") -> i
     """
     example = "a duration such as 90s, 10m, 1h30m or 500us"
     if isinstance(text, int | float | Fraction) and not isinstance(text, bool):
-        if not isfinite(text) or text < 0:
-            raise UsageError(f"{noun} {text} is not a duration", f"give {example}", given=str(text))
+        if (isinstance(text, float) and not isfinite(text)) or text < 0:
+            raise UsageError(f"{noun} {shown(text)} is not a duration", f"give {example}")
         seconds = Fraction(str(text)) if isinstance(text, float) else Fraction(text)
         return _whole_ns(seconds * NS_PER_S, noun, text)
-    stripped = str(text).strip()
+    stripped = _short(text, noun)
     if re.fullmatch(_NUMBER, stripped, re.IGNORECASE):
         return _whole_ns(Fraction(stripped.replace("_", "")) * NS_PER_S, noun, text)
     position, total = 0, Fraction(0)
@@ -125,20 +133,48 @@ def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
     """
     example = "a rate such as 2000, 23.53, 60k or 400/17 (I/Os a second)"
     if isinstance(text, int | float | Fraction) and not isinstance(text, bool):
-        if not isfinite(text):
+        if isinstance(text, float) and not isfinite(text):
             raise UsageError(f"{noun} {text} is not a rate", f"give {example}", given=str(text))
         rate = Fraction(str(text)) if isinstance(text, float) else Fraction(text)
-    elif match := re.fullmatch(r"\s*(\d+)\s*/\s*0*([1-9]\d*)\s*", str(text)):
+    elif match := re.fullmatch(r"(\d+)\s*/\s*0*([1-9]\d*)", _short(text, noun)):
         rate = Fraction(int(match[1]), int(match[2]))
     else:
-        rate = _quantity(str(text), RATE_UNITS, noun, example)
+        rate = _quantity(text, RATE_UNITS, noun, example)
     if rate <= 0:
-        raise UsageError(f"{noun} {text} is not above 0", f"give {example}", given=str(text))
+        raise UsageError(f"{noun} {shown(text)} is not above 0", f"give {example}")
+    if max(rate.numerator, rate.denominator) > RATE_TERM:
+        raise UsageError(
+            f"{noun} {shown(text)} is beyond what can be kept: more than 12 digits", f"give {example}"
+        )
     return rate
 
 
-def _quantity(text: str, units: dict[str, int], noun: str, example: str) -> Fraction:
-    match = _QUANTITY.fullmatch(text.strip())
+def shown(value: object) -> str:
+    """Return a number as a message can repeat it: of one with many digits its ends."""
+    if isinstance(value, int) and abs(value) >= 10**NUMBER_CHARACTERS:
+        return f"of {value.bit_length()} bits"
+    return excerpt(str(value))
+
+
+def _short(text: object, noun: str) -> str:
+    """Return a number's text without blanks around it, once it is known to be short.
+
+    Raises
+    ------
+    UsageError
+        It has more characters than any number needs: what makes a number of it would take for ever.
+    """
+    stripped = str(text).strip()
+    if len(stripped) > NUMBER_CHARACTERS:
+        raise UsageError(
+            f"{noun} {excerpt(stripped)!r} is longer than {NUMBER_CHARACTERS} characters", "round it"
+        )
+    return stripped
+
+
+def _quantity(text: object, units: dict[str, int], noun: str, example: str) -> Fraction:
+    text = _short(text, noun)
+    match = _QUANTITY.fullmatch(text)
     if match is None:
         raise UsageError(f"{noun} {text!r} is not a number with a unit", f"give {example}", given=text)
     return Fraction(match[1].replace("_", "")) * _unit(match[2], units, f"unit of {noun}", text)
@@ -162,12 +198,10 @@ def _unit(unit: str, units: dict[str, int], noun: str, text: object) -> int:
 
 
 def _whole_ns(nanoseconds: Fraction, noun: str, text: object) -> int:
+    if nanoseconds > DURATION_NS:
+        raise UsageError(f"{noun} {shown(text)} is longer than 11 days", "give a shorter one")
     if nanoseconds.denominator != 1:
-        raise UsageError(
-            f"{noun} {text} is finer than a nanosecond", "give whole nanoseconds", given=str(text)
-        )
-    if nanoseconds.numerator >= 2**63:
-        raise UsageError(f"{noun} {text} is beyond 292 years", "give a shorter one", given=str(text))
+        raise UsageError(f"{noun} {shown(text)} is finer than a nanosecond", "give whole nanoseconds")
     return nanoseconds.numerator
 
 

@@ -148,7 +148,7 @@ def _blocks(value: object) -> object:
     blocks = []
     for part in value.split(","):
         size, _, weight = part.partition(":")
-        if weight and not weight.strip().isdecimal():
+        if weight and not (weight.strip().isdecimal() and len(weight) < 12):
             raise UsageError(
                 f"weight {weight!r} in block sizes {value!r} is not a whole number",
                 "give sizes with weights such as 4k:70,128k:30",

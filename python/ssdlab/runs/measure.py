@@ -163,9 +163,10 @@ def _log(options: MeasureOptions) -> Iterator[_Log | None]:
 
 
 def _library(options: MeasureOptions) -> Path:
+    from ssdlab.host.documents import user_path
     from ssdlab.results.store import default_library
 
-    return default_library() if options.library is None else options.library.expanduser().absolute()
+    return default_library() if options.library is None else user_path(options.library).absolute()
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.drives.ratings import Judged, Rating, Ratings, judge
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText, profile_text
-from ssdlab.drives.simulated.profiles import shipped_ratings
+from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
+from ssdlab.host.documents import read_document, user_path
 from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.fill import fill_workload
 from ssdlab.model.pattern import Sequential, Uniform
@@ -86,14 +87,10 @@ def ratings_of(profile: str, path: Path | None = None) -> Ratings:
     UsageError
         There are none, or they cannot be read.
     """
-    import ssdlab._core as _core
-
     if path is not None:
-        try:
-            return Ratings.parse(path.expanduser().read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} cannot be read as ratings: {error}", "name a TOML file") from error
-    name = str(_core.check_profile(profile_text(profile))["profile"]["name"])
+        place = user_path(path)
+        return Ratings.parse(read_document(place, "file of ratings", "name a TOML file"), str(place))
+    name = str(check_profile(profile)["profile"]["name"])
     known = shipped_ratings()
     if name not in known:
         raise UsageError(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.methods.steps import Request
@@ -38,6 +40,11 @@ class Tracker:
 
     def __init__(self, plan: Plan, observers: Sequence[Observer] = ()) -> None:
         self._plan = plan
+        self._planned = {step.ordinal: step for step in plan.steps}
+        self._ordinals = sorted(self._planned)
+        # Seconds from each of the ordinals on, in their order; nothing behind the last.
+        last_first = [self._planned[number].seconds for number in reversed(self._ordinals)]
+        self._from = [*accumulate(last_first, initial=NOTHING)][::-1]
         self._observers = observers
         self._begun = time.monotonic()
         self._step_begun = self._begun
@@ -51,10 +58,8 @@ class Tracker:
     def began(self, request: Request) -> None:
         """Take note that a step starts."""
         # How long a trace takes to be read is known from the plan, which has read it.
-        known = (
-            each for each in self._plan.steps if request.verb == "trace" and each.ordinal == request.ordinal
-        )
-        self._current = next(known, None) or planned_step(request)
+        known = self._planned.get(request.ordinal) if request.verb == "trace" else None
+        self._current = known or planned_step(request)
         self._step_begun = time.monotonic()
         self._outlook = request.outlook
         progress = self._progress(None)
@@ -70,7 +75,7 @@ class Tracker:
     def finished(self, step: Step, *, read_back: bool) -> None:
         """Take note that a step is finished."""
         if self._current is None or self._current.ordinal != step.ordinal:
-            self._current = next((p for p in self._plan.steps if p.ordinal == step.ordinal), None)
+            self._current = self._planned.get(step.ordinal)
             self._step_begun = time.monotonic()
         progress = self._progress(None)
         for observer in self._observers:
@@ -87,8 +92,7 @@ class Tracker:
         elapsed = now - self._step_begun
         rest = _left(current, elapsed, snapshot) if current is not None else NOTHING
         ordinal = current.ordinal if current is not None else -1
-        for step in self._plan.steps:
-            rest = rest + (step.seconds if step.ordinal > ordinal else NOTHING)
+        rest = rest + self._from[bisect_right(self._ordinals, ordinal)]
         row = None if snapshot is None else snapshot.latest
         tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.power import Power
-from ssdlab.drives.simulated.profiles import profile_text, profiles
+from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles
 from ssdlab.drives.simulated.state import KeepableState, StateFile
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.host.identity import Identity
@@ -338,7 +338,8 @@ def _make(text: SimulatedText) -> _core.SimulatedDrive:
     """Make the native drive that a text names, empty."""
     import ssdlab._core as _core
 
-    return _core.SimulatedDrive(profile_text(text.profile), **text.settings(), seed=text.seed)
+    with naming(text.profile):
+        return _core.SimulatedDrive(profile_text(text.profile), **text.settings(), seed=text.seed)
 
 
 def identity_of(text: SimulatedText) -> Identity:
@@ -360,9 +361,7 @@ def identity_of(text: SimulatedText) -> Identity:
 
 def _made_of(text: SimulatedText) -> dict[str, Any]:
     """Return what a drive of that text would be, without making it."""
-    import ssdlab._core as _core
-
-    return _core.check_profile(profile_text(text.profile), **text.settings())
+    return check_profile(text.profile, **text.settings())
 
 
 def _variant(text: SimulatedText, made: dict[str, Any]) -> Iterator[str]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
+from ssdlab.host.documents import parse_toml, read_document, user_path, with_name
 from ssdlab.model.errors import UsageError, unknown
 
 
@@ -38,12 +42,9 @@ def profile_text(name: str) -> str:
         There is none of that name, or it cannot be read.
     """
     if is_path(name):
-        try:
-            return Path(name).expanduser().read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"{name} cannot be read as a profile: {error}", "name a TOML file, or see `ssdlab sim list`"
-            ) from error
+        text = read_document(user_path(name), "profile", "name a TOML file, or see `ssdlab sim list`")
+        parse_toml(text, name)
+        return text
     known = profiles()
     if name not in known:
         by_alias = _aliases(known)
@@ -51,6 +52,31 @@ def profile_text(name: str) -> str:
             raise unknown("profile", name, known, elsewhere="see `ssdlab sim list`")
         name = by_alias[name]
     return known[name]
+
+
+def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401 - those of the native side
+    """Return what a profile says, with a drive's settings applied.
+
+    Raises
+    ------
+    UsageError
+        There is none of that name, or it is none; of a file the error says which.
+    """
+    from ssdlab import _core
+
+    with naming(name):
+        return _core.check_profile(profile_text(name), **settings)
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Say in the errors about a profile of the user's own which file it is."""
+    try:
+        yield
+    except UsageError as error:
+        if is_path(name) and name not in error.what:
+            with_name(error, Path(name))
+        raise
 
 
 def is_path(name: str) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from ssdlab.host.documents import user_path
 from ssdlab.model.errors import HostError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class StateFile:
     """
 
     def __init__(self, text: str, identity: Mapping[str, str]) -> None:
-        self.path = Path(os.path.realpath(Path(text).expanduser()))
+        self.path = Path(os.path.realpath(user_path(text)))
         self._identity = dict(identity)
         if not self.path.parent.is_dir():
             raise UsageError(

@@ -15,11 +15,11 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any, Self
 
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.profiles import is_path, profile_text
+from ssdlab.host.documents import user_path
 from ssdlab.model.errors import UsageError, unknown
 
 
@@ -136,7 +136,7 @@ def _written(name: str, value: object) -> str:
 
 
 def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
+    return str(user_path(path).absolute())
 
 
 def _file(name: str, value: str) -> str:

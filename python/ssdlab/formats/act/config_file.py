@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ssdlab.formats.act.config import ActConfig, IndexConfig, StorageConfig, bad, option_name
-from ssdlab.model.errors import UsageError, unknown
+from ssdlab.host.documents import read_document, user_path
+from ssdlab.model.errors import UsageError, excerpt, unknown
+from ssdlab.model.limits import NUMBER_CHARACTERS
 
 AnyConfig = TypeVar("AnyConfig", bound=StorageConfig | IndexConfig)
 
@@ -53,7 +55,7 @@ def read_config(text: str, where: str, program: type[AnyConfig]) -> AnyConfig:
         name, colon, value = (part.strip() for part in line.partition(":"))
         place = f"line {number} of {where}"
         if not colon:
-            raise UsageError(f"{place} is no option: {line!r}", "write `name: value`", line=number)
+            raise UsageError(f"{place} is no option: {excerpt(line)!r}", "write `name: value`", line=number)
         if name not in defined:
             raise _unknown(name, place, list(defined))
         if name in seen:
@@ -65,13 +67,8 @@ def read_config(text: str, where: str, program: type[AnyConfig]) -> AnyConfig:
 
 def config_of(path: Path, program: type[AnyConfig]) -> AnyConfig:
     """Read a configuration file by its path; the parameters and errors are those of `read_config`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {error}", "give a configuration file of ACT", path=str(path)
-        ) from error
-    return read_config(text, str(path), program)
+    advice = "give a configuration file of ACT"
+    return read_config(read_document(user_path(path), "ACT configuration", advice), str(path), program)
 
 
 def changed(
@@ -133,14 +130,14 @@ def _value(key: str, default: object, text: str) -> object:
     if isinstance(default, tuple):
         names = tuple(part.strip() for part in text.split(","))
         if not all(names):
-            raise bad(key, repr(text), "it is a list of drives with commas between")
+            raise bad(key, repr(excerpt(text)), "it is a list of drives with commas between")
         return names
     if isinstance(default, bool):
         if text not in _YES_NO:
-            raise bad(key, repr(text), "it is yes or no")
+            raise bad(key, repr(excerpt(text)), "it is yes or no")
         return _YES_NO[text]
-    if not (text.isascii() and text.isdecimal()):
-        raise bad(key, repr(text), "it is a whole number")
+    if not (text.isascii() and text.isdecimal() and len(text) <= NUMBER_CHARACTERS):
+        raise bad(key, repr(excerpt(text)), "it is a whole number")
     return int(text)
 
 

@@ -11,6 +11,7 @@ import re
 from typing import Literal
 
 from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds, whole
+from ssdlab.model.errors import excerpt
 
 Action = Literal["Q", "D"]
 SECTOR_BYTES = 512
@@ -62,7 +63,7 @@ class Blkparse:
         if match is None:
             if _NO_SECTORS.match(text):  # a plug, an unplug, a message
                 if lost := _LOST.match(text.rstrip()):
-                    self.lost += int(lost[1])
+                    self.lost += whole(lost[1], "number of lost events")
                 return None
             raise BadLine("is not a line of blkparse")
         device, time, action, flags, sector, sectors = match.groups()
@@ -70,7 +71,7 @@ class Blkparse:
             return None
         op = operation(flags)
         if op is None:
-            raise BadLine(f"has the flags {flags!r}, which say neither read nor write")
+            raise BadLine(f"has the flags {excerpt(flags)!r}, which say neither read nor write")
         # A write with a flush in front and nothing to write is a flush.
         count = whole(sectors or "0", "number of sectors", SECTOR_BYTES)
         if op == WRITE and count == 0 and "F" in flags:

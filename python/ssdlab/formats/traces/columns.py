@@ -6,14 +6,14 @@ MSR Cambridge and Alibaba are descriptions like any other; another one comes fro
 from __future__ import annotations
 
 import csv
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from ssdlab.formats.traces.events import READ, TRIM, WRITE, BadLine, Event, nanoseconds, whole
-from ssdlab.model.errors import UsageError
+from ssdlab.host.documents import read_toml, with_name
+from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.frozen import Frozen
 
 TIME_UNITS_NS = {"s": 10**9, "ms": 10**6, "us": 1000, "100ns": 100, "ns": 1}
@@ -109,13 +109,11 @@ def read_columns(path: Path) -> Columns:
     UsageError
         The file is not there, is no TOML or describes no columns.
     """
+    described = read_toml(path, "description of columns", "give a TOML file; docs/traces.md has an example")
     try:
-        described = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}", "give the file that describes the columns") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}", "see docs/traces.md for an example") from error
-    return Columns.model_validate(described)
+        return Columns.model_validate(described)
+    except UsageError as error:
+        raise with_name(error, path) from None
 
 
 def parse_columns(text: str) -> Columns:
@@ -134,7 +132,7 @@ def parse_columns(text: str) -> Columns:
                 f"{part!r} in the columns {text!r} is not understood",
                 "give parts such as time:1:us,op:2,offset:3:sectors,length:4, or the name of a TOML file",
             )
-        column: object = int(rest[0]) if rest[0].isdecimal() else rest[0]
+        column: object = int(rest[0]) if rest[0].isdecimal() and len(rest[0]) < 7 else rest[0]
         described["header"] = described.get("header", False) or isinstance(column, str)
         if name == "device":
             described[name] = (column,)
@@ -172,7 +170,10 @@ class InColumns:
         if not text.strip():
             return None
         if '"' in text:
-            fields = next(csv.reader([text], delimiter=self._columns.separator))
+            try:
+                fields = next(csv.reader([text], delimiter=self._columns.separator))
+            except (csv.Error, StopIteration) as error:
+                raise BadLine(f"has quotation marks that do not match: {error}") from error
         else:
             fields = text.split(self._columns.separator)
         if self._named:
@@ -183,7 +184,9 @@ class InColumns:
             raise BadLine(f"has {len(fields)} columns, not {self._least}")
         op = self._ops.get(fields[self._op].strip().casefold())
         if op is None:
-            raise BadLine(f"has the operation {fields[self._op].strip()!r}, which is none that was named")
+            raise BadLine(
+                f"has the operation {excerpt(fields[self._op].strip())!r}, which is none that was named"
+            )
         return Event(
             nanoseconds(fields[self._time], self._time_ns),
             op,

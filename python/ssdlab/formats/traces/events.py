@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ssdlab.model.errors import excerpt
+from ssdlab.model.limits import NUMBER_CHARACTERS
+
 READ, WRITE, TRIM, FLUSH = range(4)
 """Operations, numbered as in a file of records; a flush moves nothing and is not replayed."""
 MOST_BYTES = 1 << 62
 """Beyond it no offset is one."""
+MOST_NS = 1 << 66
+"""Beyond it no time is one: two thousand years, as some formats count from the year 1601."""
 
 
 class Event(NamedTuple):
@@ -46,7 +51,9 @@ def whole(text: str, noun: str, unit: int = 1) -> int:
     """
     text = text.strip()
     if not (text.isascii() and text.isdecimal()):
-        raise BadLine(f"has {text!r} where the {noun} should be")
+        raise BadLine(f"has {excerpt(text)!r} where the {noun} should be")
+    if len(text) > NUMBER_CHARACTERS:
+        raise BadLine(f"has a number of {len(text)} digits as the {noun}")
     number = int(text) * unit
     if number > MOST_BYTES:
         raise BadLine(f"has {text}, more than there is, as the {noun}")
@@ -62,7 +69,10 @@ def nanoseconds(text: str, unit_ns: int) -> int:
         It is no number.
     """
     before, _, after = text.strip().partition(".")
-    if not after:
-        return whole(before, "time") * unit_ns
-    parts: int = 10 ** len(after)
-    return (whole(before or "0", "time") * parts + whole(after, "time")) * unit_ns // parts
+    time_ns = whole(before or "0" if after else before, "time") * unit_ns
+    if after:
+        fraction = whole(after, "time")
+        time_ns += fraction * unit_ns // 10 ** len(after.strip())
+    if time_ns > MOST_NS:
+        raise BadLine(f"has {excerpt(text.strip())}, more than two thousand years, as the time")
+    return time_ns

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BeforeValidator
 
 from ssdlab.formats.traces import example
+from ssdlab.host.documents import user_path
 
 
 def _absolute(value: object) -> object:
     if not isinstance(value, str) or value in ("", example.NAME):
         return value
-    return str(Path(value).expanduser().absolute())
+    return str(user_path(value).absolute())
 
 
 def _description(value: object) -> object:

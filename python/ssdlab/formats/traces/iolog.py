@@ -7,6 +7,7 @@ In version 3 each line begins with a time, which fio writes in microseconds.
 from __future__ import annotations
 
 from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds, whole
+from ssdlab.model.errors import excerpt
 
 _OPS = {"read": READ, "write": WRITE, "trim": TRIM, "sync": FLUSH, "datasync": FLUSH}
 _FILE_ACTIONS = ("add", "open", "close")
@@ -17,7 +18,7 @@ def version_of(line: str) -> int | None:
     """Return the version that the first line of an iolog names; None if it is no such line."""
     words = line.split()
     if len(words) == 4 and words[:2] == ["fio", "version"] and words[3] == "iolog" and words[2].isdecimal():
-        return int(words[2])
+        return int(words[2][:9])
     return None
 
 
@@ -61,5 +62,5 @@ class Iolog:
             raise BadLine(f"has {len(words)} words where file, action, offset and length should be")
         device, action, offset, length = words
         if action not in _OPS:
-            raise BadLine(f"has the action {action!r}, which is none of {', '.join(_OPS)}")
+            raise BadLine(f"has the action {excerpt(action)!r}, which is none of {', '.join(_OPS)}")
         return Event(self._now_ns, _OPS[action], whole(offset, "offset"), whole(length, "length"), device)

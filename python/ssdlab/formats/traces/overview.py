@@ -9,6 +9,7 @@ from typing import Any
 
 from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import ALL, Source, Tally, events
+from ssdlab.model.limits import SIZES
 
 GAP_NS = 25_000_000
 """Gaps longer than this count as idle: what AnandTech's storage bench cut them to."""
@@ -22,6 +23,7 @@ class Kind:
     ios: int = 0
     bytes: int = 0
     sizes: Counter[int] = field(default_factory=Counter)
+    """By length; of more than `SIZES` lengths the first are counted."""
 
 
 @dataclass
@@ -60,7 +62,8 @@ def overview(source: Source) -> tuple[Overview, Tally]:
         kind = found.kinds.setdefault(_NAMES[event.op], Kind())
         kind.ios += 1
         kind.bytes += event.length
-        kind.sizes[event.length] += 1
+        if event.length in kind.sizes or len(kind.sizes) < SIZES:
+            kind.sizes[event.length] += 1
         if event.op != FLUSH:
             bits |= event.offset | event.length
             found.extent_bytes = max(found.extent_bytes, event.offset + event.length)

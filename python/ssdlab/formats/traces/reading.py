@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
-from typing import IO, Literal, Protocol
+from typing import IO, Literal, Protocol, cast
 
 from pydantic import Field
 
@@ -23,8 +27,10 @@ from ssdlab.formats.traces.columns import (
     read_columns,
 )
 from ssdlab.formats.traces.events import BadLine, Event
-from ssdlab.model.errors import HostError, UsageError
+from ssdlab.host.documents import open_regular, user_path
+from ssdlab.model.errors import HostError, UsageError, of_os
 from ssdlab.model.frozen import Frozen
+from ssdlab.model.limits import DEVICES, EMPTY_LINES, LINE_CHARACTERS, PATH_BYTES
 
 Format = Literal["auto", "iolog", "blkparse", "msr", "alibaba", "columns"]
 ALL = "all"
@@ -95,19 +101,28 @@ def events(source: Source, tally: Tally) -> Iterator[Event]:
         It cannot be read to its end.
     """
     with _opened(source) as lines:
-        head, rest = _peek(lines)
+        head, rest = _peek(lines, source.file)
         parser = _parser(source, head, tally)
         last_ns = -1
         for text in rest:
             tally.lines += 1
             try:
                 event = parser.line(text)
+                if event is not None and len(event.device) > PATH_BYTES:
+                    raise BadLine("has a device with a name longer than any path")  # noqa: TRY301
             except BadLine as bad:
                 tally.bad(tally.lines, str(bad))
                 continue
             if event is None:
                 continue
             tally.devices[event.device] += 1
+            if len(tally.devices) > DEVICES:
+                raise UsageError(
+                    f"{source.file} names more than {DEVICES} devices, up to line {tally.lines}",
+                    "see whether the columns that name the device are right",
+                    file=source.file,
+                    line=tally.lines,
+                )
             if source.device != ALL and event.device != source.device:
                 if source.device:
                     continue
@@ -146,51 +161,63 @@ def _opened(source: Source) -> Iterator[Iterator[str]]:
     if source.file == example.NAME:
         yield example.lines()
         return
-    path = Path(source.file)
+    path = user_path(source.file)
     try:
-        with _raw(path) as lines:
-            yield lines
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise UsageError(
-            f"{path}: {error.strerror}",
-            "give the path of a trace, or example for a made-up one",
-            file=str(path),
-        ) from error
-    except (OSError, EOFError) as error:
+        lines = _raw(path)
+    except OSError as error:
+        advice = "give the path of a trace, or example for a made-up one"
+        raise of_os(error, str(path), advice, file=str(path)) from error
+    try:
+        with lines:
+            yield _bounded(lines, path)
+    except (OSError, EOFError, zlib.error) as error:
         raise HostError(
             f"{path} cannot be read to its end: {error}", "see whether the file is whole", file=str(path)
         ) from error
 
 
+def _bounded(lines: IO[str], path: Path) -> Iterator[str]:
+    """Go through the lines of a file; one without an end is never held as a whole."""
+    number = 0
+    while line := lines.readline(LINE_CHARACTERS + 1):
+        number += 1
+        if len(line) > LINE_CHARACTERS:
+            raise UsageError(
+                f"line {number} of {path} is longer than {LINE_CHARACTERS} characters",
+                "give a trace in text, with a line for each I/O",
+                file=str(path),
+                line=number,
+            )
+        yield line
+
+
 def _raw(path: Path) -> IO[str]:
-    with path.open("rb") as file:
-        head = file.read(4)
+    file = open_regular(path, "trace")
+    head = file.read(4)
+    file.seek(0)
     if head[1:] == _BINARY or head[:3] == _BINARY[::-1]:
         raise UsageError(
             f"{path} is a binary file of blktrace",
             f"make text of it first: blkparse -i {path.name} > trace.txt",
             file=str(path),
         )
-    if head[:2] == _GZIP:
-        return gzip.open(path, "rt", encoding="utf-8", errors="replace")
-    return path.open(encoding="utf-8", errors="replace")
+    content = gzip.GzipFile(fileobj=file) if head[:2] == _GZIP else file
+    return io.TextIOWrapper(cast("IO[bytes]", content), encoding="utf-8", errors="replace")
 
 
-def _peek(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
+def _peek(lines: Iterator[str], file: str) -> tuple[str, Iterator[str]]:
     """Return the first line that is not empty, and all lines."""
-    seen: list[str] = []
-    head = ""
+    empty, head = 0, ""
     for line in lines:
-        seen.append(line)
         if line.strip():
             head = line
             break
-
-    def every() -> Iterator[str]:
-        yield from seen
-        yield from lines
-
-    return head, every()
+        empty += 1
+        if empty > EMPTY_LINES:
+            raise UsageError(
+                f"{file} begins with more than {EMPTY_LINES} empty lines", "give a trace", file=file
+            )
+    return head, chain(repeat("\n", empty), (head,) if head else (), lines)
 
 
 def _parser(source: Source, head: str, tally: Tally) -> _Parser:
@@ -212,9 +239,8 @@ def _parser(source: Source, head: str, tally: Tally) -> _Parser:
     if name == "columns":
         if not source.columns:
             raise UsageError("format columns needs to know them", "give --set columns=FILE.toml")
-        path = Path(source.columns)
-        inline = ":" in source.columns and not path.exists()
-        return InColumns(parse_columns(source.columns) if inline else read_columns(path))
+        inline = ":" in source.columns and not os.path.exists(source.columns)  # noqa: PTH110 - takes any text
+        return InColumns(parse_columns(source.columns) if inline else read_columns(user_path(source.columns)))
     return InColumns(MSR if name == "msr" else ALIBABA)
 
 

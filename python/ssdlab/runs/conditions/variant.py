@@ -191,10 +191,9 @@ def on_text(text: str, variant: Variant) -> str:
 def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
     if variant.usable_bytes is None:
         return variant.spare
-    import ssdlab._core as _core
-    from ssdlab.drives.simulated.profiles import profile_text
+    from ssdlab.drives.simulated.profiles import check_profile
 
-    made = _core.check_profile(profile_text(own.profile), **own.settings())
+    made = check_profile(own.profile, **own.settings())
     raw, usable = int(made["raw_bytes"]), variant.usable_bytes
     if usable >= raw:
         asked, medium = units.capacity_text(usable), units.capacity_text(raw)

@@ -1,0 +1,207 @@
+"""The one reader of text files that users write: jobs, profiles, records, columns, configurations.
+
+What is no regular file, too large, no text or nested without end is refused in a sentence that names the
+file, and the line where there is one. Traces, which may be of any size, are read line by line by
+`formats.traces.reading`; both go through `user_path` and `check_regular`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import IO, Any
+
+from ssdlab.model.errors import LabError, UsageError, excerpt, of_os
+from ssdlab.model.limits import DOCUMENT_BYTES, NESTING, PATH_BYTES
+
+_KEY = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_DEEP_KEY = re.compile(rf"""(?<![\w-]){_KEY}(?:[ \t]*\.[ \t]*{_KEY}){{{NESTING}}}""")
+_LONG_NUMBER = re.compile(r"[\d_]{4300,}")
+"""Python reads no whole number with more digits, and says so without a line."""
+_NOT_FINITE = re.compile(r"^[^\n#\"']*=[ \t]*([+-]?(?:inf|nan))[ \t]*(?:#.*)?$", re.MULTILINE)
+"""What TOML has beside numbers; in a list the models refuse it."""
+
+
+def user_path(text: str | os.PathLike[str]) -> Path:
+    """Return a path as a user gave it, with ``~`` for a home folder.
+
+    Raises
+    ------
+    UsageError
+        No file can have such a name.
+    """
+    given = os.fspath(text)
+    try:
+        encoded = given.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the path {given!r} is not text in UTF-8", "rename it, or go by a link") from error
+    if b"\0" in encoded:
+        raise UsageError(f"the path {given!r} holds a zero byte", "no file has such a name")
+    if len(encoded) > PATH_BYTES:
+        raise UsageError(
+            f"a path of {len(encoded)} bytes is longer than any can be, {PATH_BYTES}: {excerpt(given)}",
+            "name it from a folder nearer to it",
+        )
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:
+        user = Path(given).parts[0]
+        raise UsageError(
+            f"{given}: there is no home folder for {user}",
+            "write the path out, or ./~ for a file of that name",
+        ) from error
+
+
+def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
+    """Refuse what is no regular file: a device or a pipe may have no end.
+
+    Raises
+    ------
+    UsageError
+        It is something else.
+    """
+    mode = os.fstat(file.fileno()).st_mode
+    kinds = (
+        ("a folder", stat.S_ISDIR),
+        ("a pipe", stat.S_ISFIFO),
+        ("a device", lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode)),
+        ("a socket", stat.S_ISSOCK),
+    )
+    if kind := next((kind for kind, matches in kinds if matches(mode)), None):
+        raise UsageError(f"{path} is {kind}, not a {noun}", "name a regular file", path=str(path))
+
+
+def open_regular(path: Path, noun: str) -> IO[bytes]:
+    """Open a file for reading, without waiting for what is no regular file.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened.
+    UsageError
+        It is no regular file.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY), "rb")
+    try:
+        check_regular(file, path, noun)
+    except UsageError:
+        file.close()
+        raise
+    return file
+
+
+def read_document(path: Path, noun: str, advice: str) -> str:
+    """Return the text of a file.
+
+    Parameters
+    ----------
+    path
+        As `user_path` returned it.
+    noun
+        What it should be: ``job``, ``rig file``.
+    advice
+        What to do where it cannot be read.
+
+    Raises
+    ------
+    UsageError, HostError
+        It is not there, no regular file, too large, or no text in UTF-8.
+    """
+    try:
+        with open_regular(path, noun) as file:
+            content = file.read(DOCUMENT_BYTES + 1)
+    except OSError as error:
+        raise of_os(error, f"cannot read the {noun} {path}", advice, path=str(path)) from error
+    if len(content) > DOCUMENT_BYTES:
+        raise UsageError(
+            f"the {noun} {path} is larger than {DOCUMENT_BYTES >> 20} MiB", advice, path=str(path)
+        )
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise UsageError(
+            f"cannot read the {noun} {path}: it is not text in UTF-8, from line {line} on",
+            advice,
+            path=str(path),
+            line=line,
+        ) from error
+
+
+def read_toml(path: Path, noun: str, advice: str) -> dict[str, Any]:
+    """Return what a TOML file holds; parameters and errors are those of `read_document`."""
+    return parse_toml(read_document(path, noun, advice), str(path))
+
+
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """Return what TOML says.
+
+    Parameters
+    ----------
+    text
+        Not longer than `read_document` lets it be.
+    name
+        What to call it in errors.
+
+    Raises
+    ------
+    UsageError
+        It is no TOML, or nested too deeply; with the line.
+    """
+    import tomllib  # only what reads a document needs it
+
+    text = text.replace("\r\n", "\n")
+    if deep := _DEEP_KEY.search(text):
+        raise _too_deep(f"line {_line(text, deep.start())} of {name}")
+    try:
+        found = tomllib.loads(text)
+    except RecursionError as error:
+        raise _too_deep(name) from error
+    except ValueError as error:
+        why = str(error)
+        if not isinstance(error, tomllib.TOMLDecodeError) and (number := _LONG_NUMBER.search(text)):
+            why = f"a number of {len(number[0])} digits (at line {_line(text, number.start())})"
+        raise UsageError(f"{name} is not TOML: {why}", "correct that line") from error
+    for key, value in found.items():
+        if not _shallow(value):
+            raise _too_deep(f"{key} in {name}")
+    if odd := _NOT_FINITE.search(text):
+        where = f"line {_line(text, odd.start(1))} of {name}"
+        raise UsageError(f"{where} has {odd[1]}, which is no amount of anything", "give a number")
+    return found
+
+
+def with_name(error: LabError, path: Path) -> LabError:
+    """Say in an error about what a file holds which file that was."""
+    error.what = f"{path}: {error.what}"
+    error.facts["path"] = str(path)
+    return error
+
+
+def _too_deep(where: str) -> UsageError:
+    return UsageError(
+        f"{where} has tables or lists more than {NESTING} deep inside one another",
+        "write it as tables of options, as in the documentation",
+    )
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _shallow(value: object) -> bool:
+    """Say whether a value is nested no deeper than it may be; without recursion, as it may be very deep."""
+    layer: list[object] = [value]
+    for _ in range(NESTING):
+        inner: list[object] = []
+        for each in layer:
+            if isinstance(each, dict):
+                inner += each.values()
+            elif isinstance(each, list):
+                inner += each
+        if not inner:
+            return True
+        layer = inner
+    return False
