@@ -19,7 +19,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.commands import COMMANDS, GROUPS
-
 from ssdlab.model.errors import UsageError
 from ssdlab.model.limits import WORD_CHARACTERS
 

@@ -62,7 +62,7 @@ def check_profile(name: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401
     UsageError
         There is none of that name, or it is none; of a file the error says which.
     """
-    from ssdlab import _core
+    import ssdlab._core as _core
 
     with naming(name):
         return _core.check_profile(profile_text(name), **settings)
