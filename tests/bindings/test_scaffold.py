@@ -111,7 +111,7 @@ def test_make_says_it_before_doing_anything(programs: Path, tmp_path_factory: py
         found = shutil.which(tool)
         assert found is not None
         (programs / tool).symlink_to(found)
-    for verb in ("demo", "test"):
+    for verb in ("demo", "test", "wheel", "sdist"):
         said = subprocess.run(
             ["make", verb],
             cwd=clone,
