@@ -162,6 +162,10 @@ class FakeDrive:
         return self.known_written
 
     @property
+    def unseen(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def state(self) -> None:
         return None
 

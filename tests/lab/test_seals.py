@@ -17,10 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from lab.fake_drive import FakeDrive
 from lab.synthetic import edited, make_finished_run
 from ssdlab.cli import main
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
+from ssdlab.methods.suites.suite import Part
 from ssdlab.model.errors import Refused
 from ssdlab.results import store
 from ssdlab.results.journal import Journal
@@ -42,6 +44,8 @@ from ssdlab.results.tables import HIST, SERIES
 from ssdlab.results.verifying import verify_run
 from ssdlab.runs.conditions.ledger import Ledger, change_of, read_ledger
 from ssdlab.runs.session import Order, start
+from ssdlab.runs.suites.session import start_suite
+from suites import made as suites
 
 DRIVE = "sim:tiny-test,scale=4"
 SETTINGS = {"depths": "1,4,8", "seconds": "100ms", "ramp_seconds": "0"}
@@ -516,6 +520,44 @@ def test_a_manifest_without_sessions_or_options_of_opening(bench: Callable[[str]
         status, _ = damaged.command("resume", str(damaged.folder))
         assert status == REFUSED, changes
         damaged.restore()
+
+
+# --- every command, and suites ---
+
+
+@pytest.mark.parametrize("name", [MANIFEST, JOURNAL])
+def test_every_command_refuses_a_damaged_run(
+    bench: Callable[[str], Bench], capfd: pytest.CaptureFixture[str], name: str
+) -> None:
+    damaged = bench("killed")
+    folder, data = damaged.folder, damaged.whole[name]
+    at = len(data) // 2
+    damaged.put(name, data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    commands = [["show"], ["report", "-o", str(folder.parent / "page.html")], ["resume"]]
+    for first, *rest in [*commands, *([["watch", "--json"], ["act", "log"]] if name == MANIFEST else [])]:
+        words = [*rest[:1], str(folder), *rest[1:]] if first == "act" else [str(folder), *rest]
+        assert main([first, *words]) == REFUSED
+        err = capfd.readouterr().err
+        assert f"{name} is damaged" in err and ("line" in err or name == MANIFEST), err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_suite_names_the_seals_of_its_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    made = suites.suite(Part("peak-random-read", "any"), Part("peak-sequential-read", "any"))
+    order = suites.suite_order(made, "/dev/fake0", {"depths": "1", "seconds": "1", "ramp_seconds": "0"})
+    folder = start_suite(order, tmp_path, suites.Watcher(), suites.bench(FakeDrive()))
+    suite = RunFolder(folder)
+    assert suite.verify() == "sealed"
+    first, second = (tmp_path / run_id for run_id in suite.manifest.sealed.runs)
+    assert {first.name, second.name} == {child.run_id for child in suite.manifest.children}
+    edited(first, seed=1)
+    assert RunFolder(first).manifest.seed == 1, "an edit that was sealed anew shows in nothing but the suite"
+    for words in (["show"], ["report", "-o", str(tmp_path / "page.html")]):
+        assert main([words[0], str(folder), *words[1:]]) == REFUSED
+        assert f"{first} is not the run that" in capfd.readouterr().err
+    shutil.rmtree(first)
+    assert main(["show", str(folder)]) == REFUSED
 
 
 # --- the whole library ---

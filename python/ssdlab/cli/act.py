@@ -104,6 +104,7 @@ def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
     from ssdlab.results.store import find_run
 
     folder = RunFolder(find_run(run, library_of(library)))
+    folder.verify()
     result = read_result(folder)
     if not isinstance(result, ActResult):
         raise UsageError(f"run {run} is no finished run of act or act-index", "name one that is", run=run)
