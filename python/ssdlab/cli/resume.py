@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdlab.cli.ordering import library_of, print_run
+from ssdlab.cli.ordering import cap_share, library_of, print_run
 from ssdlab.cli.progress import RunProgress
 
 
@@ -12,18 +12,28 @@ def resume(
     run: str,
     /,
     *,
+    destroy: str | None = None,
+    wipe_signatures: bool = False,
+    endurance_cap: str | None = None,
     require_steady: bool = False,
     library: Path | None = None,
     json: bool = False,
 ) -> int:
     """Go on with a run that was interrupted, where it stopped.
 
-    The drive must be the one that the run began on; consent that was given for it still holds for it.
+    The drive must be the one that the run began on. Consent that was given on this host for that very drive
+    still holds; else it is asked for again, for example of a folder that was copied.
 
     Parameters
     ----------
     run
         The run: its folder, its id, or the beginning of its id or of its last letters.
+    destroy
+        Consent given again: identifier of the drive whose data may all be lost (see `ssdlab drives`).
+    wipe_signatures
+        Consent to losing a file system, partition table or array member on the drive as well.
+    endurance_cap
+        Share of the drive's rated endurance that may be written, where consent is given again: 50%.
     require_steady
         Exit with status 1 where steady state is judged and was not achieved; by default that is a result.
     library
@@ -32,16 +42,24 @@ def resume(
         Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.cli.suites import SuiteProgress
+    from ssdlab.model.errors import UsageError
     from ssdlab.results.run_folder import read_manifest
     from ssdlab.results.store import find_run
+    from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import resume as go_on
     from ssdlab.runs.suites.session import resume_suite
 
+    if destroy is None and (wipe_signatures or endurance_cap is not None):
+        raise UsageError(
+            "--wipe-signatures and --endurance-cap go with consent that is given again",
+            "add --destroy and the drive's identifier (ssdlab drives shows it), or leave them out",
+        )
+    renewal = None if destroy is None else Renewal(destroy, wipe_signatures, cap_share(endurance_cap))
     folder = find_run(run, library_of(library))
     if read_manifest(folder).children:
         with SuiteProgress() as shown:
-            resume_suite(folder, shown)
+            resume_suite(folder, shown, renewal=renewal)
     else:
         with RunProgress() as progress:
-            go_on(folder, [progress])
+            go_on(folder, [progress], renewal=renewal)
     return print_run(folder, json=json, require_steady=require_steady)

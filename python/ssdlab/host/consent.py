@@ -10,12 +10,13 @@ names anew at each start. A partition is named after its disk: `serial-part2`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ssdlab.host.attributes import disk_of, namespace_siblings, serial_of, wwid_of
 from ssdlab.host.sysfs import HostFiles, names, number, text
 
+_PART = re.compile(r"-part\d+$")
 _FILLER = re.compile(r"(.)\1*|0?123456789\w*", re.ASCII)
 
 
@@ -74,3 +75,20 @@ def _candidates(disk: Path) -> tuple[str, ...]:
         found.append(f"{serial}/{nsid}" if namespace_siblings(disk) and nsid is not None else serial)
     found += [name for name in (wwid_of(disk), text(disk / "dm" / "name")) if name is not None]
     return tuple(found)
+
+
+def has_own_name(identifier: str, facts: Mapping[str, object]) -> bool:
+    """Say whether an identifier is the drive's own and not one that the kernel or its user gave it.
+
+    Parameters
+    ----------
+    identifier
+        As `consent_id` gives it.
+    facts
+        `serial`, `nsid` and `wwid` of the drive.
+
+    >>> has_own_name("S64GNE0R/2-part1", {"serial": "S64GNE0R", "nsid": 2}), has_own_name("loop0", {})
+    (True, False)
+    """
+    own = (facts.get("serial"), f"{facts.get('serial')}/{facts.get('nsid')}", facts.get("wwid"))
+    return _PART.sub("", identifier) in own

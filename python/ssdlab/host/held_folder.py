@@ -214,12 +214,12 @@ class HeldFolder:
     # --- writing ---
 
     @contextmanager
-    def replacing(self, name: str, *, durable: bool = True) -> Iterator[int]:
+    def replacing(self, name: str, *, durable: bool = True, mode: int = _MODE) -> Iterator[int]:
         """Give the descriptor of a new file; after the block it takes its name, all of it or not at all."""
         temporary = f".{name}.new" if self.writing else f".{name}.{secrets.token_hex(6)}.new"
         self._check_replaceable(name)
         self.remove(temporary)  # of a process that was killed
-        descriptor = self._open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        descriptor = self._open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode=mode)
         try:
             try:
                 yield descriptor
@@ -235,9 +235,9 @@ class HeldFolder:
         if durable:
             self.sync()
 
-    def replace(self, name: str, content: str | bytes, *, durable: bool = True) -> None:
+    def replace(self, name: str, content: str | bytes, *, durable: bool = True, mode: int = _MODE) -> None:
         """Put `content` in place of a file's; see `replacing`."""
-        with self.replacing(name, durable=durable) as descriptor:
+        with self.replacing(name, durable=durable, mode=mode) as descriptor:
             _write(descriptor, content.encode() if isinstance(content, str) else content)
 
     def append_to(self, name: str) -> int:
@@ -353,10 +353,10 @@ class HeldFolder:
         if status is not None and self.writing:
             check_file(status, self.path / name, own=True, single=False)
 
-    def _open(self, name: str, flags: int, *, changing: bool = False) -> int:
+    def _open(self, name: str, flags: int, *, changing: bool = False, mode: int = _MODE) -> int:
         path = self.path / single_name(name, self.path)
         try:
-            descriptor = os.open(name, flags | _PLAIN, _MODE, dir_fd=self._descriptor)
+            descriptor = os.open(name, flags | _PLAIN, mode, dir_fd=self._descriptor)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.EMLINK):
                 status = self._status(name)

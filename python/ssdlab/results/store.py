@@ -22,7 +22,7 @@ from ssdlab.results.seal import seal_document
 from ssdlab.results.sealing import sealed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ssdlab.results.schema import Manifest, Status
 
@@ -85,8 +85,17 @@ def _new_folder(library: Path, run_id: str) -> Iterator[HeldFolder]:
             raise
 
 
-def begin_run(library: Path, manifest: Manifest) -> Path:
+def begin_run(
+    library: Path, manifest: Manifest, before: Callable[[HeldFolder], None] = lambda _: None
+) -> Path:
     """Make the folder of a new run with its first manifest; where that cannot be written, there is no folder.
+
+    Parameters
+    ----------
+    library, manifest
+        Where, and what.
+    before
+        Writes what the folder must hold before there is a manifest.
 
     Raises
     ------
@@ -98,6 +107,7 @@ def begin_run(library: Path, manifest: Manifest) -> Path:
         library.mkdir(parents=True, exist_ok=True)
         try:
             with _new_folder(library, manifest.run_id) as held:
+                before(held)
                 write_manifest(held, manifest)
         except HostError as error:
             error.advice = (

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ssdlab.methods.method import Method, Params
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Member
+    from ssdlab.runs.consent_record import Given
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Order:
         File that describes the test platform; by default that of the user, if there is one.
     run_id, member
         Where the run is part of a suite: its id, and what it is there.
+    begun_on
+        Where the run is part of a suite: the drive that the suite's consent was given for.
     variant
         What the drive is to be made before the first step; the text of a simulated one says it already.
     """
@@ -64,6 +67,7 @@ class Order:
     wipe_signatures: bool = False
     endurance_cap: float | None = None
     rig: Path | None = None
+    begun_on: Given | None = None
 
 
 def plan_order(order: Order) -> Plan:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssdlab.host.chain import difference
 from ssdlab.host.held_folder import HeldFolder, hold
+from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.methods import find_method
 from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.journal import boot_id
 from ssdlab.results.run_folder import STEPS, step_logs
+from ssdlab.runs.consent_record import Given, chain_now, goes_by_name, layer_of, sectors_written
 from ssdlab.runs.provenance import drive_info
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.methods.method import Method, Params
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import DriveInfo, Manifest
 
 
 def same_method(manifest: Manifest) -> tuple[Method, Params]:
@@ -45,7 +49,14 @@ def same_method(manifest: Manifest) -> tuple[Method, Params]:
         ) from error
 
 
-def check_drive(manifest: Manifest, drive: Drive, *, formatted: bool = False) -> None:
+def check_drive(
+    manifest: Manifest,
+    drive: Drive,
+    *,
+    formatted: bool = False,
+    given: Given | None = None,
+    spent_bytes: int = 0,
+) -> None:
     """Refuse a drive that is not the one on which a run began.
 
     Parameters
@@ -54,6 +65,9 @@ def check_drive(manifest: Manifest, drive: Drive, *, formatted: bool = False) ->
         The run, and the drive as it is now.
     formatted
         The run itself has changed the size of its blocks.
+    given, spent_bytes
+        The consent that counts, with the drive as it was attached then, and what was written since; None
+        where consent was given anew, or never recorded.
 
     Raises
     ------
@@ -73,6 +87,55 @@ def check_drive(manifest: Manifest, drive: Drive, *, formatted: bool = False) ->
             )
     if manifest.drive.kind == "file":
         _check_file(manifest, now_there.identity)
+    if given is not None:
+        check_attached(given, now_there, f"run {manifest.run_id}", spent_bytes)
+
+
+def check_attached(given: Given, found: DriveInfo, who: str, spent_bytes: int = 0) -> None:
+    """Refuse a drive that has taken the name of the one that consent was given for.
+
+    Parameters
+    ----------
+    given, found
+        The drive then and now, of the same identifier and size.
+    who
+        The run, in words.
+    spent_bytes
+        Written to it since.
+
+    Raises
+    ------
+    Refused
+        Another was attached, or a part of what it stands on exchanged.
+    """
+    differs = _attached_anew(given, found, spent_bytes)
+    if differs is not None:
+        raise Refused(
+            f"{who} did not begin on what is now {found.text}: {differs}",
+            "start a new run; or, if it is the same drive and all data on it may be lost, name it again: "
+            f"ssdlab resume --destroy {found.id}",
+            reason="replaced",
+            target=found.text,
+        )
+
+
+def _attached_anew(given: Given, found: DriveInfo, spent_bytes: int) -> str | None:
+    now_there = chain_now(found)
+    if given.chain is None or now_there is None:
+        return None
+    then, current = layer_of(given.chain), layer_of(now_there)
+    if then.start != current.start:
+        return difference(replace(then, diskseq=current.diskseq), current)
+    same_boot = given.boot_id == boot_id()
+    if not same_boot or (not goes_by_name(given.drive) and not then.below):
+        return None  # numbers are given out anew; a drive with a name of its own may be plugged in again
+    if (differs := difference(then, current)) is not None:
+        return differs
+    count = sectors_written(found) if goes_by_name(given.drive) else None
+    if count is None or given.written_sectors is None:
+        return None
+    expected = given.written_sectors + spent_bytes // SECTOR_BYTES
+    return f"{current.name} was reset" if count < expected else None
 
 
 def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:

@@ -33,12 +33,13 @@ from ssdlab.runs.conditions.variant import (
     varied,
     with_variant,
 )
+from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, discard_states, keeper_of, told_of
 from ssdlab.runs.gathering import departures_of, warnings_of
 from ssdlab.runs.order import Order, plan_on, plan_order, with_endurance
 from ssdlab.runs.plan import Plan
-from ssdlab.runs.provenance import first_manifest, measured_under
-from ssdlab.runs.resume_checks import check_drive, same_method, written_by_run
+from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
+from ssdlab.runs.resume_checks import check_attached, check_drive, same_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
@@ -128,12 +129,27 @@ def start(
         if plan.objection is not None:
             raise plan.objection
         manifest = with_variant(first_manifest(order, drive, writing), variant)
-        folder = begin_run(library, manifest)
+        if order.begun_on is not None:
+            check_attached(order.begun_on, manifest.drive, f"suite {library}")
+        folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
         return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
 
 
-def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None = None) -> Path:
+def resume(
+    folder: Path,
+    observers: Sequence[Observer] = (),
+    bench: Bench | None = None,
+    *,
+    renewal: Renewal | None = None,
+) -> Path:
     """Go on with a run where it stopped and return its folder.
+
+    Parameters
+    ----------
+    folder, observers, bench
+        As of `start`.
+    renewal
+        Consent given anew; needed where that of the run does not count any more.
 
     Raises
     ------
@@ -150,18 +166,28 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
         if manifest.status == "finished":
             return _finish_again(folder, manifest, lock, bench)
         chosen, params = same_method(manifest)
-        options = _opened_with(manifest, folder)
-        text, size = str(options["text"]), cast("int | None", options["size_bytes"])
+        text = str(_opened_with(manifest, folder)["text"])
         if manifest.drive.kind == "file" and not Path(text).exists():
             raise Refused(
                 f"{text}, the file that this run was made on, is gone",
                 "put it back, or start a new run",
                 path=text,
             )
-        allowed = {**_consent_again(manifest, folder), **_unwritten(chosen, text)}
-        with bench.open_drive(text, size=size, on_tick=None, **allowed) as drive:
-            check_drive(manifest, drive, formatted=Ledger(folder).find("lba_format") is not None)
+        writes = chosen.writes(params)
+        manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
+        spent_bytes = written_by_run(lock.folder)
+        allowed = {**_consent_again(manifest, spent_bytes), **_unwritten(chosen, text)}
+        # Without a size: what is not there is not made.
+        with bench.open_drive(text, size=None, on_tick=None, **allowed) as drive:
+            formatted = Ledger(lock.folder).find("lba_format") is not None
+            check_drive(manifest, drive, formatted=formatted, given=given, spent_bytes=spent_bytes)
             chosen = varied(chosen, manifest.drive.variant)
+            if renewal is not None and renewal.destroy != drive.identity.consent_id:
+                raise Refused(
+                    f"--destroy {renewal.destroy} is not the identifier of {text}",
+                    f"if its state may be lost, give its identifier: --destroy '{drive.identity.consent_id}'",
+                    reason="wrong-consent",
+                )
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
             plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), span_bytes=span_bytes)
@@ -169,6 +195,8 @@ def resume(folder: Path, observers: Sequence[Observer] = (), bench: Bench | None
             again = manifest.model_copy(
                 update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
             )
+            if renewal is not None:
+                record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))
             work = _Work(folder, again, chosen, params, drive, bench, lock=lock, before=manifest)
             return work.run(plan, observers)
     finally:
@@ -348,14 +376,14 @@ def _opened_with(manifest: Manifest, folder: Path) -> dict[str, JsonValue]:
     return options
 
 
-def _consent_again(manifest: Manifest, folder: Path) -> dict[str, Any]:
-    """Return what the run was allowed to do, as it was given when it began, and what of that is used up."""
+def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
+    """Return what the run is allowed to do, and what of that is used up."""
     options = manifest.open_options
     share = cast("float | None", options.get("endurance_cap"))
     writing = bool(options["writing"])
     spent_bytes = 0 if manifest.member is None else manifest.member.spent_bytes
     if writing and manifest.drive.kind == "block":
-        spent_bytes += written_by_run(folder)
+        spent_bytes += written_bytes
     return {
         "destroy": cast("str | None", options["destroy"]),
         "wipe_signatures": bool(options.get("wipe_signatures")),

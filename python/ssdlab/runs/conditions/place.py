@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+
+from ssdlab.host.state_folder import state_folder
 
 
 def host_folder() -> Path:
     """Return the folder; it need not be there."""
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "ssdlab" / "conditions"
+    return state_folder() / "conditions"
 
 
 def ledger_paths(folder: Path | None = None) -> list[Path]:

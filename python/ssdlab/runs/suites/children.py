@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,7 @@ from ssdlab.results.journal import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Member
 from ssdlab.runs.conditions.variant import Variant
+from ssdlab.runs.consent_record import Given, Renewal, standing_consent
 from ssdlab.runs.session import Bench, Order, resume, start
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Child, Manifest
 
-_OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member"})
+_OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member", "begun_on"})
 """What each run has for itself."""
 _STOPS_WITHIN_S = 10.0
 """A run whose suite was killed stops by itself; a resume waits so long for it."""
@@ -63,8 +64,21 @@ def work_on(
     bench: Bench | None = None,
     *,
     before: Before | None = None,
+    begun_on: Given | None = None,
+    renewal: Renewal | None = None,
 ) -> Path:
     """Begin a run of a suite, or go on with it, and return its folder.
+
+    Parameters
+    ----------
+    suite, library, child, observers, bench
+        Which run, where, and who looks on.
+    before
+        What the runs before it have done to the drive.
+    begun_on
+        The drive that the suite's consent was given for.
+    renewal
+        Consent given anew for all of them.
 
     Raises
     ------
@@ -76,11 +90,20 @@ def work_on(
         # Killed before its first manifest: nothing was done, and nobody knows of it.
         with HeldFolder(library, follow=True) as place:
             place.remove_tree(child.run_id)
-        return start(_order(suite, child, before or Before()), library, observers, bench)
+        order = replace(_order(suite, child, before or Before()), begun_on=begun_on)
+        return start(order, library, observers, bench)
     if is_finished(folder):
         return folder
     _wait_until_stopped(folder)
-    return resume(folder, observers, bench)
+    return resume(folder, observers, bench, renewal=renewal)
+
+
+def last_given(before: Given | None, folder: Path) -> Given | None:
+    """Return the newer of two consents: `before`, or that of a run that was done since, with its drive."""
+    with HeldFolder(folder) as held:
+        given = standing_consent(held, RunFolder(folder).manifest).given
+    newer = given is not None and (before is None or given.at > before.at)
+    return given if newer else before
 
 
 def span_writer(steps: Iterable[Step], run_id: str, before: str | None) -> str | None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.runs.suites.children import Before, after, is_finished, work_on
+from ssdlab.runs.consent_record import standing_consent
+from ssdlab.runs.suites.children import Before, after, is_finished, last_given, work_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Child, Manifest
+    from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import Bench
     from ssdlab.runs.suites.watching import SuiteObserver
 
 
 def one_after_another(
     suite: Manifest,
-    library: Path,
+    folder: HeldFolder,
     children: Sequence[Child],
     observer: SuiteObserver,
     bench: Bench | None = None,
+    renewal: Renewal | None = None,
 ) -> None:
     """Do each run that is not finished, in order, and tell each whether the span was written before it.
 
@@ -29,12 +32,16 @@ def one_after_another(
     LabError
         Of the run that stopped; those after it are not begun.
     """
-    before = Before()
+    library, before = folder.path.parent, Before()
+    begun_on = standing_consent(folder, suite).given
     for number, child in enumerate(children, start=1):
-        folder = library / child.run_id
-        found = is_finished(folder)
+        run = library / child.run_id
+        found = is_finished(run)
         if not found:
             observers = observer.began(child, number, len(children))
-            work_on(suite, library, child, observers, bench, before=before)
+            work_on(
+                suite, library, child, observers, bench, before=before, begun_on=begun_on, renewal=renewal
+            )
         observer.ended(child, number, len(children), found_finished=found)
-        before = after(folder, before)
+        before = after(run, before)
+        begun_on = last_given(begun_on, run)

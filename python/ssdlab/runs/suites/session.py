@@ -17,12 +17,15 @@ from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.rated import rated_values
 from ssdlab.host.durable import library_errors
+from ssdlab.methods import find_method
 from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.results.journal import RunLock, boot_id, now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.schema import Failure, Manifest, Session
 from ssdlab.results.store import begin_run, new_run_id, run_words, write_manifest
+from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
+from ssdlab.runs.resume_checks import check_attached
 from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.children import kept_options
 from ssdlab.runs.suites.forks import Forks
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results.family import Child
     from ssdlab.results.schema import Status
     from ssdlab.runs.session import Bench
     from ssdlab.runs.suites.watching import SuiteObserver
@@ -91,7 +95,7 @@ def start_suite(
     manifest = _first_manifest(order, seed, children, found)
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
-    folder = begin_run(library, manifest)
+    folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
     lock = RunLock(folder)
     try:
         return _Work(lock.folder, manifest, bench).run(observer)
@@ -99,8 +103,21 @@ def start_suite(
         lock.release()
 
 
-def resume_suite(folder: Path, observer: SuiteObserver, bench: Bench | None = None) -> Path:
+def resume_suite(
+    folder: Path,
+    observer: SuiteObserver,
+    bench: Bench | None = None,
+    *,
+    renewal: Renewal | None = None,
+) -> Path:
     """Go on with a suite where it stopped and return its folder.
+
+    Parameters
+    ----------
+    folder, observer, bench
+        As of `start_suite`.
+    renewal
+        Consent given anew, to all runs of the suite; needed where what was given does not count any more.
 
     Raises
     ------
@@ -117,12 +134,16 @@ def resume_suite(folder: Path, observer: SuiteObserver, bench: Bench | None = No
                 f"see it with ssdlab show {run_words(folder)}, or run it again",
                 run=manifest.run_id,
             )
+        writes = any(_writes(child) for child in manifest.children if child.left_out is None)
+        manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
         session = Session(started=now(), boot_id=boot_id())
         again = manifest.model_copy(
             update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
         )
+        if renewal is not None or given is not None:
+            _check_drive(again, given, lock.folder, bench)
         write_manifest(lock.folder, again)
-        return _Work(lock.folder, again, bench).run(observer)
+        return _Work(lock.folder, again, bench, renewal).run(observer)
     finally:
         lock.release()
 
@@ -130,9 +151,11 @@ def resume_suite(folder: Path, observer: SuiteObserver, bench: Bench | None = No
 class _Work:
     """One session of a suite."""
 
-    def __init__(self, folder: HeldFolder, manifest: Manifest, bench: Bench | None) -> None:
+    def __init__(
+        self, folder: HeldFolder, manifest: Manifest, bench: Bench | None, renewal: Renewal | None = None
+    ) -> None:
         self._held, self._folder = folder, folder.path
-        self._manifest, self._bench = manifest, bench
+        self._manifest, self._bench, self._renewal = manifest, bench, renewal
         self._library = self._folder.parent
 
     def run(self, observer: SuiteObserver) -> Path:
@@ -155,7 +178,7 @@ class _Work:
         if can_run_side_by_side(suite):
             side_by_side(self._folder, children, Forks(suite, library), observer)
         else:
-            one_after_another(suite, library, children, observer, self._bench)
+            one_after_another(suite, self._held, children, observer, self._bench, self._renewal)
 
     def _conclude(self) -> None:
         from ssdlab.results import catalogue
@@ -212,6 +235,39 @@ def can_run_side_by_side(suite: Manifest) -> bool:
 
     text = suite.drive.text
     return text.startswith(SIMULATED_PREFIX) and SimulatedText.parse(text).state is None
+
+
+def _writes(child: Child) -> bool:
+    method = find_method(child.method)
+    return method.writes(method.params.model_validate(child.params))
+
+
+def _check_drive(suite: Manifest, given: Given | None, folder: HeldFolder, bench: Bench | None) -> None:
+    """See that a suite goes on on its own drive; where consent was given anew, put that on record.
+
+    Raises
+    ------
+    Refused
+        Another drive has taken its name, or the guard objects to this one.
+    """
+    from ssdlab.drives import look
+
+    options, text = suite.open_options, suite.drive.text
+    wipe = bool(options.get("wipe_signatures"))
+    destroy = cast("str | None", options.get("destroy"))
+    size = cast("int | None", options.get("size_bytes"))
+    found = (look if bench is None else bench.look)(
+        lasting_text(text, suite.drive), size=size, destroy=destroy, wipe_signatures=wipe
+    )
+    refusal = found.reading if destroy is None else found.writing
+    if found.identity is None or (given is None and refusal is not None):
+        assert refusal is not None  # what has no identity is refused
+        raise refusal.error(text)
+    info = identity_info(text, found.identity)
+    if given is None:
+        record_consent(folder, suite, info)
+    else:
+        check_attached(given, info, f"suite {suite.run_id}")
 
 
 def _look(order: SuiteOrder, bench: Bench | None = None) -> Look:

@@ -1,0 +1,14 @@
+"""Where this user's ssdlab keeps what belongs to this host and not to a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return `ssdlab` in the XDG state folder; it need not be there."""
+    given = environment.get("XDG_STATE_HOME", "")
+    base = Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
+    return base / "ssdlab"

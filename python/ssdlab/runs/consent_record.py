@@ -1,0 +1,281 @@
+"""What a run was allowed, on which drive: kept with the run, sealed by this host.
+
+A run folder is only data: it can be copied to another host, edited, or made up by somebody else. So the
+consent that began a run counts again on `resume` only with its seal, in the folder that it was given for,
+with the manifest that it was given for, and on the drive as it was attached then. Otherwise it must be given
+anew, and the drive is judged as for a new run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, JsonValue, ValidationError
+
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.host.attributes import disk_of
+from ssdlab.host.chain import Layer, chain_of
+from ssdlab.host.consent import has_own_name
+from ssdlab.host.durable import library_errors
+from ssdlab.host.host_key import is_sealed, seal
+from ssdlab.host.sysfs import HostFiles, number, text
+from ssdlab.model.errors import Refused
+from ssdlab.model.stored import Stored
+from ssdlab.results.journal import boot_id, now
+from ssdlab.results.schema import DriveInfo
+
+if TYPE_CHECKING:
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results.schema import Manifest
+
+CONSENT = "consent.json"
+"""Its name in a run folder."""
+SCHEMA = "ssdlab.consent/1"
+_WRITTEN = 6
+"""Field of `stat`: sectors written (Documentation/block/stat.rst)."""
+_PURPOSE = "consent of a run"
+_MANIFEST_PARTS = (
+    "run_id",
+    "method",
+    "quick",
+    "params",
+    "open_options",
+    "engine",
+    "seed",
+    "member",
+    "children",
+)
+"""What of a manifest decides what is done to a drive; the drive itself is in the record."""
+
+
+class Given(Stored):
+    """One act of consent: at the start of a run, or on `resume`."""
+
+    at: str
+    session: int = Field(description="number of the session that it was given for, from 0")
+    folder_inode: int = Field(description="the run folder itself; a copy has another")
+    folder_birth_ns: int | None
+    boot_id: str
+    manifest_sha256: str = Field(description="of the parts of the manifest that say what is done")
+    allowed: dict[str, JsonValue] = Field(description="how the drive was opened")
+    drive: DriveInfo = Field(description="as it was found then")
+    chain: dict[str, JsonValue] | None = Field(description="what a block device stands on; None: no device")
+    written_sectors: int | None = Field(
+        default=None, description="by the kernel's count, which falls where a device is reset"
+    )
+    seal: str | None = Field(default=None, description="of this host; None: it could not keep a key")
+
+
+class Record(Stored):
+    """The file."""
+
+    schema_version: str = Field(default=SCHEMA, alias="schema")
+    given: tuple[Given, ...]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The consent that a run has, or why it has none that counts."""
+
+    given: Given | None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Renewal:
+    """What `resume` itself was given.
+
+    Attributes
+    ----------
+    destroy, wipe_signatures, endurance_cap
+        As of `Order`.
+    """
+
+    destroy: str | None = None
+    wipe_signatures: bool = False
+    endurance_cap: float | None = None
+
+
+def keeps_nothing(manifest: Manifest) -> bool:
+    """Whether all drives of a run are simulated and gone with it, so that there is nothing to consent to."""
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    texts = {manifest.drive.text, *(child.drive for child in manifest.children)}
+    texts.add(str(manifest.open_options.get("text", manifest.drive.text)))
+    return all(t.startswith(SIMULATED_PREFIX) and SimulatedText.parse(t).state is None for t in texts)
+
+
+def record_consent(folder: HeldFolder, manifest: Manifest, drive: DriveInfo) -> None:
+    """Put on record, durably, what a session of a run is allowed, and on which drive.
+
+    Raises
+    ------
+    Refused
+        This host's key is not this user's alone.
+    HostError
+        The library cannot be written.
+    """
+    if keeps_nothing(manifest):
+        return
+    earlier = _read(folder)
+    made = Given(
+        at=now(),
+        session=len(manifest.sessions) - 1,
+        folder_inode=folder.id.inode,
+        folder_birth_ns=folder.id.birth_ns,
+        boot_id=boot_id(),
+        manifest_sha256=_digest(manifest),
+        allowed=manifest.open_options,
+        drive=drive,
+        chain=chain_now(drive),
+        written_sectors=sectors_written(drive),
+    )
+    made = made.model_copy(update={"seal": seal(_sealed(made), _PURPOSE)})
+    record = Record(given=(*(earlier.given if isinstance(earlier, Record) else ()), made))
+    with library_errors(folder.path / CONSENT):
+        folder.replace(CONSENT, record.model_dump_json(by_alias=True, indent=1) + "\n")
+
+
+def standing_consent(folder: HeldFolder, manifest: Manifest) -> Standing:
+    """Return the consent that a run was given, if it is this host's, this folder's and this manifest's.
+
+    Whether the drive is still the same is looked at when it is held; see `resume_checks`.
+    """
+    record = _read(folder)
+    if isinstance(record, str):
+        return Standing(None, record)
+    given = record.given[-1]
+    if not is_sealed(_sealed(given), _PURPOSE, given.seal):
+        return Standing(None, "its consent was not sealed by this user on this host")
+    here = folder.id
+    if (given.folder_inode, given.folder_birth_ns) != (here.inode, here.birth_ns):
+        return Standing(None, "the folder is a copy of the one that consent was given for")
+    if given.manifest_sha256 != _digest(manifest) or _lasting(given.drive) != _lasting(manifest.drive):
+        return Standing(None, "its manifest does not say what it said when consent was given")
+    if goes_by_name(given.drive) and given.boot_id != boot_id():
+        name = given.drive.id
+        why = f"{name} is only a name of the kernel's, and this host was started anew since"
+        return Standing(None, why)
+    return Standing(given)
+
+
+def consented(
+    folder: HeldFolder, manifest: Manifest, renewal: Renewal | None, *, writes: bool, words: str
+) -> tuple[Manifest, Given | None]:
+    """Return a manifest whose options may be followed, and the consent that they rest on, if it is recorded.
+
+    Parameters
+    ----------
+    folder, manifest
+        The run that is to go on.
+    renewal
+        Consent given anew: then it counts, alone, and the manifest says so.
+    writes
+        Whether the method does, whatever the manifest says.
+    words
+        How to name the run in a command.
+
+    Raises
+    ------
+    Refused
+        It would write, or keep the state of a simulated drive, and no consent to that counts.
+    """
+    options = manifest.open_options
+    if renewal is not None:
+        allowed: dict[str, JsonValue] = {
+            "destroy": renewal.destroy,
+            "wipe_signatures": renewal.wipe_signatures,
+            "endurance_cap": renewal.endurance_cap,
+        }
+        return manifest.model_copy(update={"open_options": {**options, **allowed}}), None
+    if keeps_nothing(manifest):
+        return manifest, None
+    standing = standing_consent(folder, manifest)
+    opened = str(options.get("text", manifest.drive.text))
+    keeps = opened.startswith(SIMULATED_PREFIX)
+    if standing.given is None and (writes or keeps or options.get("writing")):
+        raise without_consent(manifest, standing.why, words)
+    return manifest, standing.given
+
+
+def chain_now(drive: DriveInfo) -> dict[str, JsonValue] | None:
+    """Return what a block device stands on, as a record keeps it."""
+    files = HostFiles()
+    node = files.node_named(str(drive.identity.get("name"))) if drive.kind == "block" else None
+    return None if node is None else json.loads(json.dumps(asdict(chain_of(files, node))))
+
+
+def layer_of(kept: Mapping[str, Any]) -> Layer:
+    """Return what a device stands on from how a record keeps it."""
+    backing, below = kept["backing"], tuple(layer_of(each) for each in kept["below"])
+    return Layer(**{**kept, "backing": None if backing is None else tuple(backing), "below": below})
+
+
+def sectors_written(drive: DriveInfo) -> int | None:
+    """Return the kernel's count for a block device; None where it keeps none."""
+    files = HostFiles()
+    node = files.node_named(str(drive.identity.get("name"))) if drive.kind == "block" else None
+    if node is None or number(disk_of(node) / "queue" / "iostats") != 1:
+        return None
+    fields = (text(node / "stat") or "").split()
+    return int(fields[_WRITTEN]) if len(fields) > _WRITTEN else None
+
+
+def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
+    """Return the refusal of a run that would write and has no consent that counts.
+
+    Parameters
+    ----------
+    manifest, why
+        The run, and why what it was allowed does not count.
+    words
+        How to name it in a command.
+    """
+    drive = manifest.drive
+    return Refused(
+        f"run {manifest.run_id} would overwrite {drive.text}, and consent must be given again: {why}",
+        f"look at it with ssdlab drives; if all data on it may be lost: ssdlab resume {words} --destroy ID",
+        reason="no-consent",
+        run=manifest.run_id,
+        target=drive.text,
+    )
+
+
+def goes_by_name(drive: DriveInfo) -> bool:
+    """Whether a block device has nothing but a name of the kernel's or of this boot's."""
+    return drive.kind == "block" and not has_own_name(drive.id, drive.identity)
+
+
+def _lasting(drive: DriveInfo) -> dict[str, Any]:
+    """Return what of a drive a manifest says, but not what changes with each attachment."""
+    return drive.model_dump(mode="json", exclude={"identity"})
+
+
+def _digest(manifest: Manifest) -> str:
+    parts = manifest.model_dump(mode="json", include=set(_MANIFEST_PARTS))
+    return hashlib.sha256(_canonical(parts)).hexdigest()
+
+
+def _sealed(given: Given) -> bytes:
+    return _canonical(given.model_dump(mode="json", exclude={"seal"}))
+
+
+def _canonical(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def _read(folder: HeldFolder) -> Record | str:
+    """Return the record of a run folder, or why there is none."""
+    try:
+        record = Record.model_validate_json(folder.read_bytes(CONSENT))
+    except FileNotFoundError:
+        return "it has no record of consent"
+    except ValidationError:
+        return "its record of consent is damaged"
+    if record.schema_version != SCHEMA or not record.given:
+        return "its record of consent is of another ssdlab"
+    return record
