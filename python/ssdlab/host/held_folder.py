@@ -316,8 +316,11 @@ class HeldFolder:
         os.rmdir(name, dir_fd=self._descriptor)
 
     def remove_tree(self, name: str) -> None:
-        """Remove a folder with all that is in it, if there is one; a link is left alone."""
-        shutil.rmtree(single_name(name, self.path), ignore_errors=True, dir_fd=self._descriptor)
+        """Remove a folder with all that is in it, if there is one; what is no folder is left alone."""
+        status = self._status(name)
+        if status is None or not stat.S_ISDIR(status.st_mode):
+            return
+        shutil.rmtree(name, ignore_errors=True, dir_fd=self._descriptor)
 
     def rename(self, name: str, to: HeldFolder, new: str) -> None:
         """Move a file or folder into a folder on the same file system."""
