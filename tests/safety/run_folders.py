@@ -18,6 +18,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.results.run_folder import read_manifest
+from ssdlab.results.seal import seal_document
 from ssdlab.results.store import add_note, run_folders
 from ssdlab.runs.consent_record import record_consent
 from ssdlab.runs.runner import Paused
@@ -155,8 +156,10 @@ def _edit(name: str, change: Callable[[Any, Path], None]) -> Callable[[Path, Pat
     def spoil(folder: Path, outside: Path) -> None:
         path = folder / name
         stored = json.loads(path.read_text())
+        sealed = stored.pop("seal", None) is not None
         change(stored, outside)
-        path.write_text(json.dumps(stored))
+        text = json.dumps(stored, indent=1)
+        path.write_text(seal_document(text) if sealed else text)  # a forger seals anew
 
     return spoil
 

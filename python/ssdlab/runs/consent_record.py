@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, JsonValue, ValidationError
 
 from ssdlab.drives.base import SIMULATED_PREFIX
-from ssdlab.host.attributes import disk_of
 from ssdlab.host.chain import Layer, chain_of
 from ssdlab.host.consent import has_own_name
 from ssdlab.host.durable import library_errors
 from ssdlab.host.host_key import is_sealed, seal
-from ssdlab.host.sysfs import HostFiles, number, text
+from ssdlab.host.sysfs import HostFiles, text
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
@@ -65,7 +64,7 @@ class Given(Stored):
     drive: DriveInfo = Field(description="as it was found then")
     chain: dict[str, JsonValue] | None = Field(description="what a block device stands on; None: no device")
     written_sectors: int | None = Field(
-        default=None, description="by the kernel's count, which falls where a device is reset"
+        default=None, description="the kernel's count, of a device that can be reset: then it begins anew"
     )
     seal: str | None = Field(default=None, description="of this host; None: it could not keep a key")
 
@@ -185,7 +184,9 @@ def consented(
         It would write, or keep the state of a simulated drive, and no consent to that counts.
     """
     options = manifest.open_options
+    opened = str(options.get("text", manifest.drive.text))
     if renewal is not None:
+        _check_simulated(opened, renewal)
         allowed: dict[str, JsonValue] = {
             "destroy": renewal.destroy,
             "wipe_signatures": renewal.wipe_signatures,
@@ -195,11 +196,27 @@ def consented(
     if keeps_nothing(manifest):
         return manifest, None
     standing = standing_consent(folder, manifest)
-    opened = str(options.get("text", manifest.drive.text))
     keeps = opened.startswith(SIMULATED_PREFIX)
     if standing.given is None and (writes or keeps or options.get("writing")):
         raise without_consent(manifest, standing.why, words)
     return manifest, standing.given
+
+
+def _check_simulated(opened: str, renewal: Renewal) -> None:
+    """See that a simulated drive was named; of others the guard sees to it."""
+    from ssdlab.drives.simulated.drive import identity_of
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    if not opened.startswith(SIMULATED_PREFIX):
+        return
+    name = identity_of(SimulatedText.parse(opened)).consent_id
+    if renewal.destroy != name:
+        raise Refused(
+            f"--destroy {renewal.destroy} is not the identifier of {opened}",
+            f"if the state that it keeps may be lost, give its identifier: --destroy '{name}'",
+            reason="wrong-consent",
+            target=opened,
+        )
 
 
 def chain_now(drive: DriveInfo) -> dict[str, JsonValue] | None:
@@ -216,10 +233,10 @@ def layer_of(kept: Mapping[str, Any]) -> Layer:
 
 
 def sectors_written(drive: DriveInfo) -> int | None:
-    """Return the kernel's count for a block device; None where it keeps none."""
+    """Return the kernel's count for a device that can be reset (zram); None for others."""
     files = HostFiles()
     node = files.node_named(str(drive.identity.get("name"))) if drive.kind == "block" else None
-    if node is None or number(disk_of(node) / "queue" / "iostats") != 1:
+    if node is None or not (node / "reset").exists():
         return None
     fields = (text(node / "stat") or "").split()
     return int(fields[_WRITTEN]) if len(fields) > _WRITTEN else None

@@ -182,12 +182,6 @@ def resume(
             formatted = Ledger(lock.folder).find("lba_format") is not None
             check_drive(manifest, drive, formatted=formatted, given=given, spent_bytes=spent_bytes)
             chosen = varied(chosen, manifest.drive.variant)
-            if renewal is not None and renewal.destroy != drive.identity.consent_id:
-                raise Refused(
-                    f"--destroy {renewal.destroy} is not the identifier of {text}",
-                    f"if its state may be lost, give its identifier: --destroy '{drive.identity.consent_id}'",
-                    reason="wrong-consent",
-                )
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
             plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), span_bytes=span_bytes)

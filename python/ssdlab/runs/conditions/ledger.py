@@ -27,7 +27,7 @@ LEDGER = CONDITIONS
 """Its name in a run folder."""
 _UNSEALED = "ssdlab.conditions/1"
 
-Ended = Literal["put back", "already back", "changed since", "gone", "kept"]
+Ended = Literal["put back", "already back", "changed since", "gone", "kept", "not of here"]
 
 
 class Change(Stored):
@@ -54,6 +54,11 @@ class Change(Stored):
     def made(self) -> str:
         """What the run made of it, as far as it came to know."""
         return self.after if self.found is None else self.found
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What stays the same of it from its first record on, and tells it from others."""
+        return self.name, self.drive or "", self.before, self.boot_id
 
     @property
     def words(self) -> str:
@@ -103,7 +108,20 @@ class Ledger:
         self._copy = (host or host_folder()) / f"{path.name}.json"
         self._content = LedgerContent(run=path.name, folder=str(path.absolute()))
         with suppress(FileNotFoundError):
-            self._content = read_ledger(path / LEDGER)
+            self._content = self._of_this_host(read_ledger(path / LEDGER))
+
+    def _of_this_host(self, kept: LedgerContent) -> LedgerContent:
+        """Leave alone what the host has no record of: what a folder of elsewhere says sets nothing here."""
+        known: set[tuple[str, ...]] = set()
+        with suppress(FileNotFoundError):
+            known = {each.key for each in read_ledger(self._copy).changes}
+        changes = tuple(
+            each
+            if each.ended is not None or each.key in known
+            else each.model_copy(update={"ended": "not of here"})
+            for each in kept.changes
+        )
+        return kept.model_copy(update={"changes": changes})
 
     @classmethod
     def of_host(cls, copy: Path) -> Ledger:
