@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.results.family import Child
-    from ssdlab.results.schema import Status
+    from ssdlab.results.schema import Child, Status
     from ssdlab.runs.session import Bench
     from ssdlab.runs.suites.watching import SuiteObserver
 
