@@ -210,11 +210,12 @@ def test_a_user_without_privilege() -> None:
         private.write_bytes(bytes(MIB))
         private.chmod(0o600)
         locked.mkdir(mode=0o700)
-        targets = [str(private), str(locked / "x"), str(open_to_all / "new")]
+        deeper = locked / "deeper" / "x"
+        targets = [str(private), str(locked / "x"), str(deeper), str(open_to_all / "new")]
         done = subprocess.run(
             [sys.executable, "-c", UNPRIVILEGED, *targets], check=True, capture_output=True, text=True
         )
-        assert done.stdout.split() == ["permission"] * 3
+        assert done.stdout.split() == ["permission"] * 4
         assert sorted(open_to_all.iterdir()) == [locked, private]
 
 

@@ -260,6 +260,17 @@ def test_all_drives_are_listed_with_one_look_at_open_files(
     assert looks == [1]
 
 
+def test_a_path_that_leads_to_another_device_by_now(loop: Callable[..., Path]) -> None:
+    from ssdlab.drives.guard.usage import claimed
+    from ssdlab.host.sysfs import device_number
+
+    one, other = loop(), loop()
+    assert not claimed(str(one), device_number(one.stat().st_rdev))
+    for path in (other, Path("/dev/null")):
+        with pytest.raises(OSError, match="leads to something else"):
+            claimed(str(path), device_number(one.stat().st_rdev))
+
+
 def test_a_device_that_cannot_be_opened(zram: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ssdlab.drives.guard import usage
 

@@ -81,15 +81,15 @@ _STAGES = {
         "echo 1 >/sys/block/bcache0/bcache/stop; sleep 1; wipefs -qa /dev/sda",
     ),
     "mounted": Stage(
-        "mkfs.ext4 -q /dev/nvme0n2; mkdir -p /tmp/at; mount -o ro,noload /dev/nvme0n2 /tmp/at",
+        "modprobe ext4; mkfs.ext4 -q /dev/nvme0n2; mkdir -p /tmp/at; mount -o ro,noload /dev/nvme0n2 /tmp/at",
         "umount /tmp/at; wipefs -qa /dev/nvme0n2",
     ),
     "swap": Stage(
         "mkswap /dev/nvme0n2; swapon /dev/nvme0n2", "swapoff /dev/nvme0n2; wipefs -qa /dev/nvme0n2"
     ),
     "mounted dm": Stage(
-        "modprobe dm-mod; dmsetup create slow --table '0 65536 linear /dev/sda 0'; "
-        "mkfs.ext4 -q /dev/mapper/slow; mkdir -p /tmp/at; mount -o ro,noload /dev/mapper/slow /tmp/at",
+        "modprobe -a dm-mod ext4; dmsetup create slow --table '0 65536 linear /dev/sda 0'; "
+        "mkfs.ext4 -q /dev/dm-0; mkdir -p /tmp/at; mount -o ro,noload /dev/dm-0 /tmp/at",
         "umount /tmp/at; dmsetup remove slow; wipefs -qa /dev/sda",
     ),
     "removed node": Stage(
@@ -111,7 +111,8 @@ _STAGES = {
     "scsi target": Stage(
         f"{_LIO}; mkdir -p {_STORE}; printf fd_dev_name=/dev/sda,fd_dev_size=1048576 >{_STORE}/control; "
         f"echo 1 >{_STORE}/enable",
-        f"rmdir {_STORE} {_STORE}/..; umount /sys/kernel/config; modprobe -r target_core_file",
+        f"rmdir {_STORE} {Path(_STORE).parent}; umount /sys/kernel/config; "
+        "modprobe -r target_core_file target_core_mod",
     ),
     "two paths": Stage(
         "modprobe scsi_debug dev_size_mb=8 add_host=2 vpd_use_hostno=0; sleep 1", "modprobe -r scsi_debug"
@@ -177,9 +178,12 @@ _SCENES = {
 @pytest.fixture(scope="module")
 def stage(guest, request: pytest.FixtureRequest) -> Iterator[None]:
     chosen = _STAGES[request.param]
-    guest.must(f"exec 2>&1; {chosen.set_up}")
-    yield
-    guest.must(f"exec 2>&1; {chosen.clear}; sync")
+    try:
+        guest.must(f"exec 2>&1; {chosen.set_up}")
+        yield
+    finally:
+        cleared = guest.run(f"exec 2>&1; {chosen.clear}; sync")
+    assert cleared.status == 0, cleared
 
 
 @pytest.mark.parametrize(
