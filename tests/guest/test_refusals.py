@@ -81,14 +81,15 @@ _STAGES = {
         "echo 1 >/sys/block/bcache0/bcache/stop; sleep 1; wipefs -qa /dev/sda",
     ),
     "mounted": Stage(
-        "modprobe ext4; mkfs.ext4 -q /dev/nvme0n2; mkdir -p /tmp/at; mount -o ro,noload /dev/nvme0n2 /tmp/at",
+        "modprobe -a ext4 crc32c_generic; mkfs.ext4 -q /dev/nvme0n2; mkdir -p /tmp/at; "
+        "mount -o ro,noload /dev/nvme0n2 /tmp/at",
         "umount /tmp/at; wipefs -qa /dev/nvme0n2",
     ),
     "swap": Stage(
         "mkswap /dev/nvme0n2; swapon /dev/nvme0n2", "swapoff /dev/nvme0n2; wipefs -qa /dev/nvme0n2"
     ),
     "mounted dm": Stage(
-        "modprobe -a dm-mod ext4; dmsetup create slow --table '0 65536 linear /dev/sda 0'; "
+        "modprobe -a dm-mod ext4 crc32c_generic; dmsetup create slow --table '0 65536 linear /dev/sda 0'; "
         "mkfs.ext4 -q /dev/dm-0; mkdir -p /tmp/at; mount -o ro,noload /dev/dm-0 /tmp/at",
         "umount /tmp/at; dmsetup remove slow; wipefs -qa /dev/sda",
     ),

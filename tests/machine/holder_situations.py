@@ -362,8 +362,8 @@ def file_of_a_plain_user_open_elsewhere(stage: Stage) -> Situation:
 
 @situation
 def file_of_a_plain_user_read_elsewhere(stage: Stage) -> Situation:
-    """Whether it is only read is known as long as nobody writes, and so for reading alone."""
-    return _file_of_nobody(stage, "O_RDONLY", "file-of-somebody-else")
+    """That it is only read is known where nobody writes, so not where we are going to."""
+    return _file_of_nobody(stage, "O_RDONLY", "file-in-flight")
 
 
 @situation

@@ -12,7 +12,6 @@ import fcntl
 import os
 import stat
 import struct
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -127,6 +126,8 @@ def _opened_by_own_node(files: HostFiles, number: str) -> int:
 
     In `/dev`, as most other places are mounted without device nodes.
     """
+    import tempfile  # which takes 5 ms, and is hardly ever needed
+
     major, _, minor = number.partition(":")
     with tempfile.TemporaryDirectory(prefix=".ssdlab-", dir=files.dev) as folder:
         path = Path(folder) / "loop"

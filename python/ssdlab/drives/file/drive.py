@@ -20,6 +20,7 @@ from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import HostFiles, device_number
 from ssdlab.model.errors import Refused
+from ssdlab.model.printable import quoted
 from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class FileDrive(RealDrive):
         if self._intent.destroy is None and not self._as_seen():
             raise Refused(
                 f"{self._path} was changed by something else while it was held here",
-                f"if all data in it may be lost, say so with its name: --destroy '{self._path.name}'",
+                f"if all data in it may be lost, say so with its name: --destroy {quoted(self._path.name)}",
                 reason="no-consent",
                 target=str(self._path),
             )

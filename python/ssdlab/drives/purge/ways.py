@@ -10,6 +10,7 @@ from ssdlab.drives.purge.record import PurgeMethod
 from ssdlab.drives.purge.way import Sibling, Subject, Way
 from ssdlab.host.attributes import disk_of
 from ssdlab.model.errors import DriveError, Refused, Unsupported
+from ssdlab.model.printable import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def _named(subject: Subject, ways: Sequence[Way], method: PurgeMethod, consents:
         )
     if missing := _unconsented(way, consents):
         named = ", ".join(sibling.name for sibling in missing)
-        given = " ".join(f"--destroy '{sibling.consent_id}'" for sibling in missing)
+        given = " ".join(f"--destroy {quoted(sibling.consent_id)}" for sibling in missing)
         raise Refused(
             f"{method} of {path} erases {named} as well, and nothing says that it may",
             f"if all data there may be lost too, give each identifier beside this one: {given}",
@@ -142,7 +143,7 @@ def _unconsented_text(way: Way, consents: Collection[str]) -> str | None:
     missing = _unconsented(way, consents)
     if not missing:
         return None
-    named = ", ".join(f"{sibling.name} (--destroy '{sibling.consent_id}')" for sibling in missing)
+    named = ", ".join(f"{sibling.name} (--destroy {quoted(sibling.consent_id)})" for sibling in missing)
     return f"it would erase {named} as well, without consent"
 
 
