@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from ssdlab.cli.flags import flag_line
+from ssdlab.model import limits
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.warnings import CATALOGUE
 
@@ -100,6 +101,22 @@ def test_the_table_of_options_is_that_of_the_command() -> None:
 def test_the_table_of_warnings_is_the_catalogue() -> None:
     expected = [f"| `{code}` | {entry.cause} |" for code, entry in CATALOGUE.items()]
     assert rows_of("measure.md", "Warnings") == expected
+
+
+def test_the_limits_of_the_document_are_those_that_hold() -> None:
+    page = (DOCS / "measure.md").read_text(encoding="utf-8")
+    said = page.split("\n### Limits\n")[1].split("\n## ")[0]
+    for value in (
+        f"{limits.DOCUMENT_BYTES >> 20} MiB; tables and lists {limits.NESTING} deep",
+        f"| the steps of a job | {limits.STEPS:,} |",
+        f"{limits.LINE_CHARACTERS:,} characters a line, {limits.DEVICES:,} devices",
+        f"| {limits.NUMBER_CHARACTERS} characters |",
+        f"| {limits.SIZE_BYTES >> 60} EiB |",
+        f"| {limits.DURATION_NS // 10**9:,} s (11 days) |",
+        f"| {limits.RATE_TERM:,} each |",
+        f"| {limits.PATH_BYTES:,} bytes |",
+    ):
+        assert value in said
 
 
 def test_the_errors_of_the_document_are_those_of_the_package() -> None:

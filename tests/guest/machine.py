@@ -18,6 +18,7 @@ from typing import Self
 
 from guest.image import boot_files, find_kernel
 from guest.qmp import Monitor
+from machine.offspring import dies_with_parent
 
 NVME_SERIAL, SATA_SERIAL, VIRTIO_SERIAL = "GUEST-NVME-1", "GUEST-SATA-1", "GUEST-VIRTIO-1"
 _BOOT_LIMIT_S = 120.0
@@ -83,7 +84,9 @@ class Guest:
         kernel = find_kernel()
         arguments = _arguments(folder, boot_files(kernel), kernel.modules.parent, disk_bytes, nvme_iops)
         with (folder / "qemu.log").open("wb") as log:
-            self._process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=dies_with_parent
+            )
         try:
             self.monitor = Monitor(folder / "monitor")
             self.boot_s = self._booted()

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+from pathlib import Path
+
+from guest.machine import Guest
+
 
 def test_the_drives_are_there(guest) -> None:
     sizes = " ".join(f"nvme0n{nsid}/queue/logical_block_size" for nsid in (1, 2))
@@ -29,3 +36,42 @@ def test_ssdlab_runs(guest) -> None:
     listed = guest.ssdlab("drives", "--json", limit_s=90)
     assert listed.status == 0, listed
     assert "GUEST-NVME-1/1" in listed.out
+
+
+def test_a_machine_ends_with_the_tests_that_booted_it(boot, tmp_path, monkeypatch) -> None:
+    """By kill -9 too: a machine that is left running keeps its memory and a processor."""
+    folder = tmp_path / "guest"
+    folder.mkdir()
+    tests = os.fork()
+    if tests == 0:
+
+        def booting(guest: Guest) -> float:
+            (tmp_path / "draft").write_text(str(guest._process.pid))
+            (tmp_path / "draft").rename(tmp_path / "pid")
+            signal.pause()
+            return 0.0
+
+        monkeypatch.setattr(Guest, "_booted", booting)
+        try:
+            Guest(folder)
+        finally:
+            os._exit(1)
+    while not (tmp_path / "pid").exists():
+        assert os.waitpid(tests, os.WNOHANG) == (0, 0)
+        time.sleep(0.05)
+    machine = int((tmp_path / "pid").read_text())
+    assert alive(machine)
+    os.kill(tests, signal.SIGKILL)
+    os.waitpid(tests, 0)
+    deadline = time.monotonic() + 30
+    while alive(machine):
+        assert time.monotonic() < deadline, "the machine has outlived its tests"
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"

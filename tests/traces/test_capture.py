@@ -26,6 +26,7 @@ from ssdlab.host import tracefs
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Uniform, Workload
+from ssdlab.runs.doctor import gather
 
 MIB = 1 << 20
 PAGE = 4096
@@ -188,13 +189,66 @@ def test_the_command_stops_at_a_signal_and_leaves_no_instance(
 
 def test_bad_input(traced: None, zram: Path, tmp_path: Path) -> None:
     there = tmp_path / "there"
-    there.write_text("")
+    there.write_text("8,0 1 1 0.0 1 Q R 0 + 8 [x]")
     with pytest.raises(Refused, match="is there already"):
         capture(str(zram), there, seconds=1)
     with pytest.raises(UsageError, match="no block device"):
         capture(str(there), tmp_path / "new", seconds=1)
     with pytest.raises(UsageError, match="no folder"):
         capture(str(zram), tmp_path / "nowhere" / "new", seconds=1)
+
+
+def test_after_a_kill_the_next_command_removes_what_was_left_on(
+    traced: None, zram: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, folder = tmp_path / "trace", tracing.TRACEFS / "instances"
+    command = [sys.executable, "-m", "ssdlab", "trace", "record", str(zram), "-o", str(output)]
+    for follow in ("record", "doctor"):
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        while not output.exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        (left,) = folder.glob(f"ssdlab-{process.pid}-*-record")
+        assert (left / "events/block/block_bio_queue/enable").read_text().strip() == "1"
+        if follow == "record":
+            # The file that the kill left is empty, and stands in nobody's way.
+            assert capture(str(zram), output, seconds=0.2).lost == 0
+            output.unlink()
+        else:
+            assert left.name in gather().traces
+        assert not left.exists()
+
+
+def test_a_process_number_that_came_again_is_another_process(traced: None) -> None:
+    instances = tracing.TRACEFS / "instances"
+    mine = instances / tracefs.instance_name("record")
+    other = instances / f"ssdlab-{os.getpid()}-1-record"
+    for folder in (mine, other):
+        folder.mkdir()
+    try:
+        assert tracefs.remove_dead() == (other.name,)
+        assert mine.exists() and not other.exists()
+    finally:
+        mine.rmdir()
+
+
+def test_a_recording_that_fails_leaves_no_file(
+    traced: None, zram: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracefs, "PLACES", (tmp_path,))
+    with pytest.raises(HostError, match="tracing files"):
+        capture(str(zram), tmp_path / "new", seconds=1)
+    assert not (tmp_path / "new").exists()
+    monkeypatch.undo()
+
+    def fail(captured: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(HostError, match="the file system is full"):
+        capture(str(zram), tmp_path / "new", seconds=1, on_look=fail)
+    assert not (tmp_path / "new").exists() and not list(tracing.TRACEFS.glob("instances/ssdlab-*"))
 
 
 def test_without_tracing_files_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -327,7 +327,8 @@ class BlockDrive(RealDrive):
     def _check_same(self) -> None:
         """Refuse if what is held is another attachment, or stands on another disk, than what was judged."""
         changed = changes_of(self._identity, self._node)
-        if not self._node.exists():
+        # What another drive would say is missing as well while this one's folder goes, file by file.
+        if not self._node.exists() or (changed and not any(now for _, now in changed.values())):
             raise self._gone(None)
         if changed:
             raise self._replaced(f"is not the drive any more that was checked: {_changes(changed)}")

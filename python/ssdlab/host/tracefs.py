@@ -18,10 +18,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ssdlab.host.sysfs import names, text
 from ssdlab.model.errors import HostError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 EVENT = "events/block/block_bio_queue"
+_NAME = re.compile(r"ssdlab-(\d{1,9})(?:-(\d+))?(?:-|$)")
+"""Process, and when it was started: process numbers come again."""
 BUFFER_KIB = 16 * 1024
 """For each CPU: 200 000 I/Os, a fifth of a second of the fastest drives."""
 
@@ -151,7 +154,8 @@ class Tracing:
 
     def __enter__(self) -> Self:
         root = _tracefs()
-        self._folder = root / "instances" / f"ssdlab-{os.getpid()}"
+        remove_dead(root / "instances")
+        self._folder = root / "instances" / instance_name("record")
         try:
             self.fields = Fields((root / EVENT / "format").read_text(encoding="ascii"))
             self._folder.mkdir()
@@ -225,6 +229,49 @@ class Tracing:
             self._write(f"{EVENT}/enable", "0")
         with suppress(OSError):
             self._folder.rmdir()
+
+
+def instance_name(what: str) -> str:
+    """Return the name of an instance that this process makes; it tells whose it is after a kill too."""
+    return f"ssdlab-{os.getpid()}-{_started(os.getpid())}-{what}"
+
+
+def remove_dead(instances: Path | None = None) -> tuple[str, ...]:
+    """Remove the instances of ours that a kill has left: their events would be recorded for ever.
+
+    One that a process holds open cannot be removed, so that none is lost that only seems dead, as that of
+    another container.
+
+    Returns
+    -------
+    tuple
+        The names of those that were removed.
+    """
+    if instances is None:
+        place = next((place for place in PLACES if (place / "instances").is_dir()), None)
+        if place is None:
+            return ()
+        instances = place / "instances"
+    removed = []
+    for name in names(instances):
+        match = _NAME.match(name)
+        if match is None or _lives(int(match[1]), match[2]):
+            continue
+        with suppress(OSError):
+            (instances / name).rmdir()
+            removed.append(name)
+    return tuple(removed)
+
+
+def _lives(process: int, started: str | None) -> bool:
+    now = _started(process)
+    return now is not None and (started is None or now == started)
+
+
+def _started(process: int) -> str | None:
+    """Return when a process was started, in ticks since the boot; None for none (proc(5), field 22)."""
+    status = text(Path("/proc", str(process), "stat"))
+    return None if status is None else status.rpartition(")")[2].split()[19]
 
 
 def _tracefs() -> Path:

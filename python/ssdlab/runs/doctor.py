@@ -78,6 +78,8 @@ class Facts:
         Those of `TOOLS` that are not installed.
     left
         What runs that died have left set, each with what puts it back: ``(what, advice)``.
+    traces
+        Tracing that dead processes of ours had left on, and that was removed just now.
     """
 
     environment: Environment
@@ -90,6 +92,7 @@ class Facts:
     library_free_bytes: int | None
     missing_tools: tuple[Tool, ...]
     left: tuple[tuple[str, str], ...] = ()
+    traces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,7 @@ def gather() -> Facts:
     """Look at this host; takes `CALIBRATION_S` seconds and touches no drive."""
     import ssdlab._core as _core
     from ssdlab.host.environment import read_environment
+    from ssdlab.host.tracefs import remove_dead
     from ssdlab.results.store import default_library
 
     library = default_library()
@@ -120,6 +124,7 @@ def gather() -> Facts:
         library_free_bytes=_free_bytes(library),
         missing_tools=tuple(tool for tool in TOOLS if find_program(tool.name) is None),
         left=_left(),
+        traces=remove_dead(),
     )
 
 
@@ -260,6 +265,8 @@ def _settings(facts: Facts) -> Iterator[Check]:
         yield Check("settings", "limited", what, advice)
     if not facts.left:
         yield Check("settings", "ok", "no run has left anything set")
+    if facts.traces:
+        yield Check("tracing", "ok", f"removed what was left on by a kill: {', '.join(facts.traces)}")
 
 
 def _storage(facts: Facts) -> Iterator[Check]:

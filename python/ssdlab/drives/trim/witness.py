@@ -19,9 +19,9 @@ from typing import Self
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.sysfs import HostFiles, names, number, text
+from ssdlab.host.tracefs import instance_name, remove_dead
 
 _SECTOR_BYTES = 512
-_INSTANCE = "ssdlab"
 _BUFFER_KIB = 1024
 """Per CPU: some ten thousand events."""
 _EVENTS = ("block_rq_complete", "block_bio_queue")
@@ -75,8 +75,8 @@ class DiscardWitness:
     def __enter__(self) -> Self:
         self._before = read_counters(self._disk)
         if self._tracing is not None and self._devices:
-            _remove_left(self._tracing / "instances")
-            instance = self._tracing / "instances" / f"{_INSTANCE}-{os.getpid()}-{self._disk.name}"
+            remove_dead(self._tracing / "instances")
+            instance = self._tracing / "instances" / instance_name(self._disk.name)
             try:
                 instance.mkdir(exist_ok=True)
                 self._instance = instance
@@ -149,15 +149,6 @@ def seen_in(lines: Iterable[str]) -> Seen | None:
             sizes[match[1]].append(int(match[2]) * _SECTOR_BYTES)
     found = next((sizes[event] for event in _EVENTS if sizes[event]), None)
     return None if found is None else Seen("tracepoint", len(found), sum(found))
-
-
-def _remove_left(instances: Path) -> None:
-    """Remove what processes that are gone have left: their events would be recorded for ever."""
-    for left in instances.glob(f"{_INSTANCE}-*"):
-        process = left.name.split("-")[1]
-        if not Path("/proc", process).exists():
-            with suppress(OSError):
-                left.rmdir()
 
 
 def granularity_of(node: Path) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,8 +116,8 @@ def capture(
     captured = Captured(str(output), device)
     with (
         library_errors(output),
-        output.open("x", encoding="ascii") as out,
         Tracing(traced.numbers) as tracing,
+        _new(output, captured) as out,
     ):
         started_ns = time.monotonic_ns()
         writer = _Writer(out, traced, started_ns)
@@ -140,9 +141,22 @@ def capture(
     return captured
 
 
+@contextmanager
+def _new(output: Path, captured: Captured) -> Iterator[TextIO]:
+    """Open a new file; one that came to nothing does not stand in the way of the next recording."""
+    with output.open("w", encoding="ascii") as out:
+        try:
+            yield out
+        except BaseException:
+            if not captured.ios:
+                output.unlink(missing_ok=True)
+            raise
+
+
 def _check_output(output: Path, traced: Traced) -> None:
     """Refuse a file that is there, and one whose writing would be recorded."""
-    if output.exists():
+    # An empty one is what a recording leaves that was killed before the first I/O.
+    if output.exists() and not (output.is_file() and output.stat().st_size == 0):
         raise Refused(
             f"{output} is there already", "give the name of a new file, or remove it", path=str(output)
         )
