@@ -110,7 +110,6 @@ class FakeDrive:
     trims_reach: bool = True
     purge_method: PurgeMethod = "nvme-format-user-data"
     identity_changes: dict[str, Any] = field(default_factory=dict)
-    unseen: tuple[str, ...] = ()
 
     @property
     def identity(self) -> Identity:
