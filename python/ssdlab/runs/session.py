@@ -130,7 +130,8 @@ def start(
             raise plan.objection
         manifest = with_variant(first_manifest(order, drive, writing), variant)
         if order.begun_on is not None:
-            check_attached(order.begun_on, manifest.drive, f"suite {library}")
+            suite = "" if order.member is None else order.member.suite
+            check_attached(order.begun_on, manifest.drive, f"suite {suite}")
         folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
         return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
 

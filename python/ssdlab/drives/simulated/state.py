@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
 
 
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+"""A link that lies where the lock belongs is not followed: the folder may be open to others."""
+
+
 class KeepableState:
     """The state of an open simulated drive; implements `ssdlab.drives.base.DriveState`."""
 
@@ -144,7 +148,7 @@ class StateFile:
         """Lock the file beside. Who held it before may have removed it: then another lies there, or none."""
         while True:
             try:
-                descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                descriptor = os.open(self._lock_path, _LOCK_FLAGS, 0o666)
             except OSError as error:
                 raise _cannot(self.path, error) from error
             try:

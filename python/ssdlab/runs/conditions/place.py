@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ssdlab.host.state_folder import state_folder
@@ -14,7 +15,10 @@ def host_folder() -> Path:
 
 def ledger_paths(folder: Path | None = None) -> list[Path]:
     """Return the ledgers that lie there, of runs that go on too; cheap, as every command asks."""
+    folder = folder or host_folder()
     try:
-        return sorted((folder or host_folder()).glob("*.json"))
+        # One that somebody else can fill says nothing: under sudo, HOME may be another user's.
+        ours = folder.stat().st_uid == os.geteuid()
+        return sorted(folder.glob("*.json")) if ours else []
     except OSError:
         return []
