@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -177,6 +178,42 @@ def test_a_rebuild_names_what_it_cannot_read(tmp_path: Path) -> None:
     (broken / "manifest.json").write_text("{")
     done = catalogue.rebuild(tmp_path)
     assert (done.runs, done.unreadable) == (1, (broken.name,))
+
+
+def test_the_catalogue_tells_the_seal_that_was_checked_and_takes_nothing_damaged(tmp_path: Path) -> None:
+    sealed = make_finished_run(tmp_path, seed=1, seconds=5)
+    old = shutil.copytree(Path(__file__).parent / "unsealed" / "finished", tmp_path / "old")
+    damaged = make_finished_run(tmp_path, seed=2, seconds=5)
+    (damaged / tables.HIST).write_bytes((sealed / tables.SERIES).read_bytes())
+    assert catalogue.rebuild(tmp_path).unreadable == (damaged.name,)
+    with pytest.raises(Refused, match="damaged"):
+        catalogue.add(tmp_path, damaged)
+    with HeldFolder(tmp_path / catalogue.FOLDER) as held:
+        runs = tables.read(held, catalogue.RUNS, catalogue.RUN_COLUMNS, order="run_id")
+    states = dict(zip(runs["run_id"].tolist(), runs["seal"].tolist(), strict=True))
+    assert states == {sealed.name: "sealed", read_manifest(old).run_id: "not sealed"}
+    before = catalogue.rank(tmp_path, "random_read_iops")
+    (sealed / tables.HIST).write_bytes(b"damaged since")
+    assert catalogue.rank(tmp_path, "random_read_iops") == before, "a query opens no run"
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_a_catalogue_that_is_damaged_or_of_an_older_ssdlab_is_made_anew(tmp_path: Path, older: bool) -> None:
+    first, second = (make_finished_run(tmp_path, seed=seed, seconds=5) for seed in (1, 2))
+    catalogue.add(tmp_path, first)
+    whole = catalogue.rank(tmp_path, "random_read_iops")
+    with HeldFolder(tmp_path / catalogue.FOLDER, writing=True) as held:
+        if older:
+            columns = {name: kind for name, kind in catalogue.RUN_COLUMNS.items() if name != "seal"}
+            kept = tables.read(held, catalogue.RUNS, columns, order="run_id")
+            tables.write(held, catalogue.RUNS, kept, columns, "run_id")
+            assert catalogue.rank(tmp_path, "random_read_iops") == whole
+        else:
+            held.replace(catalogue.RUNS, b"PAR1 and then nothing")
+            with pytest.raises(Refused, match="library rebuild"):
+                catalogue.rank(tmp_path, "random_read_iops")
+    catalogue.add(tmp_path, second)
+    assert {line.run_id for line in catalogue.rank(tmp_path, "random_read_iops")} == {first.name, second.name}
 
 
 def test_quick_and_other_engines_are_kept_apart(tmp_path: Path) -> None:

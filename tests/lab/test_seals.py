@@ -25,6 +25,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.suites.suite import Part
 from ssdlab.model.errors import Refused
 from ssdlab.results import store
+from ssdlab.results.doubt import doubting
 from ssdlab.results.journal import Journal
 from ssdlab.results.lines import parse_journal, parse_notes
 from ssdlab.results.live import read_live
@@ -293,13 +294,16 @@ def test_the_journal_and_tables_of_another_run(bench: Callable[[str], Bench]) ->
 
 
 def test_a_torn_tail_of_a_killed_run_is_told_and_of_a_finished_one_refused(
-    bench: Callable[[str], Bench],
+    bench: Callable[[str], Bench], capfd: pytest.CaptureFixture[str]
 ) -> None:
     killed = bench("killed")
     killed.put(JOURNAL, killed.whole[JOURNAL] + b'{"t":"begin","ord')
     status, out = killed.command("show", str(killed.folder), "--json")
     assert status == 0 and json.loads(out)["torn_bytes"] == 17 and json.loads(out)["seal"] == "unfinished"
     assert "ends in 17 bytes" in killed.command("show", str(killed.folder))[1]
+    assert main(["resume", str(killed.folder)]) == 0
+    assert "the last 17 bytes of the journal are torn" in capfd.readouterr().err
+    assert RunFolder(killed.folder).verify() == "sealed"
     finished = bench("finished", "other")
     finished.put(JOURNAL, finished.whole[JOURNAL] + b"{")
     assert finished.shown()[0] == REFUSED
@@ -485,6 +489,18 @@ def test_damage_to_an_old_folder_is_never_our_own_fault(bench: Callable[[str], B
     old = bench(f"unsealed {which}")
     for name, bit in old.sample(40):
         assert old.flipped(name, bit)[0] in (0, REFUSED), f"bit {bit} of {name}"
+
+
+def test_what_makes_no_sense_is_laid_to_a_folder_without_a_seal_only(
+    bench: Callable[[str], Bench], capfd: pytest.CaptureFixture[str]
+) -> None:
+    old = bench("unsealed measured")
+    old.put(MANIFEST, old.whole[MANIFEST].replace(b'"in_flight"', b'"in_glight"'))
+    assert main(["show", str(old.folder)]) == REFUSED
+    assert "holds what cannot be made sense of (KeyError: 'in_flight')" in capfd.readouterr().err
+    sealed = bench("measured", "other")
+    with pytest.raises(KeyError), doubting([sealed.folder]):
+        {}["of our own"]
 
 
 # --- what does not hang together ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ssdlab.cli.ordering import cap_share, library_of, print_run
+from ssdlab.cli.output import warn
 from ssdlab.cli.progress import RunProgress
 
 
@@ -43,7 +44,7 @@ def resume(
     """
     from ssdlab.cli.suites import SuiteProgress
     from ssdlab.model.errors import UsageError
-    from ssdlab.results.run_folder import read_manifest
+    from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
     from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import resume as go_on
@@ -56,7 +57,10 @@ def resume(
         )
     renewal = None if destroy is None else Renewal(destroy, wipe_signatures, cap_share(endurance_cap))
     folder = find_run(run, library_of(library))
-    if read_manifest(folder).children:
+    kept = RunFolder(folder)
+    if torn := kept.read_journal().torn_bytes:
+        warn(f"the last {torn} bytes of the journal are torn, by a kill or a power cut, and are cut off")
+    if kept.manifest.children:
         with SuiteProgress() as shown:
             resume_suite(folder, shown, renewal=renewal)
     else:

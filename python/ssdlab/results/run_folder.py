@@ -117,6 +117,7 @@ class RunFolder:
         self.path = path
         self.manifest, self.seal = read_sealed_manifest(path)
         self._checked: set[str] = set()
+        self._journal: JournalText | None = None
 
     def journal(self) -> list[AnyRecord]:
         """Every whole record of the journal, in order.
@@ -129,11 +130,12 @@ class RunFolder:
         return self.read_journal().records
 
     def read_journal(self) -> JournalText:
-        """Read the journal; raises as `journal` does."""
-        path = self.path / JOURNAL
-        found = parse_journal(self._content(JOURNAL), path, self.manifest.run_id)
-        self._check_end(found, path)
-        return found
+        """Read the journal, that of a finished run once; raises as `journal` does."""
+        if self._journal is None or self.manifest.status != "finished":
+            path = self.path / JOURNAL
+            self._journal = parse_journal(self._content(JOURNAL), path, self.manifest.run_id)
+            self._check_end(self._journal, path)
+        return self._journal
 
     def _check_end(self, found: JournalText, path: Path) -> None:
         """See that the journal of a finished run ends where the run did."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import Refused
+from ssdlab.results.journal import is_running
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, RunFolder
 from ssdlab.results.tables import HIST, SERIES
 
@@ -52,6 +53,8 @@ def verify_run(folder: Path) -> Verified:
     try:
         run = RunFolder(folder)
         seal = run.verify()
-        return Verified(folder, seal, torn_bytes=run.read_journal().torn_bytes)
+        # Of a run that goes on, the last record is being written.
+        torn = 0 if is_running(folder) else run.read_journal().torn_bytes
+        return Verified(folder, seal, torn_bytes=torn)
     except Refused as error:
         return Verified(folder, None, error.what)
