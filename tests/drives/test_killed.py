@@ -118,6 +118,14 @@ def test_consent_once_given_the_file_is_ours_again(scratch: Path) -> None:
         drive.run(writes())
 
 
+def test_consent_that_was_not_made_use_of_leaves_it_as_it_was(scratch: Path) -> None:
+    path = scratch / "scratch.img"
+    killed_while_it_writes(path)
+    open_drive(path, writing=True, destroy=path.name).close()
+    with pytest.raises(Refused, match="killed"):
+        open_drive(path, writing=True)
+
+
 def test_the_run_itself_goes_on_without(scratch: Path) -> None:
     path = scratch / "scratch.img"
     token = killed_while_it_writes(path)
@@ -201,7 +209,7 @@ def test_a_first_layout_that_was_cut_short(
     script = f"from ssdlab import open_drive; open_drive({str(path)!r}, size={512 * MIB})"
     process = subprocess.Popen([sys.executable, "-c", script])
     deadline = time.monotonic() + 60
-    while not (path.exists() and path.stat().st_blocks and any(path.open("rb").read(12 * MIB)[-MIB:])):
+    while written_by(process) < 12 * MIB:
         assert time.monotonic() < deadline and process.poll() is None
     process.kill()
     process.wait()
@@ -212,6 +220,12 @@ def test_a_first_layout_that_was_cut_short(
     then(path)
     with pytest.raises(Refused, match="killed"):
         open_drive(path, writing=True)
+
+
+def written_by(process: subprocess.Popen[bytes]) -> int:
+    """Bytes that a process has had written to disks; asked so that the file itself is left alone."""
+    fields = Path(f"/proc/{process.pid}/io").read_text().split()
+    return int(fields[fields.index("write_bytes:") + 1])
 
 
 def test_a_command_that_was_killed_leaves_its_file_to_consent(command: str, scratch: Path) -> None:

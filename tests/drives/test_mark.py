@@ -100,6 +100,17 @@ def test_written_by_something_else_since(marked: Path) -> None:
     assert owned(marked) == "changed"
 
 
+@pytest.mark.parametrize(
+    ("moved_ns", "ownership"),
+    [(0, "ours"), (1, "changed"), (10**9, "changed"), (-(10**9), "ours"), (-3 * 10**9, "changed")],
+)
+def test_a_time_may_have_been_cut_but_is_never_later(marked: Path, moved_ns: int, ownership: str) -> None:
+    """FAT cuts to two seconds; a file system that was made right after our last write is later."""
+    then = marked.stat().st_mtime_ns
+    os.utime(marked, ns=(then, then + moved_ns))
+    assert owned(marked) == ownership
+
+
 def test_another_size_is_a_change(marked: Path) -> None:
     os.truncate(marked, MIB // 2)
     assert owned(marked) == "changed"

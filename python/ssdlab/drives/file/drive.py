@@ -20,7 +20,6 @@ from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import HostFiles, device_number
 from ssdlab.model.errors import Refused
-from ssdlab.model.printable import quoted
 from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
@@ -107,12 +106,12 @@ class FileDrive(RealDrive):
         return not gaps(self._descriptor, start, length)
 
     def close(self) -> None:
-        """Let go of the file, and note that what was written until now was ours."""
+        """Let go of the file, its mark durable; that is of our own last write, whatever came after it."""
         if self._target.closed:
             return
         super().close()
         if self._noted:
-            self._note(writing=False)
+            os.fsync(self._descriptor)
         os.close(self._descriptor)
 
     def _place(self) -> tuple[HostFiles, Path | None]:
@@ -134,14 +133,13 @@ class FileDrive(RealDrive):
             # For whoever only wants to read, too, if nothing speaks against writing it.
             if judge_file(facts, replace(intent, writing=True), None) is None:
                 self._lay_out(on_tick)
-        elif self._ours and mark is not None and mark.written_ns is None:
+        elif facts.ownership == "ours" and mark is not None and mark.written_ns is None:
             self._note(writing=False)
-        self._seen_ns = os.fstat(self._descriptor).st_mtime_ns
         target = self._target_for(writing=intent.writing)
-        super().__init__(self._identify(target), target)
         try:
+            super().__init__(self._identify(target), target)
             self._check_same()
-        except Refused:
+        except BaseException:
             target.close()
             raise
 
@@ -166,26 +164,14 @@ class FileDrive(RealDrive):
     def _before_writing(self, *, trims: bool) -> None:
         super()._before_writing(trims=trims)
         check_file(file_facts(self._files, self._path, self._descriptor, self._token), self._intent)
-        if self._intent.destroy is None and not self._as_seen():
-            raise Refused(
-                f"{self._path} was changed by something else while it was held here",
-                f"if all data in it may be lost, say so with its name: --destroy {quoted(self._path.name)}",
-                reason="no-consent",
-                target=str(self._path),
-            )
         if self._ours:
             # Between the steps of a run the drive is not made to flush on account of the mark.
             self._note(writing=True, trims=trims, durable=not self._noted)
 
     def _after_writing(self) -> None:
         # So that a kill in a later step, which only reads, leaves a file that is known to be ours.
-        self._seen_ns = os.fstat(self._descriptor).st_mtime_ns
         if self._ours:
             self._note(writing=False, durable=False)
-
-    def _as_seen(self) -> bool:
-        """Say whether nobody has written since we did, to the last digit where times are the kernel's own."""
-        return self._beneath() is None or os.fstat(self._descriptor).st_mtime_ns == self._seen_ns
 
     def _before_reading(self, start: int, length: int) -> None:
         if self._allow_unwritten:

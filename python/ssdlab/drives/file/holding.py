@@ -131,6 +131,8 @@ def _make(folder: Pin, path: Path, size_bytes: int) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(path.name, flags, 0o644, dir_fd=folder.descriptor)
+    except FileExistsError as error:
+        raise replaced(path) from error
     except OSError as error:
         raise _host_error(path, error) from error
     try:

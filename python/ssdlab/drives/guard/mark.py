@@ -36,8 +36,8 @@ ATTRIBUTE = "user.ssdlab.made"
 
 _SCHEMA = 2
 """Version 1 had neither `token` nor `whole`."""
-_MTIME_TOLERANCE_NS = 2 * 10**9
-"""Some file systems keep times to two seconds (FAT), or to one once the inode has left memory (old ext)."""
+_COARSEST_NS = 2 * 10**9
+"""Some file systems cut times to two seconds (FAT), or to one once the inode has left memory (old ext)."""
 
 _NO_ATTRIBUTES = {errno.EOPNOTSUPP, errno.ENOSYS}
 
@@ -154,9 +154,9 @@ def ownership(descriptor: int, mark: Mark | None, token: str | None = None) -> O
         return "changed"
     if mark.written_ns is None:
         return "ours" if _as_we_left_it(descriptor, mark, token) else "unknown"
-    if abs(status.st_mtime_ns - mark.written_ns) > _MTIME_TOLERANCE_NS:
-        return "changed"
-    return "ours"
+    # A time that was cut is earlier than ours, and whoever wrote after us has a later one.
+    as_noted = 0 <= mark.written_ns - status.st_mtime_ns < _COARSEST_NS
+    return "ours" if as_noted else "changed"
 
 
 def _as_we_left_it(descriptor: int, mark: Mark, token: str | None) -> bool:
