@@ -53,9 +53,10 @@ test-wheel: setup wheel sdist ## the packages: what is in them, and the wheel in
 test-slow: setup ## the campaigns: kill tests, agreement with fio, long runs
 	$(BIN)/pytest -m slow $(ARGS)
 
-check: setup ## format, lint, types, stubs: what a commit must pass
+check: setup ## format, lint, types, documentation, stubs: what a commit must pass
 	cargo fmt --all --check
 	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -10,9 +10,8 @@ use nbd::ServeError;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sim::error::SimError;
-use sim::profile::ProfileError;
 use sim::snapshot::StateError;
+use sim::{ProfileError, SimError};
 use workload::SpecError;
 use workload::recording::RecordingError;
 

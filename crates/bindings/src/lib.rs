@@ -1,7 +1,34 @@
 //! The Python face of the engine: classes, errors, the detached wait loop, arrays.
 //!
 //! Nothing is decided and nothing is measured here. The module is private to the Python package, which wraps it; its
-//! signatures stand in `python/ssdlab/_core.pyi`, and `make check` compares the two.
+//! signatures stand in `python/ssdlab/_core.pyi`, and `make check` compares the two. A class or a function of Python is a file:
+//! `target.rs` and `run.rs` for real drives, `simulated.rs` and `serve.rs` for simulated ones, `measurement.rs`, `rows.rs` and
+//! `histogram.rs` for what was measured. What Rust refuses becomes one of the package's errors (`errors.rs`).
+//!
+//! # A run from Python
+//!
+//! Workloads come as the JSON that the `workload` crate reads, with every value resolved; `tests/docs` runs this:
+//!
+//! ```python
+//! import json
+//! from importlib.resources import files
+//!
+//! from ssdlab import _core
+//!
+//! profile = files("ssdlab").joinpath("profiles", "tiny-test.toml").read_text()
+//! drive = _core.SimulatedDrive(profile, scale=4)
+//! stream = {
+//!     "name": "writers", "ops": {"mix": {"read_pct": 0}}, "block": [{"bytes": 4096, "weight": 1}],
+//!     "pattern": "uniform", "span": {"start": 0, "length": 1 << 20}, "workers": 1, "depth": 4,
+//!     "engine": "uring", "batch": None, "polled": False, "arrival": {"closed": {"think_ns": 0}},
+//!     "compressible_pct": 0, "direct": True, "dsync": False, "flush_every": None, "cpus": [],
+//!     "stop": {"time_ns": None, "bytes": None, "ios": 1000, "span_once": False}, "log_ios": False,
+//! }
+//! workload = {"seed": 1, "interval_ns": 10**9, "ramp_ns": 0, "streams": [stream]}
+//! measurement = drive.run(json.dumps(workload))
+//! assert measurement.summary()["write"]["ios"] == 1000
+//! assert sum(measurement.rows("writers", "write")["ios"]) == 1000
+//! ```
 
 mod columns;
 mod errors;

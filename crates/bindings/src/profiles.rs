@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use serde::Serialize;
-use sim::options::{Layout, TrimRule};
-use sim::profile::{PowerSetting, Profile, Settings, Size};
+use sim::profile::spec::{Layout, TrimRule};
+use sim::profile::{PowerSetting, Settings};
+use sim::{Profile, Size};
 
 use crate::{errors, json};
 

@@ -8,11 +8,10 @@ use engine::{Control, Phase, Ruling};
 use metrics::{LogWriter, Row};
 use pyo3::prelude::*;
 use serde::Serialize;
-use sim::any_drive::{AnyDrive, Counters};
-use sim::owner::{Owner, Progress};
-use sim::profile::{Profile, Size};
-use sim::runner::Options;
+use sim::drive::Counters;
+use sim::runner::Progress;
 use sim::snapshot;
+use sim::{AnyDrive, Options, Owner, Profile, Size};
 
 use crate::measurement::Measurement;
 use crate::power::{Drawn, PowerState};

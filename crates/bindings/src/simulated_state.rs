@@ -6,8 +6,8 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use pyo3::prelude::*;
-use sim::any_drive::AnyDrive;
-use sim::snapshot::{self, StateError};
+use sim::snapshot::StateError;
+use sim::{AnyDrive, snapshot};
 
 use crate::errors;
 

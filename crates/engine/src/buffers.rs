@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use workload::Op;
+use workload::random::mix;
 use workload::spec::Stream;
+use workload::units::HUGE_PAGE_BYTES;
 
 use crate::error::EngineError;
 
 /// Slots begin on multiples of this, the page size that direct I/O and registered buffers want.
 const PAGE_BYTES: usize = 4096;
-/// The size of a huge page of the kernel's default pool on `x86_64` and `aarch64`.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// The kernel registers buffers of at most this length with a ring.
 const REGISTERED_BYTES: usize = 1 << 30;
 /// Each stretch of this length in a written block carries its own number.
@@ -257,21 +257,12 @@ impl Region {
 fn fill(data: &mut [u8], seed: u64, compressible_pct: u8) {
     let zeroes = COMPRESSIBLE_UNIT_BYTES * usize::from(compressible_pct) / 100;
     let drawn = (COMPRESSIBLE_UNIT_BYTES - zeroes) & !7;
-    let mut state = seed;
+    let mut words = (0..).map(|n| mix(seed, n));
     for unit in data.chunks_mut(COMPRESSIBLE_UNIT_BYTES) {
         let (random, rest) = unit.split_at_mut(drawn.min(unit.len()));
-        for word in random.chunks_exact_mut(8) {
-            word.copy_from_slice(&next_word(&mut state).to_le_bytes());
+        for (bytes, word) in random.chunks_exact_mut(8).zip(&mut words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
         }
         rest.fill(0);
     }
-}
-
-/// `SplitMix64` (Steele, Lea, Flood 2014): one multiplication-based draw per 8 bytes, more than fast enough to fill memory.
-fn next_word(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }

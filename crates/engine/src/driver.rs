@@ -9,15 +9,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use metrics::{Collector, LogError, Recorder, StartStamp};
 use workload::spec::{Engine, Stream};
+use workload::units::SECOND_NS;
 
 use crate::buffers::Region;
 use crate::control::{Phase, Progress, Ruling};
 use crate::error::EngineError;
 use crate::source::Source;
 use crate::sync::{self, Calls};
-use crate::sys::{
-    Clock, SECOND_NS, monotonic_ns, own_files, sharpen_timers, sleep_until, wake_all,
-};
+use crate::sys::{Clock, monotonic_ns, own_files, sharpen_timers, sleep_until, wake_all};
 use crate::target::Kind;
 use crate::uring::{Ring, Trims};
 use crate::worker::{Shared, Spent, Worker};

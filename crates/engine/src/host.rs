@@ -10,10 +10,11 @@ use metrics::{
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 use workload::spec::{Arrival, BlockWeight, Engine, Ops, Pattern, Span, Stop, Stream};
+use workload::units::SECOND_NS;
 use workload::{Plan, Workload};
 
 use crate::error::EngineError;
-use crate::sys::{SECOND_NS, monotonic_ns, sharpen_timers, sleep_until};
+use crate::sys::{monotonic_ns, sharpen_timers, sleep_until};
 use crate::uring::Nothings;
 
 /// What kernel and process limits allow.

@@ -11,9 +11,7 @@ use std::{fs, io, mem};
 use rustix::fs::FallocateFlags;
 use rustix::thread::futex;
 use rustix::time::Timespec;
-
-/// Nanoseconds in a second.
-pub const SECOND_NS: u64 = 1_000_000_000;
+use workload::units::SECOND_NS;
 
 /// `BLKDISCARD`, `_IO(0x12, 119)`: discard a byte range of a block device.
 const BLKDISCARD: libc::c_ulong = 0x1277;

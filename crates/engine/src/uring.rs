@@ -11,11 +11,11 @@ use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use rustix::fs::FallocateFlags;
 use workload::spec::Stream;
+use workload::units::SECOND_NS;
 use workload::{Io, Op};
 
 use crate::buffers::{Place, Region};
 use crate::error::EngineError;
-use crate::sys::SECOND_NS;
 
 /// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)`: a discard as a ring operation (Linux 6.12).
 const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use metrics::{IoRecord, Recorder, WorkerFacts};
+use workload::schedule::DRAIN_LIMIT_NS;
 use workload::spec::{self, Stream, Workload};
 use workload::{Io, Op};
 
@@ -10,13 +11,11 @@ use crate::control::Control;
 use crate::error::EngineError;
 use crate::source::{Arrival, Source};
 use crate::start::{Gate, Rendezvous};
-use crate::sys::{Clock, SECOND_NS, ThreadUsage, schedstat_ns, sleep_until, thread_usage};
+use crate::sys::{Clock, ThreadUsage, schedstat_ns, sleep_until, thread_usage};
 use crate::target::Target;
 
 /// So many failures of one worker without a success between them end the run.
 const FAILURES_IN_A_ROW: u32 = 100;
-/// An open loop goes on issuing what was due before the stop for at most this long.
-const DRAIN_LIMIT_NS: u64 = SECOND_NS;
 /// The error number that stands for a short transfer.
 pub(crate) const SHORT: i32 = 0;
 

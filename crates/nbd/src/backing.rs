@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use workload::Op;
 
 use crate::request::{Action, Command};
-use sim::any_drive::AnyDrive;
+use sim::AnyDrive;
 
 /// Most bytes that the drive is given at once, so that others come in between.
 const PIECE_BYTES: u32 = 16 << 20;

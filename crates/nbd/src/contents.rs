@@ -9,6 +9,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use workload::random::mix;
+
 use crate::data_file::DataFile;
 use crate::error::ServeError;
 use crate::protocol::Fault;
@@ -211,15 +213,10 @@ fn ends(offset: u64, length: u64) -> impl Iterator<Item = Part> {
         .filter(|part| part.length < PAGE_BYTES)
 }
 
-/// Eight bytes for each multiple of 8: the finaliser of `SplitMix64` (Steele, Lea, Flood 2014) over seed and place.
+/// Eight bytes for each multiple of 8: a draw of the seed, numbered by place.
 fn make_up(seed: u64, offset: u64, data: &mut [u8]) {
-    let mut state = seed.wrapping_add((offset / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    for word in data.chunks_mut(8) {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        word.copy_from_slice(&mixed.to_le_bytes()[..word.len()]);
+    for (word, n) in data.chunks_mut(8).zip(offset / 8..) {
+        let drawn = mix(seed, n).to_le_bytes();
+        word.copy_from_slice(&drawn[..word.len()]);
     }
 }

@@ -7,17 +7,13 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
-use sim::draw::mix;
-use sim::drive::{Drive, DriveSpec};
+use sim::drive::Drive;
 use sim::flash::Flash;
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::host::HostSpec;
-use sim::nand::{Geometry, Timing};
-use sim::options::DriveOptions;
-use sim::owner::Unattended;
-use sim::runner::{Options, Outcome, run};
+use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Timing};
+use sim::{Options, Outcome, Unattended, run};
 use workload::Workload;
+use workload::random::mix;
 
 /// Flash that costs nothing.
 struct NoFlash;

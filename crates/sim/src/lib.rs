@@ -1,45 +1,58 @@
 //! A simulated SSD in virtual time: NAND, mapping, garbage collection, host side.
 //!
-//! The files mirror the machine. State is integer throughout: same profile, seed and workload, same result on any machine.
+//! A command goes in at a time, and the time of its completion comes out; no time passes meanwhile. State is integer
+//! throughout: the same profile, seed and workload give the same bits on any machine.
+//!
+//! # A drive and a run
+//!
+//! A [`Profile`] says in physical parameters what a drive is made of. An [`AnyDrive`] is one such drive, erased, at time zero.
+//! It takes the workloads that real drives take, and gives the same measurement:
+//!
+//! ```
+//! use sim::{AnyDrive, Options, Profile, Size, Unattended};
+//! use workload::Op;
+//!
+//! # let text = include_str!("../../../python/ssdlab/profiles/tiny-test.toml");
+//! let profile = Profile::parse(text)?;
+//! // A quarter of the drive: as many dies, as fast, and smaller blocks.
+//! let mut drive = AnyDrive::new(&profile, Size { scale: 4, ..Size::default() }, 1)?;
+//! let workload = serde_json::from_str(r#"{
+//!     "seed": 1, "interval_ns": 1000000000, "ramp_ns": 0,
+//!     "streams": [{
+//!         "name": "writers", "ops": {"mix": {"read_pct": 0}}, "block": [{"bytes": 4096, "weight": 1}],
+//!         "pattern": "uniform", "span": {"start": 0, "length": 1073741824}, "workers": 1, "depth": 4,
+//!         "engine": "uring", "batch": null, "polled": false, "arrival": {"closed": {"think_ns": 0}},
+//!         "compressible_pct": 0, "direct": true, "dsync": false, "flush_every": null, "cpus": [],
+//!         "stop": {"time_ns": null, "bytes": null, "ios": 1000, "span_once": false}, "log_ios": false
+//!     }]
+//! }"#)?;
+//! let outcome = drive.run(&workload, &mut Unattended, Options::default())?;
+//! assert_eq!(outcome.measurement.op(Op::Write).done, 1000);
+//! assert_eq!(drive.counters().host_written_bytes, 1000 * 4096);
+//! assert!(drive.now_ns() > 0, "the drive's own clock, not the host's");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The parts
+//!
+//! Each knows only those before it in this list:
+//!
+//! * [`profile`]: what a drive is made of, as a file and as numbers ([`profile::spec`]).
+//! * [`power`]: energy, heat and limits.
+//! * [`flash`]: dies and channels as clocks, and the write buffer.
+//! * [`ftl`]: the map, write streams and collection. It asks a medium for work, which has the clocks.
+//! * [`drive`]: the host's queue and link, and all parts together; states in files.
+//! * [`runner`]: workloads in order of virtual time.
+//!
+//! Tests hold it against theory, closed forms, an event-exact model and its own larger self (`tests/`).
 
-pub mod addressing;
-pub mod agenda;
-pub mod any_drive;
-mod charging;
-mod collection;
-pub mod device;
-pub mod die;
-pub mod divisor;
-pub mod draw;
 pub mod drive;
-pub mod error;
-mod feed;
-mod fit;
 pub mod flash;
 pub mod ftl;
-pub mod gc;
-pub mod host;
-mod housekeeping;
-mod kind;
-mod lane;
-pub mod machine;
-pub mod mapping;
-pub mod mapping_cache;
-pub mod memory;
-pub mod nand;
-pub mod options;
-pub mod owner;
-mod packed;
-pub mod planes;
 pub mod power;
-mod power_trace;
 pub mod profile;
 pub mod runner;
-pub mod slc_cache;
-pub mod snapshot;
-pub mod spread;
-pub mod thermal;
-pub mod timeline;
-pub mod translation;
-pub mod write_buffer;
-pub mod xpoint;
+
+pub use drive::{AnyDrive, snapshot};
+pub use profile::{Profile, ProfileError, Size};
+pub use runner::{Options, Outcome, Owner, SimError, Unattended, run};

@@ -7,10 +7,7 @@ mod features;
 
 use metrics::Measurement;
 use serde_json::json;
-use sim::any_drive::AnyDrive;
-use sim::owner::Unattended;
-use sim::profile::{Profile, Size};
-use sim::runner::Options;
+use sim::{AnyDrive, Options, Profile, Size, Unattended};
 use workload::Workload;
 
 const TINY: &str = include_str!("../../../python/ssdlab/profiles/tiny-test.toml");

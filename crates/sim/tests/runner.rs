@@ -7,10 +7,8 @@ use drives::{SMALL, filled};
 use metrics::{Histogram, Measurement};
 use serde_json::{Value, json};
 use sim::drive::Drive;
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::owner::Unattended;
-use sim::runner::{Options, run};
+use sim::ftl::{Ftl, Greedy};
+use sim::{Options, Unattended, run};
 use workload::{Op, Workload};
 
 /// Everything in a measurement that is not a host fact.

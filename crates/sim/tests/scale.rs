@@ -5,11 +5,10 @@
 
 mod drives;
 
-use sim::drive::{Drive, DriveSpec};
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::profile::{Profile, Size};
-use sim::translation::Translation;
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy, Translation};
+use sim::profile::spec::DriveSpec;
+use sim::{Profile, Size};
 
 use drives::loops::{Seen, random, sequential};
 use drives::{UNIT, assert_within, theory};

@@ -1,12 +1,9 @@
 //! A drive that was kept and taken up again goes on as if nothing had been; anything else is refused.
 
 use proptest::prelude::*;
-use sim::any_drive::AnyDrive;
-use sim::nand::UNIT_BYTES;
-use sim::owner::Unattended;
-use sim::profile::{Profile, Size};
-use sim::runner::Options;
-use sim::snapshot::{self, Identity, StateError};
+use sim::profile::spec::UNIT_BYTES;
+use sim::snapshot::{Identity, StateError};
+use sim::{AnyDrive, Options, Profile, Size, Unattended, snapshot};
 use workload::Workload;
 
 const TINY: &str = include_str!("../../../python/ssdlab/profiles/tiny-test.toml");

@@ -5,11 +5,9 @@
 
 mod drives;
 
-use sim::draw::mix;
-use sim::flash::Flash;
-use sim::ftl::Ftl;
-use sim::gc::{CostBenefit, DChoices, Fifo, Greedy, VictimRule};
-use sim::mapping::NONE;
+use sim::flash::{Flash, NONE};
+use sim::ftl::{CostBenefit, DChoices, Fifo, Ftl, Greedy, VictimRule};
+use workload::random::mix;
 
 use drives::loops::below;
 use drives::{assert_within, theory};

@@ -6,6 +6,9 @@
 
 use std::f64::consts::LN_2;
 
+/// How many draws there are.
+pub(crate) const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
+
 /// Natural logarithm of a positive, normal number; relative error below 1e-14 away from 1.
 pub(crate) fn ln(x: f64) -> f64 {
     const MANTISSA_BITS: u32 = 52;

@@ -93,6 +93,7 @@ pub mod random;
 pub mod recording;
 pub mod schedule;
 pub mod spec;
+pub mod units;
 pub mod validate;
 mod weighted;
 

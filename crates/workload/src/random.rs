@@ -52,6 +52,16 @@ pub fn finalise(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
+/// Distance of two neighbouring counters of [`mix`].
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The `n`-th number that `SplitMix64` draws from `key` (the same source): for contents and for parts of a simulated drive,
+/// where no I/O depends on how long a draw takes.
+#[inline]
+pub fn mix(key: u64, n: u64) -> u64 {
+    finalise(key.wrapping_add(n.wrapping_add(1).wrapping_mul(GOLDEN)))
+}
+
 /// Key of the draws of one source.
 pub(crate) fn key(seed: u64, purpose: Purpose, stream: u32, source: u32) -> u64 {
     let place = (u64::from(stream) << 32) | u64::from(source);

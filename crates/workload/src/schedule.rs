@@ -14,12 +14,14 @@ use std::sync::Arc;
 use crate::random::{Purpose, key};
 use crate::recording::{Reader, Recording};
 use crate::spec::{Arrival, Process, Rate, Stream};
+use crate::units::SECOND_NS;
 
 use bursts::Bursts;
 use even::Even;
 use poisson::{LogTable, Poisson};
 
-pub(crate) const NS_PER_S: u64 = 1_000_000_000;
+/// Once its stream has stopped, an open loop goes on issuing what was due before for at most this long.
+pub const DRAIN_LIMIT_NS: u64 = SECOND_NS;
 
 /// The intended start times of one source, in order; never ends. Behind the end of a recording all are at the end of time.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use crate::error::SpecError;
 use crate::pattern::bands::edges;
 use crate::pattern::sequential::part_start;
 use crate::pattern::stepped::Stepped;
-use crate::schedule::NS_PER_S;
 use crate::spec::{
     Arrival, Band, Engine, Ops, Pattern, Process, Rate, SECTOR_BYTES, Stop, Stream, Workload,
 };
+use crate::units::SECOND_NS;
 
 /// Streams of a workload.
 pub const MAX_STREAMS: usize = 256;
@@ -231,7 +231,7 @@ impl Field {
         let field = "arrival.open.rate";
         self.within(&format!("{field}.num"), rate.num, 1, MAX_RATE_TERM)?;
         self.within(&format!("{field}.den"), rate.den, 1, MAX_RATE_TERM)?;
-        let second = u128::from(rate.den) * u128::from(NS_PER_S);
+        let second = u128::from(rate.den) * u128::from(SECOND_NS);
         let num = u128::from(rate.num);
         let value = format!("{}/{}", rate.num, rate.den);
         let fast = num <= second;

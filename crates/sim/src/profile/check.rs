@@ -1,7 +1,7 @@
 //! The bounds of a profile: what no drive can be is refused with the field's name and why.
 
 use super::{Collection, Flash, Medium, Profile, ProfileError, Rule, Xpoint};
-use crate::nand::UNIT_BYTES;
+use crate::profile::spec::UNIT_BYTES;
 
 pub(super) type Check = Result<(), ProfileError>;
 

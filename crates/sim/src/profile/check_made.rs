@@ -3,10 +3,7 @@
 use super::check::{Check, require};
 use super::spare::slc_superblocks;
 use super::{Profile, ProfileError};
-use crate::drive::DriveSpec;
-use crate::nand::UNIT_BYTES;
-use crate::options::Layout;
-use crate::slc_cache::SlcSize;
+use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES};
 
 const UNIT: u64 = UNIT_BYTES as u64;
 

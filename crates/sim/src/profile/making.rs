@@ -4,14 +4,10 @@ use super::{
     Flash, Idle, Medium, Placement, Power, Profile, ProfileError, Protocol, Size, SlcCache,
     SlcMode, SlcWhenFull, Spread, Thermal, Throttle, Xpoint,
 };
-use crate::drive::DriveSpec;
-use crate::host::HostSpec;
-use crate::nand::{Geometry, Timing, UNIT_BYTES};
-use crate::options::{DriveOptions, Layout, TrimRule, WearRule};
-use crate::power::PowerSpec;
-use crate::slc_cache::{SlcSize, SlcSpec, WhenFull};
-use crate::spread::SpreadSpec;
-use crate::thermal::{ThermalSpec, ThrottlePoint};
+use crate::profile::spec::{
+    DriveOptions, DriveSpec, Geometry, HostSpec, Layout, PowerSpec, SlcSize, SlcSpec, SpreadSpec,
+    ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES, WearRule, WhenFull,
+};
 
 /// Commands that a SATA or AHCI device holds at once.
 const COMMAND_SLOTS: u32 = 32;
@@ -170,7 +166,7 @@ fn slc_cache(slc: &SlcCache, scale: u32) -> SlcSpec {
     }
 }
 
-/// The seed is the drive's; see [`AnyDrive`](crate::any_drive::AnyDrive).
+/// The seed is the drive's; see [`AnyDrive`](crate::drive::AnyDrive).
 fn spread(spread: &Spread) -> SpreadSpec {
     let milli = |pct: f64| (pct * 10.0).round() as u32;
     let retry = spread.retry.as_ref();

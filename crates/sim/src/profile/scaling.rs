@@ -6,7 +6,7 @@
 //! few superblocks gets smaller ones also at scale 1.
 
 use super::{Medium, Profile, ProfileError};
-use crate::nand::{Geometry, UNIT_BYTES};
+use crate::profile::spec::{Geometry, UNIT_BYTES};
 
 /// Superblocks from which more of them change nothing that can be seen.
 const ENOUGH_SUPERBLOCKS: u32 = 2000;

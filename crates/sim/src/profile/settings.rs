@@ -2,8 +2,7 @@
 
 use super::making::milli;
 use super::{Profile, ProfileError};
-use crate::drive::DriveSpec;
-use crate::options::TrimRule;
+use crate::profile::spec::{DriveSpec, TrimRule};
 
 /// Settings of one drive; what is `None` is as the profile says.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -1,10 +1,7 @@
 //! What of a drive is spare, and what of it does not get smaller with it.
 
 use super::Profile;
-use crate::drive::DriveSpec;
-use crate::nand::UNIT_BYTES;
-use crate::options::Layout;
-use crate::slc_cache::SlcSize;
+use crate::profile::spec::{DriveSpec, Layout, SlcSize, UNIT_BYTES};
 
 /// Superblocks that are partly empty because a stream writes to them: two streams, half of each.
 const HALF_WRITTEN: u64 = 1;

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use sim::device::Device;
-use sim::draw::mix;
+use sim::drive::Device;
 use workload::Op;
+use workload::random::mix;
 
 use super::{MS, UNIT};
 

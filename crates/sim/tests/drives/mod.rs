@@ -7,13 +7,9 @@ pub mod loops;
 pub mod theory;
 pub mod workloads;
 
-use sim::drive::{Drive, DriveSpec};
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::host::HostSpec;
-use sim::nand::{Geometry, Timing};
-use sim::options::DriveOptions;
-use sim::power::PowerSpec;
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, PowerSpec, Timing};
 
 use loops::{random, sequential};
 

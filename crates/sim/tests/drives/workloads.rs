@@ -3,10 +3,9 @@
 use metrics::Row;
 use serde_json::{Value, json};
 use sim::drive::Drive;
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::owner::{Owner, Progress, Unattended};
-use sim::runner::{Options, Outcome, run};
+use sim::ftl::{Ftl, Greedy};
+use sim::runner::Progress;
+use sim::{Options, Outcome, Owner, Unattended, run};
 
 use super::{SMALL, filled};
 

@@ -1,8 +1,8 @@
 //! When a write is done: parts of units, the write cache off, FUA.
 
-use sim::drive::{Drive, DriveSpec};
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::DriveSpec;
 use workload::Op;
 
 use crate::drives::loops::random;

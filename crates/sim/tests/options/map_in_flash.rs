@@ -1,9 +1,8 @@
 //! Drives without memory for the whole map.
 
-use sim::drive::{Drive, DriveSpec};
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::mapping_cache::RecentlyUsed;
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy, RecentlyUsed};
+use sim::profile::spec::DriveSpec;
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};

@@ -3,11 +3,9 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use sim::draw::mix;
-use sim::flash::Flash;
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::mapping::NONE;
+use sim::flash::{Flash, NONE};
+use sim::ftl::{Ftl, Greedy};
+use workload::random::mix;
 
 use crate::drives::loops::below;
 

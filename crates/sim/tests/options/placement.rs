@@ -1,13 +1,9 @@
 //! Static placement by logical page, and a collection for each plane.
 
-use sim::addressing::Addressing;
-use sim::drive::{Drive, DriveSpec};
-use sim::flash::Flash as Medium;
-use sim::ftl::FtlCounts;
-use sim::gc::{Fifo, Greedy, VictimRule};
-use sim::mapping_cache::MappingCache;
-use sim::planes::Planes;
-use sim::translation::Translation;
+use sim::drive::Drive;
+use sim::flash::{Addressing, Flash as Medium};
+use sim::ftl::{Fifo, FtlCounts, Greedy, MappingCache, Planes, Translation, VictimRule};
+use sim::profile::spec::DriveSpec;
 
 use crate::drives::loops::{random, sequential};
 use crate::drives::{Flash, UNIT, assert_within, theory};
@@ -110,7 +106,7 @@ fn each_plane_collects_for_itself() {
     let (stride, plane) = (g.all_planes() * page_units, 5);
     let pages = units / stride;
     for n in 0..4 * u64::from(pages) {
-        let page = sim::draw::mix(3, n) % u64::from(pages);
+        let page = workload::random::mix(3, n) % u64::from(pages);
         let first = page as u32 * stride + plane * page_units;
         (first..first + page_units).for_each(|unit| planes.write(unit, &mut medium));
     }

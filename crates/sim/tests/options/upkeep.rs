@@ -1,11 +1,8 @@
 //! What a drive does for itself: wear levelling, collection when idle; and blocks that are not alike.
 
 use sim::drive::Drive;
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::options::WearRule;
-use sim::spread::SpreadSpec;
-use sim::translation::Translation;
+use sim::ftl::{Ftl, Greedy, Translation};
+use sim::profile::spec::{SpreadSpec, WearRule};
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};

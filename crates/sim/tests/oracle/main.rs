@@ -9,11 +9,9 @@ mod exact;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use sim::draw::mix;
-use sim::flash::Flash;
-use sim::machine::Machine;
-use sim::nand::{Geometry, Timing};
-use sim::options::DriveOptions;
+use sim::flash::{Flash, Machine};
+use sim::profile::spec::{DriveOptions, Geometry, Timing};
+use workload::random::mix;
 
 use exact::exact;
 

@@ -1,6 +1,6 @@
 //! Energy by class against the operations that took it, and against the trace.
 
-use sim::drive::DriveSpec;
+use sim::profile::spec::DriveSpec;
 
 use crate::drives::loops::{random, sequential};
 use crate::drives::{MIB, MS, POWER, REVIEWED, assert_within, reviewed};

@@ -9,7 +9,7 @@ mod energy;
 mod reads;
 mod writes;
 
-use sim::drive::DriveSpec;
+use sim::profile::spec::DriveSpec;
 
 use drives::Flash;
 

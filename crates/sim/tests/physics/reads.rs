@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use sim::drive::Drive;
-use sim::drive::DriveSpec;
-use sim::gc::Greedy;
+use sim::ftl::Greedy;
+use sim::profile::spec::DriveSpec;
 use workload::Op;
 
 use crate::drives::loops::{Seen, random, sequential};

@@ -1,8 +1,8 @@
 //! Writes: alone, in order and at random.
 
-use sim::drive::{Drive, DriveSpec};
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::DriveSpec;
 
 use crate::drives::loops::{random, sequential};
 use crate::drives::{assert_within, filled, lone_write_ns, tortured};

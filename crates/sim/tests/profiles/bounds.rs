@@ -1,7 +1,8 @@
 //! What no drive can be, in the tables that not every drive has.
 
 use super::TINY;
-use sim::profile::{PowerSetting, Profile, Settings, Size};
+use sim::profile::{PowerSetting, Settings};
+use sim::{Profile, Size};
 
 const SLC: &str = r#"
 [slc_cache]
@@ -306,7 +307,7 @@ fn a_power_setting_is_a_state_or_a_limit_that_the_drive_can_keep() {
             ..Settings::default()
         };
         profile.set(&mut spec, settings)?;
-        Ok::<_, sim::profile::ProfileError>(spec.options.power.unwrap().cap_mw)
+        Ok::<_, sim::ProfileError>(spec.options.power.unwrap().cap_mw)
     };
     assert_eq!(cap(PowerSetting::State(1)).unwrap(), Some(3000));
     assert_eq!(cap(PowerSetting::Watts(2.5)).unwrap(), Some(2500));

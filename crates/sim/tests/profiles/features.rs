@@ -5,9 +5,9 @@ use workload::Op;
 
 use super::bounds::{POWER, THERMAL, XPOINT};
 use super::{TINY, closed_loop, measured};
-use sim::any_drive::AnyDrive;
-use sim::options::TrimRule;
-use sim::profile::{PowerSetting, Profile, Settings, Size};
+use sim::profile::spec::TrimRule;
+use sim::profile::{PowerSetting, Settings};
+use sim::{AnyDrive, Profile, Size};
 
 const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;

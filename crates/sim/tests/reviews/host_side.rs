@@ -1,7 +1,7 @@
 //! The link and the medium: SATA's 32 commands, the cost of a flush, a medium without erase.
 
 use sim::drive::Drive;
-use sim::nand::Geometry;
+use sim::profile::spec::Geometry;
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};

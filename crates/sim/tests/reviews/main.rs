@@ -13,8 +13,7 @@ mod steady_state;
 use std::sync::LazyLock;
 
 use sim::drive::Drive;
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
+use sim::ftl::{Ftl, Greedy};
 
 use drives::{REVIEWED, tortured};
 

@@ -1,7 +1,7 @@
 //! Power under a limit, and heat.
 
-use sim::power::{Power, PowerSpec};
-use sim::thermal::{ThermalSpec, ThrottlePoint};
+use sim::power::Power;
+use sim::profile::spec::{PowerSpec, ThermalSpec, ThrottlePoint};
 
 use crate::drives::loops::{random, sequential};
 use crate::drives::{MIB, MS, POWER, REVIEWED, SECOND, reviewed};

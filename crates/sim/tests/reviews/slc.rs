@@ -1,6 +1,6 @@
 //! Caches of flash with one bit a cell.
 
-use sim::slc_cache::{SlcSize, SlcSpec, WhenFull};
+use sim::profile::spec::{SlcSize, SlcSpec, WhenFull};
 use workload::Op;
 
 use crate::drives::loops::sequential;
@@ -18,7 +18,7 @@ fn slc(size: SlcSize, when_full: WhenFull) -> SlcSpec {
 const STATIC: SlcSize = SlcSize::Static { bytes: 128 * MIB };
 
 /// MB/s of each 16 MiB written in order.
-fn bandwidths(drive: &mut impl sim::device::Device, start: u64, bytes: u64) -> Vec<f64> {
+fn bandwidths(drive: &mut impl sim::drive::Device, start: u64, bytes: u64) -> Vec<f64> {
     let pieces = 0..bytes / (16 * MIB);
     pieces
         .map(|piece| sequential(drive, start + piece * 16 * MIB, 16 * MIB))

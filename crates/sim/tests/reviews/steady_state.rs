@@ -1,10 +1,8 @@
 //! The way into the steady state, what it costs, and the ways out of it.
 
 use sim::drive::Drive;
-use sim::ftl::Ftl;
-use sim::gc::Greedy;
-use sim::options::TrimRule;
-use sim::translation::Translation;
+use sim::ftl::{Ftl, Greedy, Translation};
+use sim::profile::spec::TrimRule;
 use workload::Op;
 
 use crate::TORTURED;

@@ -10,7 +10,7 @@
 //! Neighbouring ranks would be neighbouring blocks; a [`Scatter`] puts them all over the span.
 
 use super::scatter::Scatter;
-use crate::elementary::{exp, ln};
+use crate::elementary::{TWO_POW_64, exp, ln};
 use crate::random::{FOR_PLACE, below};
 use crate::weighted::Weighted;
 
@@ -84,8 +84,6 @@ impl Zipf {
         self.scatter.place(self.rank(draw))
     }
 }
-
-const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// How many ranks the entry that begins with this rank index holds.
 fn segment_ranks(first: u64) -> u64 {

@@ -1,7 +1,7 @@
 //! Equal distances: arrival n at `floor(n * den * 10^9 / num)` ns, exactly, for every n.
 
-use super::NS_PER_S;
 use crate::spec::Rate;
+use crate::units::SECOND_NS;
 
 /// Every `stride`-th arrival of an even sequence, by accumulation with a carried remainder.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ impl Even {
 
 /// Time of arrival n: whole nanoseconds, and the rest in units of `1 / num`.
 fn divided(rate: Rate, n: u64) -> (u64, u64) {
-    let numerator = u128::from(n) * u128::from(rate.den) * u128::from(NS_PER_S);
+    let numerator = u128::from(n) * u128::from(rate.den) * u128::from(SECOND_NS);
     let denominator = u128::from(rate.num);
     (
         u64::try_from(numerator / denominator).unwrap_or(u64::MAX),

@@ -8,16 +8,15 @@
 use std::f64::consts::LN_2;
 use std::sync::Arc;
 
-use super::NS_PER_S;
-use crate::elementary::ln;
+use crate::elementary::{TWO_POW_64, ln};
 use crate::random::Draws;
 use crate::spec::Rate;
+use crate::units::SECOND_NS;
 
 const INDEX_BITS: u32 = 8;
 /// Fraction bits of a logarithm: 64 ln 2 = 44.4 needs six bits before the point.
 const LOG_BITS: u32 = 58;
 const LOG_ONE: f64 = (1u64 << LOG_BITS) as f64;
-const TWO_POW_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// Logarithms at the middles of 256 equal parts of 1..2.
 #[derive(Debug)]
@@ -89,7 +88,7 @@ pub(crate) struct Poisson {
 
 impl Poisson {
     pub(crate) fn new(rate: Rate, key: u64, table: Arc<LogTable>) -> Self {
-        let numerator = u128::from(rate.den) * u128::from(NS_PER_S);
+        let numerator = u128::from(rate.den) * u128::from(SECOND_NS);
         let denominator = u128::from(rate.num);
         let whole = numerator / denominator;
         // `validate` keeps the mean between 1 ns and 10^15 ns.

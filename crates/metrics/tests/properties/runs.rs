@@ -1,0 +1,228 @@
+//! Random runs, recorded in one thread or in many.
+
+use std::sync::Arc;
+use std::thread;
+
+use metrics::{
+    Collector, CollectorSpec, Measurement, OPS, Pacing, Recorder, StreamSpec, WorkerFacts,
+};
+use proptest::prelude::*;
+use workload::Op;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fate {
+    Done,
+    Failed(i32),
+    Dropped,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Io {
+    pub op: Op,
+    pub bytes: u32,
+    pub intended_ns: u64,
+    pub submit_ns: u64,
+    pub end_ns: u64,
+    pub fate: Fate,
+}
+
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub interval_ns: u64,
+    pub ramp_ns: u64,
+    pub pacings: Vec<Pacing>,
+    /// Per worker: its stream, and its I/Os.
+    pub workers: Vec<(usize, Vec<Io>)>,
+}
+
+/// What a worker tells its recorder, and when.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    Submit,
+    End(Io),
+}
+
+pub fn ios() -> impl Strategy<Value = Vec<Io>> {
+    let fate = prop_oneof![
+        8 => Just(Fate::Done),
+        1 => (1..3i32).prop_map(Fate::Failed),
+        1 => Just(Fate::Dropped),
+    ];
+    let io = (
+        0..3usize,
+        0..6_000u64,
+        0..2_000_000u64,
+        prop_oneof![0..50u64, 0..4_000u64],
+        fate,
+    );
+    let io = io.prop_map(|(op, submit_ns, lateness_ns, service_ns, fate)| Io {
+        op: OPS[op],
+        bytes: 512 * (op as u32 + 1),
+        // Zero is the start of the run, so lateness beyond it is cut; the base below leaves room
+        // for 1 ms and more.
+        intended_ns: (BASE_NS + submit_ns).saturating_sub(lateness_ns),
+        submit_ns: BASE_NS + submit_ns,
+        end_ns: BASE_NS + submit_ns + service_ns,
+        fate,
+    });
+    prop::collection::vec(io, 0..40)
+}
+
+/// All I/Os lie behind this, so that some can be more than 1 ms late.
+const BASE_NS: u64 = 1_500_000;
+
+pub fn runs() -> impl Strategy<Value = Run> {
+    let pacing = prop_oneof![
+        Just(Pacing::BackToBack),
+        Just(Pacing::ThinkTime),
+        Just(Pacing::Scheduled)
+    ];
+    let pacings = prop::collection::vec(pacing, 1..3);
+    let workers = prop::collection::vec((0..2usize, ios()), 1..5);
+    // The intervals are coarse before BASE_NS in effect: 300 or so rows of zeros come first.
+    (5_000..20_000u64, 0..1_520_000u64, pacings, workers).prop_map(
+        |(interval_ns, ramp_ns, pacings, workers)| {
+            let streams = pacings.len();
+            let workers = workers
+                .into_iter()
+                .map(|(stream, ios)| (stream % streams, ios));
+            Run {
+                interval_ns,
+                ramp_ns,
+                workers: workers.collect(),
+                pacings,
+            }
+        },
+    )
+}
+
+impl Run {
+    pub fn collector(&self, ramp_ns: u64) -> Arc<Collector> {
+        let stream = |&pacing| StreamSpec {
+            name: "s".into(),
+            pacing,
+            log_ios: false,
+        };
+        let streams = self.pacings.iter().map(stream).collect();
+        let spec = CollectorSpec::new(self.interval_ns, streams, self.workers.len() as u32);
+        let spec = CollectorSpec {
+            ramp_ns,
+            keep_interval_histograms: true,
+            ..spec
+        };
+        Collector::new(spec).unwrap()
+    }
+
+    /// A worker's events in order of time, ends before submits at the same stamp unless they are
+    /// the same I/O.
+    pub fn events(&self, worker: usize) -> Vec<(u64, Event)> {
+        let mut events = Vec::new();
+        for &io in &self.workers[worker].1 {
+            if io.fate != Fate::Dropped {
+                events.push((io.submit_ns, Event::Submit));
+            }
+            events.push((io.end_ns, Event::End(io)));
+        }
+        // Stable: an I/O's submit stays before its end.
+        events.sort_by_key(|&(at_ns, _)| at_ns);
+        events
+    }
+
+    pub fn end_ns(&self) -> u64 {
+        let ends = self
+            .workers
+            .iter()
+            .flat_map(|(_, ios)| ios)
+            .map(|io| io.end_ns);
+        ends.max().unwrap_or(0).max(1)
+    }
+
+    pub fn row_of(&self, at_ns: u64) -> u64 {
+        at_ns.div_ceil(self.interval_ns).max(1) - 1
+    }
+}
+
+pub fn tell(recorder: &mut Recorder, at_ns: u64, event: Event) {
+    match event {
+        Event::Submit => recorder.submitted(1, at_ns),
+        Event::End(io) => match io.fate {
+            Fate::Done => recorder.completed(io.op, io.bytes, io.intended_ns, io.submit_ns, at_ns),
+            Fate::Failed(errno) => {
+                recorder.failed(
+                    io.op,
+                    errno,
+                    7,
+                    io.bytes,
+                    io.intended_ns,
+                    io.submit_ns,
+                    at_ns,
+                );
+            }
+            Fate::Dropped => recorder.dropped(io.op, io.intended_ns, at_ns),
+        },
+    }
+}
+
+/// All workers on one thread, in order of time, rows closed after every `close_each` events.
+pub fn in_order_of_time(run: &Run, ramp_ns: u64, close_each: usize) -> Measurement {
+    let collector = run.collector(ramp_ns);
+    let mut recorders: Vec<Recorder> = recorders(run, &collector);
+    let of_worker = |worker| {
+        run.events(worker)
+            .into_iter()
+            .map(move |(at_ns, event)| (at_ns, worker, event))
+    };
+    let mut events: Vec<(u64, usize, Event)> = (0..run.workers.len()).flat_map(of_worker).collect();
+    events.sort_by_key(|&(at_ns, _, _)| at_ns);
+    for (i, (at_ns, worker, event)) in events.into_iter().enumerate() {
+        tell(&mut recorders[worker], at_ns, event);
+        if i % close_each == 0 {
+            collector.close_rows().unwrap();
+        }
+    }
+    for recorder in recorders {
+        recorder.finish(run.end_ns(), &WorkerFacts::default());
+    }
+    collector.into_measurement()
+}
+
+pub fn recorders(run: &Run, collector: &Arc<Collector>) -> Vec<Recorder> {
+    let workers = run.workers.iter().enumerate();
+    workers
+        .map(|(i, &(stream, _))| Recorder::new(collector, stream, i as u32))
+        .collect()
+}
+
+/// One thread per worker, at whatever pace they run, while this thread closes rows.
+pub fn on_threads(run: &Run, ramp_ns: u64) -> Measurement {
+    let collector = run.collector(ramp_ns);
+    thread::scope(|scope| {
+        for (worker, mut recorder) in recorders(run, &collector).into_iter().enumerate() {
+            scope.spawn(move || {
+                for (at_ns, event) in run.events(worker) {
+                    tell(&mut recorder, at_ns, event);
+                }
+                recorder.finish(run.end_ns(), &WorkerFacts::default());
+            });
+        }
+        while collector.snapshot().working > 0 {
+            collector.close_rows().unwrap();
+        }
+    });
+    collector.into_measurement()
+}
+
+/// The most in flight of a scheduled stream depends on who was where when; everything else may not.
+pub fn without_shared_maxima(mut measurement: Measurement) -> Measurement {
+    for (totals, rows) in measurement
+        .streams
+        .iter_mut()
+        .zip(&mut measurement.rows.streams)
+    {
+        if totals.spec.pacing == Pacing::Scheduled {
+            totals.tally.in_flight_max = 0;
+            rows.in_flight_max.fill(0);
+        }
+    }
+    measurement
+}

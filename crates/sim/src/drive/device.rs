@@ -1,0 +1,75 @@
+//! What a runner or a server needs of a simulated drive, whatever it is made of.
+
+use workload::{Io, Op};
+
+use crate::drive::model::Drive;
+use crate::ftl::{MappingCache, Translation};
+
+/// A drive in virtual time: commands go in at a time and the time of their completion comes out.
+pub trait Device {
+    /// Bytes that can be addressed.
+    fn user_bytes(&self) -> u64;
+
+    /// Unit of offsets and lengths, in bytes.
+    fn logical_block_bytes(&self) -> u32;
+
+    /// The drive's clock, in ns: no command can come before it.
+    fn now(&self) -> u64;
+
+    /// Lets time pass until `at`, unless it has come already.
+    fn wait_until(&mut self, at: u64);
+
+    /// An I/O will come soon: asks for the table entries that it will need. Changes nothing.
+    fn expect(&mut self, io: Io);
+
+    /// Submits a command at `now`, which never goes back. Returns when the host sees it complete.
+    ///
+    /// # Panics
+    /// If `now` lies before an earlier command's, or the range passes the end of the drive.
+    fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64;
+
+    /// Makes all written data durable. Returns when the host sees it done.
+    ///
+    /// # Panics
+    /// If `now` lies before an earlier command's.
+    fn flush(&mut self, now: u64) -> u64;
+
+    /// When all that was written by `at` is safe from a loss of power.
+    fn durable_at(&mut self, at: u64) -> u64;
+}
+
+impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
+    fn user_bytes(&self) -> u64 {
+        Drive::user_bytes(self)
+    }
+
+    fn logical_block_bytes(&self) -> u32 {
+        Drive::logical_block_bytes(self)
+    }
+
+    fn now(&self) -> u64 {
+        Drive::now(self)
+    }
+
+    fn wait_until(&mut self, at: u64) {
+        Drive::wait_until(self, at);
+    }
+
+    #[inline]
+    fn expect(&mut self, io: Io) {
+        Drive::expect(self, io);
+    }
+
+    #[inline]
+    fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
+        Drive::submit(self, now, op, offset, length)
+    }
+
+    fn flush(&mut self, now: u64) -> u64 {
+        Drive::flush(self, now)
+    }
+
+    fn durable_at(&mut self, at: u64) -> u64 {
+        Drive::durable_at(self, at)
+    }
+}

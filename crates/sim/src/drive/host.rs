@@ -1,0 +1,113 @@
+//! The host side: the queue that the device takes commands from, the link, and the controller's cores.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::flash::Timeline;
+use crate::profile::spec::HostSpec;
+
+/// The state of the host side.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Host {
+    spec: HostSpec,
+    in_device: BinaryHeap<Reverse<u64>>,
+    /// When each core is free. From `next_core` on, and round to it, they are in order of that.
+    cores: Vec<u64>,
+    next_core: usize,
+    down: Timeline,
+    up: Timeline,
+}
+
+impl Host {
+    /// Idle at time zero.
+    pub fn new(spec: HostSpec) -> Self {
+        Self {
+            spec,
+            in_device: BinaryHeap::new(),
+            cores: vec![0; spec.cores as usize],
+            next_core: 0,
+            down: Timeline::default(),
+            up: Timeline::default(),
+        }
+    }
+
+    /// When the device takes a command that the host submits at `now`.
+    #[inline]
+    pub fn accept(&mut self, now: u64) -> u64 {
+        let Some(limit) = self.spec.queue_limit else {
+            return now;
+        };
+        if (self.in_device.len() as u32) < limit {
+            return now;
+        }
+        self.in_device
+            .pop()
+            .map_or(now, |Reverse(end)| now.max(end))
+    }
+
+    /// The command that was accepted ends at `end`.
+    #[inline]
+    pub fn completes(&mut self, end: u64) {
+        if self.spec.queue_limit.is_some() {
+            self.in_device.push(Reverse(end));
+        }
+    }
+
+    /// Half of the command's way: to the device, or back.
+    pub fn command_half_ns(&self) -> u64 {
+        self.spec.command_ns / 2
+    }
+
+    /// Takes a core for a command that is there at `ready`. Returns when the core has done its part.
+    #[inline]
+    pub fn process(&mut self, ready: u64, write: bool) -> u64 {
+        let duration = if write {
+            self.spec.write_core_ns
+        } else {
+            self.spec.read_core_ns
+        };
+        let count = self.cores.len();
+        let mut at = self.next_core;
+        let Some(&free) = self.cores.get(at) else {
+            return ready + duration;
+        };
+        let end = ready.max(free) + duration;
+        self.next_core = if at + 1 == count { 0 } else { at + 1 };
+        // The place of the first is that of the last now; a short command goes before longer ones.
+        for _ in 1..count {
+            let before = if at == 0 { count - 1 } else { at - 1 };
+            if self.cores[before] <= end {
+                break;
+            }
+            self.cores[at] = self.cores[before];
+            at = before;
+        }
+        self.cores[at] = end;
+        end
+    }
+
+    fn link_ns(&self, bytes: u64) -> u64 {
+        bytes * self.spec.unit_link_ns_x1024 / (4096 * 1024)
+    }
+
+    /// Data from the host: there at the returned time.
+    #[inline]
+    pub fn send(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
+        let duration = self.link_ns(bytes);
+        let link = if self.spec.half_duplex {
+            &mut self.up
+        } else {
+            &mut self.down
+        };
+        link.reserve(now, ready, duration)
+    }
+
+    /// Data to the host: there at the returned time.
+    #[inline]
+    pub fn receive(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
+        let duration = self.link_ns(bytes);
+        self.up.reserve(now, ready, duration)
+    }
+}

@@ -1,0 +1,109 @@
+//! The kinds of simulated drive: each combination of layout, map and rule of collection is compiled for itself, so that a plain
+//! drive does not pay for what others have.
+
+use serde::{Deserialize, Serialize};
+
+use crate::drive::model::Drive;
+use crate::ftl::{CostBenefit, DChoices, Fifo, Ftl, Greedy, InPlace, Planes, RecentlyUsed};
+use crate::profile::Rule;
+use crate::profile::spec::{DriveSpec, Layout, UNIT_BYTES};
+
+/// One kind for each rule of collection: with the whole map in memory, with part of it, and by planes; and one without collection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Greedy(Drive<Ftl<Greedy>>),
+    DChoices(Drive<Ftl<DChoices>>),
+    Fifo(Drive<Ftl<Fifo>>),
+    CostBenefit(Drive<Ftl<CostBenefit>>),
+    GreedyPartMap(Drive<Ftl<Greedy>, RecentlyUsed>),
+    DChoicesPartMap(Drive<Ftl<DChoices>, RecentlyUsed>),
+    FifoPartMap(Drive<Ftl<Fifo>, RecentlyUsed>),
+    CostBenefitPartMap(Drive<Ftl<CostBenefit>, RecentlyUsed>),
+    GreedyPlanes(Drive<Planes<Greedy>>),
+    DChoicesPlanes(Drive<Planes<DChoices>>),
+    FifoPlanes(Drive<Planes<Fifo>>),
+    CostBenefitPlanes(Drive<Planes<CostBenefit>>),
+    InPlace(Drive<InPlace>),
+}
+
+/// Runs the same code on whichever drive it is.
+macro_rules! each {
+    ($kind:expr, $drive:ident => $body:expr) => {
+        match $kind {
+            Kind::Greedy($drive) => $body,
+            Kind::DChoices($drive) => $body,
+            Kind::Fifo($drive) => $body,
+            Kind::CostBenefit($drive) => $body,
+            Kind::GreedyPartMap($drive) => $body,
+            Kind::DChoicesPartMap($drive) => $body,
+            Kind::FifoPartMap($drive) => $body,
+            Kind::CostBenefitPartMap($drive) => $body,
+            Kind::GreedyPlanes($drive) => $body,
+            Kind::DChoicesPlanes($drive) => $body,
+            Kind::FifoPlanes($drive) => $body,
+            Kind::CostBenefitPlanes($drive) => $body,
+            Kind::InPlace($drive) => $body,
+        }
+    };
+}
+pub(crate) use each;
+
+impl Kind {
+    /// An erased drive of these parts; `seed` decides what the rule draws.
+    pub(crate) fn of(spec: &DriveSpec, rule: Rule, seed: u64) -> Self {
+        match (spec.options.layout, spec.options.map_cache_bytes) {
+            (Layout::InPlace, _) => Self::InPlace(Drive::in_place(spec)),
+            (Layout::Planes, _) => Self::by_planes(spec, rule, seed),
+            (Layout::Superblocks, None) => Self::plain(spec, rule, seed),
+            (Layout::Superblocks, Some(bytes)) => Self::with_part_of_map(spec, rule, seed, bytes),
+        }
+    }
+
+    fn plain(spec: &DriveSpec, rule: Rule, seed: u64) -> Self {
+        match rule {
+            Rule::Greedy => Self::Greedy(Drive::new(spec, Greedy)),
+            Rule::DChoices(d) => Self::DChoices(Drive::new(spec, DChoices::new(d, seed))),
+            Rule::Fifo => Self::Fifo(Drive::new(spec, Fifo::default())),
+            Rule::CostBenefit => Self::CostBenefit(Drive::new(spec, cost_benefit(spec))),
+        }
+    }
+
+    fn with_part_of_map(spec: &DriveSpec, rule: Rule, seed: u64, bytes: u64) -> Self {
+        let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
+        let map = RecentlyUsed::new(units, bytes);
+        match rule {
+            Rule::Greedy => {
+                Self::GreedyPartMap(Drive::assemble(spec, Ftl::of_drive(spec, Greedy), map))
+            }
+            Rule::DChoices(d) => {
+                let ftl = Ftl::of_drive(spec, DChoices::new(d, seed));
+                Self::DChoicesPartMap(Drive::assemble(spec, ftl, map))
+            }
+            Rule::Fifo => {
+                let ftl = Ftl::of_drive(spec, Fifo::default());
+                Self::FifoPartMap(Drive::assemble(spec, ftl, map))
+            }
+            Rule::CostBenefit => {
+                let ftl = Ftl::of_drive(spec, cost_benefit(spec));
+                Self::CostBenefitPartMap(Drive::assemble(spec, ftl, map))
+            }
+        }
+    }
+
+    fn by_planes(spec: &DriveSpec, rule: Rule, seed: u64) -> Self {
+        match rule {
+            Rule::Greedy => Self::GreedyPlanes(Drive::of_planes(spec, &Greedy)),
+            Rule::DChoices(d) => {
+                Self::DChoicesPlanes(Drive::of_planes(spec, &DChoices::new(d, seed)))
+            }
+            Rule::Fifo => Self::FifoPlanes(Drive::of_planes(spec, &Fifo::default())),
+            Rule::CostBenefit => {
+                Self::CostBenefitPlanes(Drive::of_planes(spec, &cost_benefit(spec)))
+            }
+        }
+    }
+}
+
+fn cost_benefit(spec: &DriveSpec) -> CostBenefit {
+    CostBenefit::new(spec.geometry.superblocks as usize)
+}

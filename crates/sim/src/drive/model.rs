@@ -1,0 +1,356 @@
+//! A whole drive: a command goes in at a time, and the time of its completion comes out.
+
+use serde::{Deserialize, Serialize};
+use workload::{Io, Op};
+
+use crate::drive::host::Host;
+use crate::flash::{FlashCounts, Machine, NONE};
+use crate::ftl::{
+    Ftl, FtlCounts, InPlace, MapCounts, MappingCache, Planes, Translation, VictimRule, WholeMap,
+};
+use crate::power::Power;
+use crate::profile::spec::{DriveSpec, TrimRule, UNIT_BYTES};
+
+/// A simulated drive that finds its data by `T` and keeps as much of the map in memory as `M` says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Drive<T, M = WholeMap> {
+    ftl: T,
+    map_cache: M,
+    machine: Machine,
+    host: Host,
+    clock: u64,
+    /// From when on the drive may work for itself, if no command comes before.
+    idle_from: u64,
+    idle_after_ns: u64,
+    trim_rule: TrimRule,
+    write_through: bool,
+    user_bytes: u64,
+    logical_block_bytes: u32,
+    power_loss_protection: bool,
+    /// Units to be written soon, in a ring: what they overwrite is asked for when the map has had time to say where it is.
+    #[serde(skip)]
+    expected: [u32; EXPECTED],
+    #[serde(skip)]
+    expected_next: usize,
+}
+
+/// Writes between asking for a map entry and asking for what it points at.
+const EXPECTED: usize = 16;
+const UNIT: u64 = UNIT_BYTES as u64;
+
+impl<R: VictimRule> Drive<Ftl<R>> {
+    /// An erased drive of superblocks at time zero, its whole map in memory.
+    pub fn new(spec: &DriveSpec, rule: R) -> Self {
+        Self::assemble(spec, Ftl::of_drive(spec, rule), WholeMap)
+    }
+}
+
+impl<R: VictimRule> Drive<Planes<R>> {
+    /// An erased drive at time zero that places data statically.
+    pub fn of_planes(spec: &DriveSpec, rule: &R) -> Self {
+        let user_units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
+        let planes = Planes::new(user_units, &spec.geometry, spec.reserve, rule);
+        let mut drive = Self::assemble(spec, planes, WholeMap);
+        drive.machine = drive.machine.by_planes();
+        drive
+    }
+}
+
+impl Drive<InPlace> {
+    /// A new drive at time zero that is written in place. Its geometry must have one plane, pages of one unit and one bit a cell.
+    pub fn in_place(spec: &DriveSpec) -> Self {
+        let units = (spec.user_bytes / u64::from(UNIT_BYTES)) as u32;
+        let raw_units = spec.geometry.raw_bytes() / u64::from(UNIT_BYTES);
+        Self::assemble(spec, InPlace::new(units, raw_units), WholeMap)
+    }
+}
+
+impl<T: Translation, M: MappingCache> Drive<T, M> {
+    /// An erased drive at time zero, of the given translation and map.
+    pub fn assemble(spec: &DriveSpec, ftl: T, map_cache: M) -> Self {
+        let options = &spec.options;
+        Self {
+            ftl,
+            map_cache,
+            machine: Machine::new(
+                spec.geometry,
+                spec.timing,
+                (spec.buffer_bytes / UNIT) as u32,
+                spec.erase_every,
+                options,
+            ),
+            host: Host::new(spec.host),
+            clock: 0,
+            idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
+            idle_after_ns: options.idle_after_ns.unwrap_or(u64::MAX),
+            trim_rule: options.trim,
+            write_through: options.write_through,
+            user_bytes: spec.user_bytes / UNIT * UNIT,
+            logical_block_bytes: spec.logical_block_bytes,
+            power_loss_protection: spec.power_loss_protection,
+            expected: [0; EXPECTED],
+            expected_next: 0,
+        }
+    }
+
+    /// Bytes that can be addressed.
+    pub fn user_bytes(&self) -> u64 {
+        self.user_bytes
+    }
+
+    /// Unit of offsets and lengths, in bytes.
+    pub fn logical_block_bytes(&self) -> u32 {
+        self.logical_block_bytes
+    }
+
+    /// The drive's clock: no command can come before it.
+    pub fn now(&self) -> u64 {
+        self.clock
+    }
+
+    /// Lets time pass until `at`, unless it has come already.
+    pub fn wait_until(&mut self, at: u64) {
+        if at > self.idle_from {
+            self.work_when_idle(at);
+        }
+        self.clock = self.clock.max(at);
+        self.machine.begin(self.clock);
+    }
+
+    /// What the drive does for itself until `until`, from when it has been idle for long enough.
+    #[cold]
+    fn work_when_idle(&mut self, until: u64) {
+        let mut at = self.idle_from;
+        loop {
+            at = at.max(self.machine.idle_at());
+            if at >= until {
+                break;
+            }
+            self.machine.begin(at);
+            self.machine.at = at;
+            if !self.ftl.work_when_idle(&mut self.machine) {
+                at = until;
+                break;
+            }
+        }
+        self.idle_from = at;
+    }
+
+    /// An I/O will come soon: asks for the table entries that it will need. Changes nothing.
+    #[inline]
+    pub fn expect(&mut self, io: Io) {
+        let unit = (io.offset / UNIT) as u32;
+        self.ftl.expect_logical(unit);
+        if io.op == Op::Write {
+            let place = &mut self.expected[self.expected_next];
+            self.ftl.expect_overwrite(std::mem::replace(place, unit));
+            self.expected_next = (self.expected_next + 1) % EXPECTED;
+        }
+    }
+
+    /// Makes all written data durable. Returns when the host sees it done.
+    ///
+    /// # Panics
+    /// If `now` lies before an earlier command's.
+    pub fn flush(&mut self, now: u64) -> u64 {
+        self.begin(now);
+        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        let processed = self.host.process(accepted, true);
+        let done = self.durable_at(processed) + self.host.command_half_ns();
+        self.host.completes(done);
+        done
+    }
+
+    /// When all that was written by `at` is safe from a loss of power. Without protection the open word line is programmed
+    /// for it, full or not.
+    pub fn durable_at(&mut self, at: u64) -> u64 {
+        if self.power_loss_protection {
+            return at;
+        }
+        self.machine.at = at;
+        self.ftl.end_word_line(&mut self.machine);
+        at.max(self.machine.buffer.drained_at())
+    }
+
+    #[inline]
+    fn begin(&mut self, now: u64) {
+        assert!(
+            now >= self.clock,
+            "commands reach the drive in order of time"
+        );
+        if now > self.idle_from {
+            self.work_when_idle(now);
+        }
+        self.idle_from = now.saturating_add(self.idle_after_ns);
+        self.clock = now;
+        self.machine.begin(now);
+    }
+
+    /// The translation layer, for reading.
+    pub fn ftl(&self) -> &T {
+        &self.ftl
+    }
+
+    /// What is known of energy and heat, if the drive's specification says anything of them.
+    pub fn power(&self) -> Option<&Power> {
+        self.machine.power()
+    }
+
+    /// Limits the drive's power from now on, as a power state does; `None` takes the limit away.
+    pub fn limit_power(&mut self, cap_mw: Option<u64>) {
+        self.machine.limit_power(cap_mw);
+    }
+
+    /// Forgets all data and erases the flash. Returns when the host sees it done.
+    ///
+    /// # Panics
+    /// If `now` lies before an earlier command's.
+    pub fn purge(&mut self, now: u64) -> u64 {
+        self.begin(now);
+        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        self.machine.at = self.host.process(accepted, true);
+        self.ftl.purge(&mut self.machine);
+        let done = self.machine.idle_at().max(self.machine.at) + self.host.command_half_ns();
+        self.host.completes(done);
+        done
+    }
+
+    /// Units and superblocks worked on since the last reset.
+    pub fn ftl_counts(&self) -> FtlCounts {
+        self.ftl.counts()
+    }
+
+    /// How the memory for the map was used, where not all of it is there.
+    pub fn map_counts(&self) -> MapCounts {
+        self.map_cache.counts()
+    }
+
+    /// Starts the translation layer's counts anew.
+    pub fn reset_counts(&mut self) {
+        self.ftl.reset_counts();
+    }
+
+    /// Operations of the flash.
+    pub fn flash_counts(&self) -> FlashCounts {
+        self.machine.counts()
+    }
+
+    /// When everything given so far is in flash.
+    pub fn idle_at(&self) -> u64 {
+        self.machine.idle_at()
+    }
+
+    /// Submits a command at `now`, which never goes back. Returns when the host sees it complete.
+    ///
+    /// # Panics
+    /// If `now` lies before an earlier command's, or the range passes the end of the drive.
+    #[inline]
+    pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
+        self.begin(now);
+        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        // A trim carries ranges, not their data.
+        let carried = if op == Op::Trim { 0 } else { length };
+        let accepted = self.machine.charge_command(accepted, carried);
+        let done = match op {
+            Op::Read => self.read(accepted, offset, length),
+            Op::Write => self.write(accepted, offset, length),
+            Op::Trim => self.trim(accepted, offset, length),
+        };
+        let done = done + self.host.command_half_ns();
+        self.host.completes(done);
+        done
+    }
+
+    #[inline]
+    fn read(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
+        let ready = self.host.process(accepted, false);
+        let end = offset + u64::from(length);
+        let mut unit = offset / UNIT;
+        let mut done = ready;
+        while unit * UNIT < end {
+            let physical = self.ftl.physical(unit as u32);
+            let first = unit;
+            let ready = self
+                .map_cache
+                .look_up(first as u32, ready, &mut self.machine);
+            unit += 1;
+            let there = if physical == NONE {
+                ready
+            } else {
+                let place = self.machine.place(physical);
+                while unit * UNIT < end && self.shares_array_read(unit as u32, place.array_read) {
+                    unit += 1;
+                }
+                self.machine.read(place, (unit - first) as u32, ready)
+            };
+            let bytes = (unit * UNIT).min(end) - (first * UNIT).max(offset);
+            done = done.max(self.host.receive(self.clock, there, bytes));
+        }
+        done
+    }
+
+    #[inline]
+    fn shares_array_read(&self, unit: u32, array_read: u32) -> bool {
+        let physical = self.ftl.physical(unit);
+        physical != NONE && self.machine.place(physical).array_read == array_read
+    }
+
+    #[inline]
+    fn write(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
+        let processed = self.host.process(accepted, true);
+        let end = offset + u64::from(length);
+        let sent = self.host.send(self.clock, processed, u64::from(length));
+        let mut there = sent;
+        if !(offset | end).is_multiple_of(UNIT) {
+            there = self.fetch_rest(offset, end, sent);
+        }
+        self.machine.begin_write();
+        for unit in offset / UNIT..end.div_ceil(UNIT) {
+            there = self.machine.buffer.admit(there);
+            // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
+            self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
+            self.ftl.write(unit as u32, &mut self.machine);
+        }
+        if self.write_through {
+            self.ftl.end_word_line(&mut self.machine);
+            there = there.max(self.machine.latest_host_program());
+        }
+        there
+    }
+
+    /// A write of part of a unit needs the rest of it first.
+    #[cold]
+    fn fetch_rest(&mut self, offset: u64, end: u64, ready: u64) -> u64 {
+        let (first, last) = (offset / UNIT, (end - 1) / UNIT);
+        let mut there = ready;
+        for (unit, partial) in [
+            (
+                first,
+                !offset.is_multiple_of(UNIT) || end < (first + 1) * UNIT,
+            ),
+            (last, last > first && !end.is_multiple_of(UNIT)),
+        ] {
+            let physical = self.ftl.physical(unit as u32);
+            if partial && physical != NONE {
+                let found = self
+                    .map_cache
+                    .look_up(unit as u32, ready, &mut self.machine);
+                let place = self.machine.place(physical);
+                there = there.max(self.machine.read(place, 1, found));
+            }
+        }
+        there
+    }
+
+    fn trim(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
+        let processed = self.host.process(accepted, true);
+        let end = offset + u64::from(length);
+        if self.trim_rule == TrimRule::Ignored {
+            return processed;
+        }
+        for unit in offset.div_ceil(UNIT)..end / UNIT {
+            self.ftl.trim(unit as u32);
+        }
+        processed
+    }
+}

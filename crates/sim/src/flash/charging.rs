@@ -1,0 +1,167 @@
+//! What the translation layer's calls cost: array reads for moves, programs and erases on the clocks of dies and channels.
+
+use serde::{Deserialize, Serialize};
+
+use crate::flash::addressing::{NONE, ONE_BIT};
+use crate::flash::machine::Machine;
+use crate::flash::medium::Flash;
+use crate::power::DieWork;
+
+/// An array read for moves, whose units are taken over the channel together.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct MoveRead {
+    /// The units that the read brings: so many from `first` on.
+    first: u32,
+    brings: u32,
+    die: u32,
+    ready: u64,
+    /// Of these the units that are moved.
+    units: u32,
+}
+
+impl MoveRead {
+    pub(crate) const NONE: Self = Self {
+        first: NONE,
+        brings: 0,
+        die: 0,
+        ready: 0,
+        units: 0,
+    };
+}
+
+impl Machine {
+    /// Sends a word line to its die, page by page: what reads bring crosses between two pages.
+    pub(crate) fn send(&mut self, die: u32, units: u32) -> u64 {
+        let page = self.geometry.units_per_read();
+        let mut here = self.at;
+        let mut left = units;
+        while left > 0 {
+            let units = left.min(page);
+            here = self.transfer(die, here, units);
+            left -= units;
+        }
+        here
+    }
+
+    /// Work of a die that reads go before. Returns when it ends if none comes.
+    #[inline]
+    pub(crate) fn work(&mut self, die: u32, block: u32, work: DieWork, duration_ns: u64) -> u64 {
+        if self.plain {
+            return self.dies[die as usize].work(self.at, duration_ns);
+        }
+        let mut duration_ns = duration_ns;
+        if let Some(spread) = &mut self.spread {
+            duration_ns = spread.stretch(duration_ns, die, block);
+        }
+        self.work_with_power(die, work, duration_ns)
+    }
+
+    #[cold]
+    fn work_with_power(&mut self, die: u32, work: DieWork, duration_ns: u64) -> u64 {
+        let die = &mut self.dies[die as usize];
+        let mut start = self.at;
+        if let Some(power) = &mut self.power {
+            start = power.begin(work, start.max(die.idle_at()), duration_ns);
+        }
+        die.work(start, duration_ns)
+    }
+
+    /// Programs the word line that ends with `last_unit`. Returns when it is in flash.
+    ///
+    /// The die's time is taken from now on, not from when the data has crossed the channel: the page registers take the next
+    /// word line while one is being programmed, and collection reads ahead, so a die never idles for either.
+    fn program(&mut self, last_unit: u32) -> u64 {
+        self.counts.programs += 1;
+        let place = self.place(last_unit);
+        let (units, program_ns) = if place.page_type == ONE_BIT {
+            (self.geometry.units_per_read(), self.one_bit_program_ns)
+        } else {
+            (self.addressing.units_per_program(), self.timing.program_ns)
+        };
+        let here = self.send(place.die, units);
+        let block = self.reads_per_block.quotient(place.array_read);
+        let programmed = self.work(place.die, block, DieWork::Program, program_ns);
+        programmed.max(here + program_ns)
+    }
+
+    /// Takes the units of the last array read for moves over the channel.
+    fn take_moved(&mut self) {
+        let moving = std::mem::replace(&mut self.moving, MoveRead::NONE);
+        if moving.units > 0 {
+            self.transfer(moving.die, moving.ready, moving.units);
+        }
+    }
+
+    /// Begins the array read that brings a unit to be moved.
+    fn begin_move_read(&mut self, physical: u32) {
+        self.take_moved();
+        let place = self.place(physical);
+        self.counts.reads += 1;
+        let mut read_ns = self.read_ns[place.page_type as usize & 7];
+        let ready = if self.plain {
+            self.dies[place.die as usize].work(self.at, read_ns)
+        } else {
+            read_ns = self.own_read_ns(place, read_ns);
+            self.work_with_power(place.die, DieWork::Read, read_ns)
+        };
+        let brings = self.addressing.units_per_read();
+        self.moving = MoveRead {
+            first: place.array_read * brings,
+            brings,
+            die: place.die,
+            ready,
+            units: 0,
+        };
+    }
+}
+
+impl Flash for Machine {
+    fn program_host(&mut self, last: u32, units: u32) {
+        let end = self.program(last);
+        self.latest_host_program = self.latest_host_program.max(end);
+        self.buffer.programmed(end, units);
+    }
+
+    #[inline]
+    fn read_for_move(&mut self, first: u32, units: u32) {
+        if first.wrapping_sub(self.moving.first) >= self.moving.brings {
+            self.begin_move_read(first);
+        }
+        self.moving.units += units;
+    }
+
+    fn program_moved(&mut self, last: u32) {
+        self.program(last);
+    }
+
+    fn set_one_bit(&mut self, block: u32, on: bool) {
+        self.addressing.set_one_bit(block, on);
+    }
+
+    fn discard(&mut self, units: u32) {
+        self.buffer.programmed(self.at, units);
+    }
+
+    fn erase(&mut self, block: u32) {
+        self.take_moved();
+        if let Some(erases) = self.erases.get_mut(block as usize) {
+            *erases += 1;
+        }
+        self.erase_phase += 1;
+        if self.erase_phase < self.erase_every {
+            return;
+        }
+        self.erase_phase = 0;
+        let dies = if self.addressing.is_of_planes() {
+            let plane = block / self.geometry.superblocks;
+            let die = plane % self.geometry.dies();
+            die..die + 1
+        } else {
+            0..self.geometry.dies()
+        };
+        for die in dies {
+            self.counts.erases += 1;
+            self.work(die, block, DieWork::Erase, self.timing.erase_ns);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The flash side of a drive: dies and channels with their clocks. What the translation layer's calls cost is in `charging.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::flash::addressing::{Addressing, Place};
+use crate::flash::charging::MoveRead;
+use crate::flash::die::Die;
+use crate::flash::divisor::Divisor;
+use crate::flash::spread::Spread;
+use crate::flash::timeline::Timeline;
+use crate::flash::write_buffer::WriteBuffer;
+use crate::power::{DieWork, Power};
+use crate::profile::spec::{DriveOptions, Geometry, Timing};
+
+/// Operations of the flash since the last reset; energy is computed from them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlashCounts {
+    /// Array reads (all planes of one page), those for moves among them.
+    pub reads: u64,
+    /// One-shot programs (a word line of all planes).
+    pub programs: u64,
+    /// Block erases (all planes of one die).
+    pub erases: u64,
+    /// Units that crossed a channel.
+    pub transfers: u64,
+}
+
+/// Dies, channels and the write buffer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Machine {
+    pub(crate) geometry: Geometry,
+    pub(crate) timing: Timing,
+    pub(crate) dies: Vec<Die>,
+    channels: Vec<Timeline>,
+    /// The write buffer.
+    pub buffer: WriteBuffer,
+    /// The submission clock: nothing will be asked for before it.
+    pub now: u64,
+    /// When the unit being written is in the buffer; programs and moves start from it.
+    pub at: u64,
+    pub(crate) moving: MoveRead,
+    pub(crate) counts: FlashCounts,
+    /// An erase is charged in full on every so many-th (a scaled drive has so many times smaller blocks).
+    pub(crate) erase_every: u32,
+    pub(crate) erase_phase: u32,
+    pub(crate) addressing: Addressing,
+    /// Array read of each page type, and of a word line with one bit a cell.
+    pub(crate) read_ns: [u64; 8],
+    pub(crate) one_bit_program_ns: u64,
+    /// Array reads in one block that is erased at once.
+    pub(crate) reads_per_block: Divisor,
+    channel_count: Divisor,
+    pub(crate) latest_host_program: u64,
+    /// Changed map pages that wait for a word line of their own.
+    map_units: u32,
+    /// Whether there is neither spread nor a power model: operations then take what the timing says.
+    pub(crate) plain: bool,
+    pub(crate) spread: Option<Box<Spread>>,
+    /// Erases of each block, kept for the retries of reads.
+    #[serde(with = "crate::flash::packed")]
+    pub(crate) erases: Vec<u32>,
+    pub(crate) power: Option<Box<Power>>,
+}
+
+impl Machine {
+    /// Idle flash at time zero, addressed by superblocks.
+    pub fn new(
+        geometry: Geometry,
+        timing: Timing,
+        buffer_units: u32,
+        scale: u32,
+        options: &DriveOptions,
+    ) -> Self {
+        let addressing = match options.slc {
+            Some(_) => Addressing::mixed(&geometry),
+            None => Addressing::superblocks(&geometry),
+        };
+        let [lower, middle, upper, top] = timing.read_ns;
+        let one_bit = options
+            .slc
+            .map_or((0, 0), |slc| (slc.read_ns, slc.program_ns));
+        let spread = options.spread.map(|spread| Box::new(Spread::new(spread)));
+        let power = options.power.map(|power| Box::new(Power::new(power)));
+        Self {
+            geometry,
+            timing,
+            dies: vec![Die::default(); geometry.dies() as usize],
+            channels: vec![Timeline::default(); geometry.channels as usize],
+            buffer: WriteBuffer::new(buffer_units),
+            now: 0,
+            at: 0,
+            moving: MoveRead::NONE,
+            counts: FlashCounts::default(),
+            erase_every: scale,
+            erase_phase: 0,
+            addressing,
+            read_ns: [lower, middle, upper, top, one_bit.0, 0, 0, 0],
+            one_bit_program_ns: one_bit.1,
+            reads_per_block: Divisor::new(
+                geometry.units_per_superblock() / geometry.units_per_read(),
+            ),
+            channel_count: Divisor::new(geometry.channels),
+            latest_host_program: 0,
+            map_units: 0,
+            plain: spread.is_none() && power.is_none(),
+            erases: vec![
+                0;
+                if spread.is_some() {
+                    geometry.superblocks as usize
+                } else {
+                    0
+                }
+            ],
+            spread,
+            power,
+        }
+    }
+
+    /// The same flash, addressed plane by plane.
+    #[must_use]
+    pub fn by_planes(mut self) -> Self {
+        self.addressing = Addressing::planes(&self.geometry);
+        self.reads_per_block = Divisor::new(self.geometry.pages_per_block);
+        if self.spread.is_some() {
+            self.erases =
+                vec![0; (self.geometry.all_planes() * self.geometry.superblocks) as usize];
+        }
+        self
+    }
+
+    /// Nothing will be asked for before `now` any more.
+    #[inline]
+    pub fn begin(&mut self, now: u64) {
+        self.now = now;
+        if let Some(power) = &mut self.power {
+            power.advance(now);
+        }
+    }
+
+    /// Energy and heat, if they are modelled.
+    pub fn power(&self) -> Option<&Power> {
+        self.power.as_deref()
+    }
+
+    /// Limits power from now on, or not any more. Without a power model there is nothing to limit.
+    pub fn limit_power(&mut self, cap_mw: Option<u64>) {
+        if let Some(power) = &mut self.power {
+            power.limit(cap_mw);
+        }
+    }
+
+    /// A command with so many bytes comes. Returns when there is power for it.
+    #[inline]
+    pub fn charge_command(&mut self, at: u64, bytes: u32) -> u64 {
+        match &mut self.power {
+            None => at,
+            Some(power) => power.command(at, bytes),
+        }
+    }
+
+    /// A write of the host begins: [`latest_host_program`](Self::latest_host_program) is of its own programs.
+    #[inline]
+    pub fn begin_write(&mut self) {
+        self.latest_host_program = 0;
+    }
+
+    /// When the latest program since the host's write began ends.
+    pub fn latest_host_program(&self) -> u64 {
+        self.latest_host_program
+    }
+
+    /// The die, page type and array read of a physical unit.
+    #[inline]
+    pub fn place(&self, physical: u32) -> Place {
+        self.addressing.place(physical)
+    }
+
+    /// What there is of flash.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Work since the beginning.
+    pub fn counts(&self) -> FlashCounts {
+        self.counts
+    }
+
+    #[inline]
+    pub(crate) fn transfer(&mut self, die: u32, ready: u64, units: u32) -> u64 {
+        self.counts.transfers += u64::from(units);
+        let ready = match &mut self.power {
+            None => ready,
+            Some(power) => power.transfer(ready, units),
+        };
+        let duration = self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns;
+        let channel = self.channel_count.rest(die) as usize;
+        self.channels[channel].reserve(self.now, ready, duration)
+    }
+
+    /// Reads `units` of one array read for the host, asked for at `ready`. Returns when they are in the controller.
+    #[inline]
+    pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
+        self.counts.reads += 1;
+        let (read_ns, ready) = if self.plain {
+            (self.read_ns[place.page_type as usize & 7], ready)
+        } else {
+            self.own_read(place, ready)
+        };
+        let sensed = self.dies[place.die as usize].read(ready, read_ns, &self.timing);
+        self.transfer(place.die, sensed, units)
+    }
+
+    /// How long this block takes for a read for the host, and when there is power for it.
+    #[cold]
+    fn own_read(&mut self, place: Place, ready: u64) -> (u64, u64) {
+        let read_ns = self.own_read_ns(place, self.read_ns[place.page_type as usize & 7]);
+        let Some(power) = &mut self.power else {
+            return (read_ns, ready);
+        };
+        let earliest = ready.max(self.dies[place.die as usize].reads_end());
+        (read_ns, power.begin(DieWork::Read, earliest, read_ns))
+    }
+
+    /// How long this block takes for a read that an average one does in `read_ns`, further attempts included.
+    pub(crate) fn own_read_ns(&mut self, place: Place, read_ns: u64) -> u64 {
+        let Some(spread) = &mut self.spread else {
+            return read_ns;
+        };
+        let block = self.reads_per_block.quotient(place.array_read);
+        let once_ns = spread.stretch(read_ns, place.die, block);
+        once_ns + spread.retry_ns(once_ns, self.erases[block as usize])
+    }
+
+    /// Reads a page of the map, wanted at `ready`. Returns when it is there.
+    pub fn read_map_page(&mut self, page: u32, ready: u64) -> u64 {
+        let place = Place {
+            die: page % self.geometry.dies(),
+            page_type: 0,
+            array_read: 0,
+        };
+        self.read(place, 1, ready)
+    }
+
+    /// Writes a page of the map back, together with others once there is a word line of them.
+    pub fn write_map_page(&mut self, page: u32, at: u64) {
+        self.map_units += 1;
+        let units = self.addressing.units_per_program();
+        if self.map_units < units {
+            return;
+        }
+        self.map_units = 0;
+        self.counts.programs += 1;
+        let die = page % self.geometry.dies();
+        self.at = at;
+        self.send(die, units);
+        self.work(die, 0, DieWork::Program, self.timing.program_ns);
+    }
+
+    /// When all dies and channels have nothing more to do.
+    pub fn idle_at(&self) -> u64 {
+        let dies = self.dies.iter().map(Die::idle_at).max();
+        let channels = self.channels.iter().map(Timeline::ends).max();
+        dies.max(channels).unwrap_or(0)
+    }
+}

@@ -1,0 +1,26 @@
+//! The flash side of a drive: what dies, channels and the write buffer do, and until when.
+//!
+//! [`Flash`] is what a translation layer asks of a medium. [`Machine`] answers with time: each die is a [`Die`] with two
+//! clocks, each channel a [`Timeline`]; where a unit lies says [`Addressing`], and how unlike the blocks are [`Spread`].
+
+mod addressing;
+mod charging;
+mod die;
+mod divisor;
+mod machine;
+mod medium;
+mod memory;
+pub(crate) mod packed;
+mod spread;
+mod timeline;
+mod write_buffer;
+
+pub use addressing::{Addressing, NONE, ONE_BIT, Place};
+pub use die::Die;
+pub use divisor::Divisor;
+pub use machine::{FlashCounts, Machine};
+pub use medium::Flash;
+pub(crate) use memory::{prefer_huge_pages, prefetch};
+pub use spread::Spread;
+pub use timeline::Timeline;
+pub use write_buffer::WriteBuffer;

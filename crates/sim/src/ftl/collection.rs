@@ -1,0 +1,182 @@
+//! Garbage collection: what is collected next, and how fast beside the host's writes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::flash::Flash;
+use crate::ftl::layer::{Ftl, OpenBlock};
+use crate::ftl::mapping::WORD;
+use crate::ftl::victim_rule::VictimRule;
+
+/// The superblock being collected.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Victim {
+    pub(crate) block: u32,
+    pub(crate) cursor: u32,
+    /// Valid units when it was chosen, and the space that collecting it wins.
+    pub(crate) valid_at_start: u32,
+    pub(crate) gain: u32,
+    /// Moves owed to the host's writes, in `1 / gain` of a move; below zero where a page held more than was owed.
+    pub(crate) owed: i64,
+    /// Whether it is used with one bit a cell: then its units are folded.
+    pub(crate) one_bit: bool,
+}
+
+/// Superblocks below which the host waits for collection: one for each stream to open.
+const URGENT: usize = 2;
+
+impl<R: VictimRule> Ftl<R> {
+    /// Collects until a stream can open a superblock.
+    pub(crate) fn keep_urgent(&mut self, flash: &mut impl Flash) {
+        while self.free.len() <= URGENT && (self.victim.is_some() || self.choose_victim()) {
+            // All there is to collect is full: what is being folded will free a superblock.
+            let full = self.victim.is_some_and(|victim| victim.gain == 0);
+            self.collect(if full { 1 } else { u32::MAX }, flash);
+            if full && self.victim.is_some() {
+                return;
+            }
+        }
+    }
+
+    /// Makes room where the host's stream or a fold has used some.
+    #[inline]
+    pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
+        if self.victim.is_some() || self.free.len() < self.reserve {
+            self.collect_paced(flash);
+        }
+    }
+
+    /// Moves so many pages that the victim is empty when the host has used up the space that it wins.
+    #[inline]
+    fn collect_paced(&mut self, flash: &mut impl Flash) {
+        if self.victim.is_none() && !self.choose_victim() {
+            return;
+        }
+        if let Some(victim) = &mut self.victim {
+            victim.owed += i64::from(victim.valid_at_start);
+        }
+        while let Some(victim) = &self.victim
+            && (victim.owed >= i64::from(victim.gain) || victim.valid_at_start == 0)
+        {
+            self.collect_page(flash);
+        }
+    }
+
+    pub(crate) fn choose_victim(&mut self) -> bool {
+        if self.slc.is_some()
+            && let Some(cached) = self.cached_victim()
+        {
+            self.victim = Some(cached);
+            return true;
+        }
+        let block = match self.resting.take() {
+            Some(block) if self.map.blocks.is_closed(block) => {
+                self.rule.withdrawn(block);
+                self.counts.levelled_units += u64::from(self.map.blocks.valid(block));
+                Some(block)
+            }
+            _ => self.rule.choose(&self.map.blocks, self.closed_clock),
+        };
+        let Some(block) = block else {
+            return false;
+        };
+        let valid = self.map.blocks.valid(block);
+        let per_block = self.map.blocks.units_per_block();
+        let start = block * per_block;
+        self.map.blocks.withdraw(block);
+        self.map.expect_moves(start / WORD);
+        self.map.expect_moves(start / WORD + 1);
+        self.victim = Some(Victim {
+            block,
+            cursor: start,
+            valid_at_start: valid,
+            gain: per_block - valid,
+            owed: 0,
+            one_bit: false,
+        });
+        true
+    }
+
+    /// Moves at least so many units of the victim, if it has as many.
+    pub(crate) fn collect(&mut self, units: u32, flash: &mut impl Flash) {
+        let mut moved = 0;
+        while self.victim.is_some() && moved < units {
+            moved += self.collect_page(flash);
+        }
+    }
+
+    /// Moves what the next array read of the victim brings, and erases the victim when it is empty. Returns the units moved.
+    fn collect_page(&mut self, flash: &mut impl Flash) -> u32 {
+        let Some(mut victim) = self.victim else {
+            return 0;
+        };
+        let mut units = 0;
+        if self.map.blocks.valid(victim.block) > 0 {
+            let first = self.map.next_valid(victim.cursor);
+            let page_units = self.page_units.by();
+            let page = self.page_units.quotient(first) * page_units;
+            // A larger page is moved in parts; the flash knows that they are of one read.
+            let page_end = (page + page_units).min(first.saturating_add(WORD));
+            units = self.move_units(victim.block, first, page_end, flash);
+            if (victim.cursor ^ page_end) >= WORD {
+                self.map.expect_moves(page_end / WORD + 1);
+            }
+            victim.cursor = page_end;
+            victim.owed -= i64::from(units) * i64::from(victim.gain);
+            self.victim = Some(victim);
+            let moved = if victim.one_bit {
+                &mut self.counts.folded_units
+            } else {
+                &mut self.counts.moved_units
+            };
+            *moved += u64::from(units);
+        }
+        if self.map.blocks.valid(victim.block) == 0 {
+            self.erase(victim, flash);
+        }
+        units
+    }
+
+    /// Moves the valid units of `block` from `from` to before `end`, which one array read brings. Returns how many.
+    #[inline]
+    pub(crate) fn move_units(
+        &mut self,
+        block: u32,
+        from: u32,
+        end: u32,
+        flash: &mut impl Flash,
+    ) -> u32 {
+        let mut lifted = self.map.lift(block, from, end);
+        let units = lifted.count_ones();
+        flash.read_for_move(from, units);
+        let mut left = units;
+        while left > 0 {
+            if self.moved.is_full() {
+                let full = std::mem::replace(&mut self.moved, OpenBlock::CLOSED);
+                self.close(full);
+                self.moved = self.take_free();
+            }
+            let open = &mut self.moved;
+            let some = left.min(open.room_in_line());
+            lifted = self.map.put(lifted, from, open.block, open.next, some);
+            if let Some(last) = open.take_some(some) {
+                flash.program_moved(last);
+            }
+            left -= some;
+        }
+        units
+    }
+
+    fn erase(&mut self, victim: Victim, flash: &mut impl Flash) {
+        self.map.blocks.erase(victim.block);
+        flash.erase(victim.block);
+        self.counts.erases += 1;
+        if victim.one_bit {
+            flash.set_one_bit(victim.block, false);
+        }
+        self.free.push_back(victim.block);
+        self.victim = None;
+        if self.wear.move_resting_after.is_some() {
+            self.find_resting(victim.block);
+        }
+    }
+}

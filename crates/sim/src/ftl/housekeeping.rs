@@ -1,0 +1,122 @@
+//! What the translation layer does for itself: wear levelling, collection when idle, a purge.
+
+use crate::flash::Flash;
+use crate::ftl::layer::{Ftl, FtlCounts, OpenBlock};
+use crate::ftl::translation::Translation;
+use crate::ftl::victim_rule::VictimRule;
+
+/// Word lines moved at once when the drive is idle.
+const IDLE_WORD_LINES: u32 = 32;
+
+impl<R: VictimRule> Ftl<R> {
+    /// The free superblock with the fewest erases.
+    pub(crate) fn take_coldest(&mut self) -> Option<u32> {
+        let erases = self.map.blocks.erases();
+        let coldest = (0..self.free.len()).min_by_key(|&i| erases[self.free[i] as usize])?;
+        self.free.remove(coldest)
+    }
+
+    /// Looks for a superblock that was erased much less often than `erased`.
+    pub(crate) fn find_resting(&mut self, erased: u32) {
+        let blocks = &self.map.blocks;
+        let threshold = self.wear.move_resting_after.unwrap_or(u32::MAX);
+        let count = |block: u32| blocks.erases()[block as usize];
+        self.resting = blocks
+            .least_erased()
+            .filter(|&rested| count(erased) - count(rested).min(count(erased)) > threshold);
+    }
+
+    /// Collects some of one victim if fewer superblocks are free than wanted when idle and there is space to win. Returns
+    /// whether it did.
+    fn collect_when_idle(&mut self, flash: &mut impl Flash) -> bool {
+        let wanted = self.idle_free + self.slc.as_ref().map_or(0, |slc| slc.wanted_free());
+        if self.victim.is_none() && (self.free.len() >= wanted || !self.choose_victim()) {
+            return false;
+        }
+        if self.victim.is_some_and(|victim| victim.gain == 0) {
+            return false;
+        }
+        self.collect(self.word_line_units * IDLE_WORD_LINES, flash);
+        true
+    }
+}
+
+impl<R: VictimRule> Translation for Ftl<R> {
+    #[inline]
+    fn write<F: Flash>(&mut self, logical: u32, flash: &mut F) {
+        Ftl::write(self, logical, flash);
+    }
+
+    #[inline]
+    fn physical(&self, logical: u32) -> u32 {
+        self.map.lookup(logical)
+    }
+
+    fn mapped(&self) -> u64 {
+        self.map.mapped()
+    }
+
+    fn trim(&mut self, logical: u32) -> bool {
+        Ftl::trim(self, logical)
+    }
+
+    fn end_word_line<F: Flash>(&mut self, flash: &mut F) {
+        Ftl::end_word_line(self, flash);
+    }
+
+    #[inline]
+    fn expect_logical(&self, logical: u32) {
+        self.map.expect_logical(logical);
+    }
+
+    #[inline]
+    fn expect_overwrite(&self, logical: u32) {
+        self.map.expect_overwrite(logical);
+    }
+
+    fn work_when_idle<F: Flash>(&mut self, flash: &mut F) -> bool {
+        self.fold_when_idle(flash) || self.collect_when_idle(flash)
+    }
+
+    fn purge<F: Flash>(&mut self, flash: &mut F) {
+        flash.discard(self.host.waiting());
+        for logical in 0..self.map.logical_units() {
+            self.map.unmap(logical);
+        }
+        if let Some(slc) = &mut self.slc {
+            slc.purge(flash);
+        }
+        for block in 0..self.map.blocks.count() as u32 {
+            if self.map.blocks.is_closed(block) {
+                self.map.blocks.withdraw(block);
+            }
+            self.map.blocks.erase(block);
+            flash.erase(block);
+        }
+        self.rule.purged();
+        self.host = OpenBlock::CLOSED;
+        self.moved = OpenBlock::CLOSED;
+        self.victim = None;
+        self.resting = None;
+        let cached = |block: &u32| !self.slc.as_ref().is_some_and(|slc| slc.owns(*block));
+        self.free = (0..self.map.blocks.count() as u32).filter(cached).collect();
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    fn reset_counts(&mut self) {
+        self.counts = FtlCounts::default();
+    }
+
+    fn effective_spare(&self) -> f64 {
+        1.0 - self.effective_utilisation()
+    }
+
+    fn wear(&self) -> (u32, u32) {
+        let erases = self.map.blocks.erases().iter().copied();
+        let least = erases.clone().min().unwrap_or(0);
+        (least, erases.max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,334 @@
+//! The flash translation layer: the map, write streams and free superblocks.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::flash::{Divisor, Flash, NONE};
+use crate::ftl::collection::Victim;
+use crate::ftl::mapping::Map;
+use crate::ftl::slc_cache::SlcCache;
+use crate::ftl::victim_rule::VictimRule;
+use crate::profile::spec::{DriveSpec, UNIT_BYTES, WearRule};
+
+/// Where a stream writes next.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct OpenBlock {
+    pub(crate) block: u32,
+    pub(crate) next: u32,
+    pub(crate) end: u32,
+    /// Where the open word line ends, and how many units it has in all.
+    line_end: u32,
+    line_units: u32,
+}
+
+impl OpenBlock {
+    pub(crate) const CLOSED: Self = Self {
+        block: NONE,
+        next: 0,
+        end: 0,
+        line_end: 0,
+        line_units: 0,
+    };
+
+    /// A superblock from its first unit on, in word lines of so many units, a whole number of them.
+    pub(crate) fn new(block: u32, start: u32, units: u32, line_units: u32) -> Self {
+        Self {
+            block,
+            next: start,
+            end: start + units,
+            line_end: start + line_units,
+            line_units,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_full(self) -> bool {
+        self.next == self.end
+    }
+
+    /// Units that have been written since the last word line ended.
+    pub(crate) fn waiting(self) -> u32 {
+        self.next + self.line_units - self.line_end
+    }
+
+    /// Units that the open word line still takes.
+    #[inline]
+    pub(crate) fn room_in_line(self) -> u32 {
+        self.line_end - self.next
+    }
+
+    /// Takes the next so many places of the open word line. Returns the last of them if it ends the word line.
+    #[inline]
+    pub(crate) fn take_some(&mut self, units: u32) -> Option<u32> {
+        self.next += units;
+        if self.next < self.line_end {
+            return None;
+        }
+        self.line_end += self.line_units;
+        Some(self.next - 1)
+    }
+
+    /// Takes the next place. Returns it, and the number of units of the word line if it was the last of one.
+    #[inline]
+    pub(crate) fn take(&mut self) -> (u32, Option<u32>) {
+        let place = self.next;
+        self.next += 1;
+        if self.next < self.line_end {
+            return (place, None);
+        }
+        self.line_end += self.line_units;
+        (place, Some(self.line_units))
+    }
+
+    /// Programs the open word line as it is. Returns the units left empty.
+    pub(crate) fn pad(&mut self, flash: &mut impl Flash) -> u64 {
+        let held = self.waiting();
+        if held == 0 {
+            return 0;
+        }
+        let empty = self.line_end - self.next;
+        self.next = self.line_end;
+        self.line_end += self.line_units;
+        flash.program_host(self.next - 1, held);
+        u64::from(empty)
+    }
+}
+
+/// Counts since they were last reset, in units of 4 KiB and in superblocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FtlCounts {
+    /// Units written by the host.
+    pub host_units: u64,
+    /// Units moved by garbage collection.
+    pub moved_units: u64,
+    /// Superblocks erased.
+    pub erases: u64,
+    /// Units left empty because a flush could not wait for data to fill their word line.
+    pub padded_units: u64,
+    /// Of the host's units, those written with one bit a cell.
+    pub cached_units: u64,
+    /// Units moved from superblocks with one bit a cell to those with all.
+    pub folded_units: u64,
+    /// Units moved because their superblock had been erased less often than others.
+    pub levelled_units: u64,
+}
+
+impl FtlCounts {
+    /// Units programmed.
+    pub fn flash_units(&self) -> u64 {
+        self.host_units + self.moved_units + self.folded_units + self.padded_units
+    }
+
+    /// These and others.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            host_units: self.host_units + other.host_units,
+            moved_units: self.moved_units + other.moved_units,
+            erases: self.erases + other.erases,
+            padded_units: self.padded_units + other.padded_units,
+            cached_units: self.cached_units + other.cached_units,
+            folded_units: self.folded_units + other.folded_units,
+            levelled_units: self.levelled_units + other.levelled_units,
+        }
+    }
+
+    /// Units programmed with one bit a cell for each unit the host wrote; `None` before the first.
+    pub fn one_bit_amplification(&self) -> Option<f64> {
+        (self.host_units > 0).then(|| self.cached_units as f64 / self.host_units as f64)
+    }
+
+    /// Units programmed with all bits of a cell for each unit the host wrote; `None` before the first.
+    pub fn many_bit_amplification(&self) -> Option<f64> {
+        let units = self.flash_units() - self.cached_units;
+        (self.host_units > 0).then(|| units as f64 / self.host_units as f64)
+    }
+
+    /// Units programmed for each unit the host wrote; `None` before the first.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.host_units > 0).then(|| self.flash_units() as f64 / self.host_units as f64)
+    }
+}
+
+/// The translation layer of a drive whose victims are chosen by `R`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Ftl<R> {
+    pub(crate) map: Map,
+    pub(crate) rule: R,
+    pub(crate) free: VecDeque<u32>,
+    pub(crate) host: OpenBlock,
+    pub(crate) moved: OpenBlock,
+    pub(crate) victim: Option<Victim>,
+    /// Collection keeps at least this many superblocks free.
+    pub(crate) reserve: usize,
+    pub(crate) closed_clock: u64,
+    pub(crate) counts: FtlCounts,
+    /// Units that one array read brings.
+    pub(crate) page_units: Divisor,
+    /// Units of a word line of the host's stream.
+    pub(crate) word_line_units: u32,
+    pub(crate) wear: WearRule,
+    /// A superblock to be collected next because it was erased less often than others.
+    pub(crate) resting: Option<u32>,
+    /// Superblocks that are to be free when the drive has been idle.
+    pub(crate) idle_free: usize,
+    pub(crate) slc: Option<Box<SlcCache>>,
+}
+
+impl<R: VictimRule> Ftl<R> {
+    /// An erased drive. `reserve` superblocks (more than two) are kept free by collection.
+    pub fn new(
+        logical_units: u32,
+        superblocks: u32,
+        units_per_block: u32,
+        reserve: u32,
+        rule: R,
+    ) -> Self {
+        Self {
+            map: Map::new(logical_units, superblocks, units_per_block),
+            rule,
+            free: (0..superblocks).collect(),
+            host: OpenBlock::CLOSED,
+            moved: OpenBlock::CLOSED,
+            victim: None,
+            reserve: reserve as usize,
+            closed_clock: 0,
+            counts: FtlCounts::default(),
+            page_units: Divisor::new(1),
+            word_line_units: 1,
+            wear: WearRule::default(),
+            resting: None,
+            idle_free: 0,
+            slc: None,
+        }
+    }
+
+    /// The translation layer of a drive of superblocks over all dies.
+    pub fn of_drive(spec: &DriveSpec, rule: R) -> Self {
+        let geometry = &spec.geometry;
+        let options = &spec.options;
+        let mut ftl = Self::new(
+            (spec.user_bytes / u64::from(UNIT_BYTES)) as u32,
+            geometry.superblocks,
+            geometry.units_per_superblock(),
+            spec.reserve,
+            rule,
+        )
+        .of_pages(geometry.units_per_read(), geometry.bits_per_cell);
+        ftl.idle_free = options.idle_free_superblocks as usize;
+        ftl.slc = options.slc.map(|slc| {
+            let cache = SlcCache::new(slc, geometry, &mut ftl.free);
+            Box::new(cache)
+        });
+        ftl.levelled(options.wear)
+    }
+
+    /// The same with pages that are read together, of so many units, and so many of them in a word line.
+    #[must_use]
+    pub fn of_pages(mut self, page_units: u32, pages_per_word_line: u32) -> Self {
+        self.page_units = Divisor::new(page_units);
+        self.word_line_units = page_units * pages_per_word_line;
+        self
+    }
+
+    /// The same with a rule for wear.
+    #[must_use]
+    pub fn levelled(mut self, wear: WearRule) -> Self {
+        self.wear = wear;
+        self
+    }
+
+    /// The cache of superblocks with one bit a cell, if there is one.
+    pub fn slc(&self) -> Option<&SlcCache> {
+        self.slc.as_deref()
+    }
+
+    /// The map, for reading.
+    pub fn map(&self) -> &Map {
+        &self.map
+    }
+
+    /// Work since the last [`reset_counts`](Self::reset_counts).
+    pub fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    /// Starts counting anew, as at a step's boundary.
+    pub fn reset_counts(&mut self) {
+        self.counts = FtlCounts::default();
+    }
+
+    /// User units over the units that can hold data or be invalid at this moment: free superblocks and the unwritten rest of
+    /// the open ones hold no spare, so theory is compared at this ratio.
+    pub fn effective_utilisation(&self) -> f64 {
+        let blocks = &self.map.blocks;
+        let per_block = f64::from(blocks.units_per_block());
+        let unwritten = |open: OpenBlock| f64::from(open.end - open.next);
+        let cached = self.slc.as_ref().map_or(0, |slc| slc.superblocks());
+        let idle = (self.free.len() + cached) as f64 * per_block
+            + unwritten(self.host)
+            + unwritten(self.moved);
+        self.map.mapped() as f64 / (blocks.count() as f64 * per_block - idle)
+    }
+
+    /// Writes one unit for the host.
+    #[inline]
+    pub fn write(&mut self, logical: u32, flash: &mut impl Flash) -> u32 {
+        if self.slc.is_some()
+            && let Some(physical) = self.write_cached(logical, flash)
+        {
+            return physical;
+        }
+        if self.host.is_full() {
+            self.open_host(flash);
+        }
+        let (physical, line) = self.host.take();
+        self.map.place(logical, physical);
+        if let Some(units) = line {
+            flash.program_host(physical, units);
+        }
+        self.counts.host_units += 1;
+        self.make_room(flash);
+        physical
+    }
+
+    /// Ends the host's open word line, so that all that was written lies in flash.
+    pub fn end_word_line(&mut self, flash: &mut impl Flash) {
+        if let Some(slc) = &mut self.slc {
+            self.counts.padded_units += slc.end_word_line(flash);
+        }
+        self.counts.padded_units += self.host.pad(flash);
+    }
+
+    /// Forgets one unit. Returns whether it held data.
+    pub fn trim(&mut self, logical: u32) -> bool {
+        self.map.unmap(logical)
+    }
+
+    fn open_host(&mut self, flash: &mut impl Flash) {
+        self.keep_urgent(flash);
+        let full = std::mem::replace(&mut self.host, OpenBlock::CLOSED);
+        self.close(full);
+        self.host = self.take_free();
+    }
+
+    pub(crate) fn close(&mut self, full: OpenBlock) {
+        if full.block != NONE {
+            self.closed_clock += 1;
+            self.map.blocks.close(full.block);
+            self.rule.closed(full.block, self.closed_clock);
+        }
+    }
+
+    pub(crate) fn take_free(&mut self) -> OpenBlock {
+        let block = if self.wear.coldest_first {
+            self.take_coldest()
+        } else {
+            self.free.pop_front()
+        };
+        let block = block.expect("the reserve holds a superblock for each stream");
+        let units = self.map.blocks.units_per_block();
+        OpenBlock::new(block, block * units, units, self.word_line_units)
+    }
+}

@@ -1,0 +1,338 @@
+//! Superblocks used with one bit a cell: fast to write, and emptied (*folded*) into the others later.
+//!
+//! The cells of such a superblock hold a third (or half, or a quarter) of what they could. A *static* cache owns its superblocks for
+//! good; a *dynamic* one takes free superblocks while much of the drive is empty and gives them back as it fills.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::flash::{Flash, NONE};
+use crate::ftl::collection::Victim;
+use crate::ftl::layer::{Ftl, OpenBlock};
+use crate::ftl::victim_rule::VictimRule;
+use crate::profile::spec::{Geometry, SlcSize, SlcSpec, UNIT_BYTES, WhenFull};
+
+/// The superblocks of the cache and what they are at.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SlcCache {
+    spec: SlcSpec,
+    /// Units that a superblock holds with one bit a cell, and with all bits.
+    units: u32,
+    all_units: u32,
+    word_line_units: u32,
+    /// Superblocks of a static cache, in no other use ever.
+    own: Vec<bool>,
+    own_count: usize,
+    /// Those of them that are empty.
+    empty: VecDeque<u32>,
+    open: OpenBlock,
+    /// Full ones, the oldest first.
+    full: VecDeque<u32>,
+    folding: Option<Victim>,
+}
+
+/// A cache that every write passes has at least this many superblocks: one to write, one to fold.
+const AT_LEAST: usize = 2;
+/// Word lines folded at once when the drive is idle.
+const IDLE_WORD_LINES: u32 = 64;
+
+impl SlcCache {
+    /// An empty cache; a static one takes its superblocks from `free`.
+    pub fn new(spec: SlcSpec, geometry: &Geometry, free: &mut VecDeque<u32>) -> Self {
+        let all_units = geometry.units_per_superblock();
+        let units = all_units / geometry.bits_per_cell;
+        let mut cache = Self {
+            spec,
+            units,
+            all_units,
+            word_line_units: geometry.units_per_read(),
+            own: vec![false; geometry.superblocks as usize],
+            own_count: 0,
+            empty: VecDeque::new(),
+            open: OpenBlock::CLOSED,
+            full: VecDeque::new(),
+            folding: None,
+        };
+        if let SlcSize::Static { bytes } = spec.size {
+            let superblocks = cache.superblocks_for(bytes).max(AT_LEAST);
+            cache.empty = free.drain(..superblocks.min(free.len())).collect();
+            cache.own_count = cache.empty.len();
+            for &block in &cache.empty {
+                cache.own[block as usize] = true;
+            }
+        }
+        cache
+    }
+
+    fn superblocks_for(&self, bytes: u64) -> usize {
+        let units = bytes / u64::from(UNIT_BYTES);
+        units.div_ceil(u64::from(self.units)) as usize
+    }
+
+    /// Whether a superblock belongs to a static cache.
+    pub fn owns(&self, block: u32) -> bool {
+        self.own[block as usize]
+    }
+
+    /// Superblocks that hold no spare of the rest: those of a static cache, or those in use of a dynamic one.
+    pub fn superblocks(&self) -> usize {
+        if self.own_count > 0 {
+            self.own_count
+        } else {
+            self.in_use()
+        }
+    }
+
+    fn in_use(&self) -> usize {
+        let open = usize::from(self.open.block != NONE);
+        self.full.len() + open + usize::from(self.folding.is_some())
+    }
+
+    /// Bytes written to the cache and not folded yet, overwritten ones included.
+    pub fn used_bytes(&self) -> u64 {
+        let written = if self.open.block == NONE {
+            0
+        } else {
+            self.units - (self.open.end - self.open.next)
+        };
+        let full = self.full.len() + usize::from(self.folding.is_some());
+        (full as u64 * u64::from(self.units) + u64::from(written)) * u64::from(UNIT_BYTES)
+    }
+
+    /// Superblocks that a dynamic cache would like to find free.
+    pub(crate) fn wanted_free(&self) -> usize {
+        match self.spec.size {
+            SlcSize::Static { .. } => 0,
+            SlcSize::Dynamic { bytes_at_most, .. } => self.superblocks_for(bytes_at_most),
+        }
+    }
+
+    /// How many superblocks a dynamic cache may have when so many units of the drive hold no data.
+    fn limit(&self, empty_units: u64) -> usize {
+        match self.spec.size {
+            SlcSize::Static { .. } => self.own_count,
+            SlcSize::Dynamic {
+                bytes_at_most,
+                pct_of_empty,
+            } => {
+                let cells = empty_units * u64::from(pct_of_empty) / 100;
+                let limit = (cells / u64::from(self.all_units)) as usize;
+                limit.min(self.superblocks_for(bytes_at_most))
+            }
+        }
+    }
+
+    /// Ends the open word line. Returns the units left empty.
+    pub(crate) fn end_word_line(&mut self, flash: &mut impl Flash) -> u64 {
+        self.open.pad(flash)
+    }
+
+    /// All superblocks are empty from now on.
+    pub(crate) fn purge(&mut self, flash: &mut impl Flash) {
+        flash.discard(self.open.waiting());
+        for block in 0..self.own.len() as u32 {
+            flash.set_one_bit(block, false);
+        }
+        self.open = OpenBlock::CLOSED;
+        self.full.clear();
+        self.folding = None;
+        let blocks = 0..self.own.len() as u32;
+        self.empty = blocks.filter(|&b| self.own[b as usize]).collect();
+    }
+
+    fn begin_fold(&mut self, valid: impl Fn(u32) -> u32) -> bool {
+        if self.folding.is_none()
+            && let Some(block) = self.full.pop_front()
+        {
+            let start = block * self.all_units;
+            self.folding = Some(Victim {
+                block,
+                cursor: start,
+                valid_at_start: valid(block),
+                gain: self.units,
+                owed: 0,
+                one_bit: true,
+            });
+        }
+        self.folding.is_some()
+    }
+}
+
+impl<R: VictimRule> Ftl<R> {
+    /// The oldest superblock of a dynamic cache: none wins more space when it is collected.
+    pub(crate) fn cached_victim(&mut self) -> Option<Victim> {
+        let slc = self.slc.as_mut().filter(|slc| slc.own_count == 0)?;
+        let block = slc.full.pop_front()?;
+        let valid = self.map.blocks.valid(block);
+        let start = block * slc.all_units;
+        Some(Victim {
+            block,
+            cursor: start,
+            valid_at_start: valid,
+            gain: slc.all_units - valid,
+            owed: 0,
+            one_bit: true,
+        })
+    }
+
+    /// Writes one unit to the cache, if there is room in it.
+    pub(crate) fn write_cached(&mut self, logical: u32, flash: &mut impl Flash) -> Option<u32> {
+        // A word line that was begun past the cache is filled first.
+        let past = self.host;
+        let begun = past.waiting() > 0;
+        if begun || (self.slc.as_ref()?.open.is_full() && !self.open_cached(flash)) {
+            return None;
+        }
+        let slc = self.slc.as_mut()?;
+        let (physical, line) = slc.open.take();
+        self.map.place(logical, physical);
+        if let Some(units) = line {
+            flash.program_host(physical, units);
+        }
+        self.counts.host_units += 1;
+        self.counts.cached_units += 1;
+        self.fold_paced(flash);
+        Some(physical)
+    }
+
+    /// Opens the next superblock of the cache. Returns whether there is one.
+    fn open_cached(&mut self, flash: &mut impl Flash) -> bool {
+        loop {
+            if let Some(open) = self.next_cached() {
+                let Some(slc) = &mut self.slc else {
+                    return false;
+                };
+                let before = std::mem::replace(&mut slc.open, open);
+                if before.block != NONE {
+                    slc.full.push_back(before.block);
+                }
+                flash.set_one_bit(open.block, true);
+                return true;
+            }
+            let must_wait = self
+                .slc
+                .as_ref()
+                .is_some_and(|slc| slc.spec.when_full == WhenFull::Fold);
+            if !must_wait {
+                return false;
+            }
+            // The open one is full too: it can be folded when it is the only one.
+            if let Some(slc) = &mut self.slc
+                && slc.full.is_empty()
+                && slc.folding.is_none()
+                && slc.open.block != NONE
+            {
+                slc.full.push_back(slc.open.block);
+                slc.open = OpenBlock::CLOSED;
+            }
+            if !self.fold_one_move(flash) {
+                return false;
+            }
+        }
+    }
+
+    fn next_cached(&mut self) -> Option<OpenBlock> {
+        let empty_units = u64::from(self.map.logical_units()) - self.map.mapped();
+        let slc = self.slc.as_mut()?;
+        let block = if slc.own_count > 0 {
+            slc.empty.pop_front()?
+        } else {
+            let mut limit = slc.limit(empty_units);
+            if slc.spec.when_full == WhenFull::Fold {
+                limit = limit.max(AT_LEAST);
+            }
+            // Neither collection nor folding may run out of superblocks for it.
+            if slc.in_use() >= limit || self.free.len() <= self.reserve {
+                return None;
+            }
+            self.take_free().block
+        };
+        let slc = self.slc.as_ref()?;
+        let start = block * slc.all_units;
+        Some(OpenBlock::new(block, start, slc.units, slc.word_line_units))
+    }
+
+    /// Where every write passes the cache: folds so much that a superblock is empty when the open one is full.
+    fn fold_paced(&mut self, flash: &mut impl Flash) {
+        let Some(slc) = &mut self.slc else { return };
+        let room = if slc.own_count > 0 {
+            slc.empty.len()
+        } else {
+            usize::MAX
+        };
+        if slc.spec.when_full == WhenFull::Direct || (slc.folding.is_none() && room > 0) {
+            return;
+        }
+        let blocks = &self.map.blocks;
+        if !slc.begin_fold(|block| blocks.valid(block)) {
+            return;
+        }
+        if let Some(folding) = &mut slc.folding {
+            folding.owed += i64::from(folding.valid_at_start);
+        }
+        while let Some(folding) = self.slc.as_mut().and_then(|slc| slc.folding.as_mut()) {
+            let price = i64::from(folding.gain);
+            if folding.owed < price && folding.valid_at_start > 0 {
+                return;
+            }
+            folding.owed = (folding.owed - price).max(0);
+            self.fold_one_move(flash);
+        }
+    }
+
+    /// Folds one unit of the oldest full superblock, or erases it when it is empty. Returns whether there was anything to do.
+    fn fold_one_move(&mut self, flash: &mut impl Flash) -> bool {
+        if self.moved.is_full() {
+            self.keep_urgent(flash);
+        }
+        let blocks = &self.map.blocks;
+        let Some(slc) = &mut self.slc else {
+            return false;
+        };
+        if !slc.begin_fold(|block| blocks.valid(block)) {
+            return false;
+        }
+        let Some(folding) = &mut slc.folding else {
+            return false;
+        };
+        let block = folding.block;
+        if blocks.valid(block) > 0 {
+            let from = self.map.next_valid(folding.cursor);
+            folding.cursor = from + 1;
+            self.move_units(block, from, from + 1, flash);
+            self.counts.folded_units += 1;
+            self.make_room(flash);
+        }
+        if self.map.blocks.valid(block) == 0 {
+            self.empty_cached(block, flash);
+        }
+        true
+    }
+
+    fn empty_cached(&mut self, block: u32, flash: &mut impl Flash) {
+        self.map.blocks.erase(block);
+        self.counts.erases += 1;
+        flash.erase(block);
+        let Some(slc) = &mut self.slc else { return };
+        slc.folding = None;
+        flash.set_one_bit(block, false);
+        if slc.own_count > 0 {
+            slc.empty.push_back(block);
+        } else {
+            self.free.push_back(block);
+        }
+    }
+
+    /// Folds some of what is full. Returns whether there was any.
+    pub(crate) fn fold_when_idle(&mut self, flash: &mut impl Flash) -> bool {
+        let mut folded = false;
+        for _ in 0..self.word_line_units * IDLE_WORD_LINES {
+            if !self.fold_one_move(flash) {
+                break;
+            }
+            folded = true;
+        }
+        folded
+    }
+}

@@ -1,0 +1,93 @@
+//! A medium that is written where it is, without erase and without collection, as 3D `XPoint`.
+//!
+//! It is described as flash with pages of one unit and one bit a cell: a unit lies on the die that its number names, a write of it is one
+//! program, and nothing is ever moved.
+
+use serde::{Deserialize, Serialize};
+
+use crate::flash::{Flash, NONE};
+use crate::ftl::layer::FtlCounts;
+use crate::ftl::translation::Translation;
+
+/// Every unit lies at its own number.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InPlace {
+    #[serde(with = "crate::flash::packed")]
+    written: Vec<u64>,
+    units: u32,
+    raw_units: u64,
+    counts: FtlCounts,
+}
+
+impl InPlace {
+    /// A new medium of `raw_units`, of which the host sees `units`.
+    pub fn new(units: u32, raw_units: u64) -> Self {
+        Self {
+            written: vec![0; units.div_ceil(64) as usize],
+            units,
+            raw_units,
+            counts: FtlCounts::default(),
+        }
+    }
+
+    fn is_written(&self, logical: u32) -> bool {
+        self.written[logical as usize / 64] >> (logical % 64) & 1 == 1
+    }
+}
+
+impl Translation for InPlace {
+    fn write<F: Flash>(&mut self, logical: u32, flash: &mut F) {
+        self.written[logical as usize / 64] |= 1 << (logical % 64);
+        self.counts.host_units += 1;
+        flash.program_host(logical, 1);
+    }
+
+    fn physical(&self, logical: u32) -> u32 {
+        if self.is_written(logical) {
+            logical
+        } else {
+            NONE
+        }
+    }
+
+    fn mapped(&self) -> u64 {
+        let ones = |word: &u64| u64::from(word.count_ones());
+        self.written.iter().map(ones).sum()
+    }
+
+    fn trim(&mut self, logical: u32) -> bool {
+        let held = self.is_written(logical);
+        self.written[logical as usize / 64] &= !(1 << (logical % 64));
+        held
+    }
+
+    fn end_word_line<F: Flash>(&mut self, _flash: &mut F) {}
+
+    fn expect_logical(&self, _logical: u32) {}
+
+    fn expect_overwrite(&self, _logical: u32) {}
+
+    fn work_when_idle<F: Flash>(&mut self, _flash: &mut F) -> bool {
+        false
+    }
+
+    fn purge<F: Flash>(&mut self, _flash: &mut F) {
+        self.written.fill(0);
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    fn reset_counts(&mut self) {
+        self.counts = FtlCounts::default();
+    }
+
+    fn effective_spare(&self) -> f64 {
+        1.0 - f64::from(self.units) / self.raw_units as f64
+    }
+
+    fn wear(&self) -> (u32, u32) {
+        (0, 0)
+    }
+}

@@ -1,0 +1,348 @@
+//! Energy and power on virtual time: who used it, how it spreads over windows of time, and a limit that delays work.
+//!
+//! Energy is counted in pJ, as integers: one mW for one ns is one pJ. Each operation puts its energy into the windows it lies in,
+//! so the classes and the trace always have the same sum. Under a limit an operation starts only where
+//! all windows it lies in have room for it: no window ever holds more than the limit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::power::thermal::Thermal;
+use crate::power::trace::Trace;
+use crate::profile::spec::PowerSpec;
+
+/// Energy since the drive was made, by what it was used for, in pJ.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Array reads.
+    pub reads_pj: u128,
+    /// Programs.
+    pub programs_pj: u128,
+    /// Erases.
+    pub erases_pj: u128,
+    /// Units over channels.
+    pub transfers_pj: u128,
+    /// The controller's part in commands.
+    pub commands_pj: u128,
+    /// Bytes over the link.
+    pub link_pj: u128,
+}
+
+impl Energy {
+    /// All classes.
+    pub fn total_pj(&self) -> u128 {
+        self.reads_pj
+            + self.programs_pj
+            + self.erases_pj
+            + self.transfers_pj
+            + self.commands_pj
+            + self.link_pj
+    }
+}
+
+/// What a die does that takes energy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DieWork {
+    /// An array read.
+    Read,
+    /// A program.
+    Program,
+    /// An erase.
+    Erase,
+}
+
+/// Programs and erases leave this part of what a limit allows to reads and commands: work already planned would make them wait
+/// for milliseconds otherwise.
+const LEFT_FOR_READS: u64 = 16;
+
+/// The meter, the limit and the temperature of a drive.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Power {
+    spec: PowerSpec,
+    energy: Energy,
+    trace: Trace,
+    /// What a window may hold beside what is always drawn; `u64::MAX` without a limit.
+    room_pj: u64,
+    cap_mw: Option<u64>,
+    thermal: Option<Thermal>,
+}
+
+impl Power {
+    /// Nothing used yet, at time zero.
+    pub fn new(spec: PowerSpec) -> Self {
+        let thermal = spec
+            .thermal
+            .map(|t| Thermal::new(t, spec.window_ns, spec.idle_mw));
+        let mut power = Self {
+            spec,
+            energy: Energy::default(),
+            trace: Trace::new(spec.window_ns),
+            room_pj: u64::MAX,
+            cap_mw: spec.cap_mw,
+            thermal,
+        };
+        power.set_room();
+        power
+    }
+
+    /// Energy by class, without what is always drawn.
+    pub fn energy(&self) -> Energy {
+        self.energy
+    }
+
+    /// Temperature in thousandths of a degree Celsius at the beginning of the current window, if it is modelled.
+    pub fn temperature_mc(&self) -> Option<i64> {
+        self.thermal.as_ref().map(Thermal::temperature_mc)
+    }
+
+    /// How often the drive has begun to limit itself because it was hot.
+    pub fn throttle_events(&self) -> u64 {
+        self.thermal.as_ref().map_or(0, Thermal::throttle_events)
+    }
+
+    /// The limit now, in mW: what was asked for, or what heat demands if that is less.
+    pub fn cap_mw(&self) -> Option<u64> {
+        let hot = self.thermal.as_ref().and_then(Thermal::cap_mw);
+        match (self.cap_mw, hot) {
+            (Some(asked), Some(hot)) => Some(asked.min(hot)),
+            (asked, hot) => asked.or(hot),
+        }
+    }
+
+    /// Limits the drive from now on, or not any more.
+    pub fn limit(&mut self, cap_mw: Option<u64>) {
+        self.cap_mw = cap_mw;
+        self.set_room();
+    }
+
+    fn set_room(&mut self) {
+        self.room_pj = self.cap_mw().map_or(u64::MAX, |cap| {
+            cap.saturating_sub(self.spec.idle_mw) * self.spec.window_ns
+        });
+    }
+
+    /// Mean power between two times in mW, what is always drawn included. Where a time lies within a window, the window counts
+    /// in proportion.
+    pub fn mean_mw(&self, from_ns: u64, to_ns: u64) -> f64 {
+        if to_ns <= from_ns {
+            return 0.0;
+        }
+        let pj = self.trace.pj_between(from_ns, to_ns);
+        pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
+    }
+
+    /// Highest power of any window so far, in mW.
+    pub fn highest_mw(&self) -> f64 {
+        self.trace.most_pj() as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
+    }
+
+    /// The integral of the trace in pJ, without what is always drawn.
+    pub fn trace_pj(&self) -> u128 {
+        self.trace.runs_from(0).map(|run| run.all_pj).sum()
+    }
+
+    /// The trace so far: start in ns, end in ns, and mean power in mW of stretches of equal power. The last ones may still grow.
+    pub fn trace(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
+        let window = self.spec.window_ns;
+        self.trace.runs_from(0).map(move |run| {
+            let length_ns = (run.windows * window) as f64;
+            let mw = run.all_pj as f64 / length_ns + self.spec.idle_mw as f64;
+            (run.first * window, (run.first + run.windows) * window, mw)
+        })
+    }
+
+    /// Nothing will use energy before `now` any more: closes the windows before it.
+    #[inline]
+    pub fn advance(&mut self, now: u64) {
+        if now >= self.trace.first_open_end_ns() {
+            self.close_until(now / self.spec.window_ns);
+        }
+    }
+
+    #[cold]
+    fn close_until(&mut self, window: u64) {
+        while let Some((windows, each_pj)) = self.trace.close_before(window) {
+            if let Some(thermal) = &mut self.thermal {
+                thermal.pass(windows, each_pj);
+            }
+        }
+        self.set_room();
+    }
+
+    /// When a die may begin work that it could begin at `at` and that takes `duration_ns`; its energy is counted from then on.
+    #[inline]
+    pub fn begin(&mut self, work: DieWork, at: u64, duration_ns: u64) -> u64 {
+        let (mw, room) = match work {
+            DieWork::Read => (self.spec.read_mw, self.room_pj),
+            DieWork::Program => (self.spec.program_mw, self.room_for_programs()),
+            DieWork::Erase => (self.spec.erase_mw, self.room_for_programs()),
+        };
+        let pj = u128::from(duration_ns) * u128::from(mw);
+        match work {
+            DieWork::Read => self.energy.reads_pj += pj,
+            DieWork::Program => self.energy.programs_pj += pj,
+            DieWork::Erase => self.energy.erases_pj += pj,
+        }
+        let start = if room == u64::MAX {
+            at
+        } else {
+            self.first_fit(at, duration_ns, mw, room)
+        };
+        self.spread(start, duration_ns, mw);
+        start
+    }
+
+    fn room_for_programs(&self) -> u64 {
+        match self.room_pj {
+            u64::MAX => u64::MAX,
+            room => room - room / LEFT_FOR_READS,
+        }
+    }
+
+    /// The first start at or after `at` from which `mw` for `duration_ns` finds room in all windows.
+    fn first_fit(&self, at: u64, duration_ns: u64, mw: u64, room: u64) -> u64 {
+        let window_ns = self.spec.window_ns;
+        // One die can always work, else a drive with a low limit would stand still.
+        let room = room.max(mw * window_ns);
+        let mut start = at;
+        let mut window = at / window_ns;
+        loop {
+            let begin = start.max(window * window_ns);
+            let window_end = (window + 1) * window_ns;
+            let end = start + duration_ns;
+            let part = (end.min(window_end) - begin) * mw;
+            let left = room.saturating_sub(self.trace.used_pj(window));
+            if part > left {
+                // So late that what lies in this window fits.
+                start = window_end - left / mw;
+                window = start / window_ns;
+                continue;
+            }
+            if end <= window_end {
+                return start;
+            }
+            window += 1;
+        }
+    }
+
+    fn spread(&mut self, start: u64, duration_ns: u64, mw: u64) {
+        let end = start + duration_ns;
+        let mut begin = start;
+        while begin < end {
+            let window = begin / self.spec.window_ns;
+            let part_end = end.min((window + 1) * self.spec.window_ns);
+            self.trace.put(window, (part_end - begin) * mw);
+            begin = part_end;
+        }
+    }
+
+    /// Units cross a channel from `at` on. Under a limit reads and programs have left room for it.
+    #[inline]
+    pub fn transfer(&mut self, at: u64, units: u32) -> u64 {
+        let pj = u64::from(units) * self.spec.unit_transfer_pj;
+        self.energy.transfers_pj += u128::from(pj);
+        self.at_once(at, pj)
+    }
+
+    /// A command comes, with so many bytes of data. Returns when the drive has the power for it.
+    #[inline]
+    pub fn command(&mut self, at: u64, bytes: u32) -> u64 {
+        let link_pj = u64::from(bytes) * self.spec.link_byte_pj;
+        self.energy.commands_pj += u128::from(self.spec.command_pj);
+        self.energy.link_pj += u128::from(link_pj);
+        self.at_once(at, self.spec.command_pj + link_pj)
+    }
+
+    /// Energy used at one time, or as soon as there is room. Returns when.
+    fn at_once(&mut self, at: u64, pj: u64) -> u64 {
+        let mut window = at / self.spec.window_ns;
+        while self.room_pj != u64::MAX && self.trace.used_pj(window) + pj > self.room_pj.max(pj) {
+            window += 1;
+        }
+        self.trace.put(window, pj);
+        at.max(window * self.spec.window_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::power::trace::MOST_RUNS;
+    use proptest::prelude::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn spec(cap_mw: Option<u64>) -> PowerSpec {
+        PowerSpec {
+            window_ns: MS,
+            idle_mw: 2_000,
+            read_mw: 120,
+            program_mw: 160,
+            erase_mw: 90,
+            unit_transfer_pj: 500_000,
+            command_pj: 2_000_000,
+            link_byte_pj: 100,
+            cap_mw,
+            thermal: None,
+        }
+    }
+
+    #[test]
+    fn idle_draws_what_it_always_draws_and_is_one_run() {
+        let mut power = Power::new(spec(None));
+        power.advance(3_600_000 * MS);
+        assert!((power.mean_mw(0, 3_600_000 * MS) - 2_000.0).abs() < 1e-9);
+        assert_eq!(power.trace.stretches(), 1);
+    }
+
+    #[test]
+    fn a_long_trace_is_kept_coarser_and_its_sum_exact() {
+        let mut power = Power::new(spec(None));
+        let steps = 3 * MOST_RUNS as u64;
+        for step in 0..steps {
+            power.advance(step * MS);
+            power.begin(DieWork::Read, step * MS, MS / 10 * (1 + step % 5));
+        }
+        assert!(power.trace.stretches() <= MOST_RUNS);
+        assert_eq!(power.energy().total_pj(), power.trace_pj());
+        let mean = 2_000.0 + 120.0 * 0.3;
+        assert!((power.mean_mw(0, steps * MS) - mean).abs() < 0.001);
+        assert!((power.mean_mw(steps / 2 * MS, steps * MS) - mean).abs() < 0.01);
+        assert!((power.highest_mw() - 2_060.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_program_is_seen_where_it_lies() {
+        let mut power = Power::new(spec(None));
+        assert_eq!(power.begin(DieWork::Program, MS / 2, MS), MS / 2);
+        assert!((power.mean_mw(0, MS) - 2_080.0).abs() < 1e-9);
+        assert!((power.mean_mw(MS, 2 * MS) - 2_080.0).abs() < 1e-9);
+        assert!((power.mean_mw(0, 4 * MS) - 2_040.0).abs() < 1e-9);
+    }
+
+    proptest! {
+        #[test]
+        fn classes_and_trace_agree_and_no_window_exceeds_the_limit(
+            works in proptest::collection::vec((0_u64..300_000, 0_u8..5, 1_u64..6_000_000), 1..400),
+            cap in proptest::option::of(2_500_u64..6_000),
+        ) {
+            let mut power = Power::new(spec(cap));
+            let mut now = 0;
+            for (step, what, length) in works {
+                now += step;
+                power.advance(now);
+                let start = match what {
+                    0 => power.begin(DieWork::Read, now, length / 50),
+                    1 => power.begin(DieWork::Program, now, length / 2),
+                    2 => power.begin(DieWork::Erase, now, length),
+                    3 => power.transfer(now, 1 + (length % 64) as u32),
+                    _ => power.command(now, 4096 * (1 + (length % 8) as u32)),
+                };
+                prop_assert!(start >= now);
+            }
+            prop_assert_eq!(power.energy().total_pj(), power.trace_pj());
+            if let Some(cap) = cap {
+                prop_assert!(power.highest_mw() <= cap as f64);
+            }
+        }
+    }
+}

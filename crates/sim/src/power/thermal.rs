@@ -1,0 +1,188 @@
+//! Temperature: one thermal resistance and one time constant, and the points at which a hot drive limits itself.
+//!
+//! Between two windows the power is constant, so the temperature follows the exact solution of
+//! `dT/dt = (T_end - T) / tau`, `T_end = ambient + power * resistance`; a long idle time is one step.
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::spec::ThermalSpec;
+
+/// Temperatures are kept in billionths of a degree: a window changes them by little.
+const NANO_PER_MILLI: i64 = 1_000_000;
+/// Decay factors are fractions of so many bits.
+const FRACTION_BITS: u32 = 60;
+
+/// The temperature of a drive.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Thermal {
+    spec: ThermalSpec,
+    window_ns: u64,
+    idle_mw: u64,
+    now_nc: i64,
+    /// `e^(-window / tau)`.
+    decay: u64,
+    /// Throttle points in force: the first `level`.
+    level: usize,
+    throttle_events: u64,
+}
+
+impl Thermal {
+    /// In balance with its idle power.
+    pub fn new(spec: ThermalSpec, window_ns: u64, idle_mw: u64) -> Self {
+        let mut thermal = Self {
+            spec,
+            window_ns,
+            idle_mw,
+            now_nc: 0,
+            decay: decay(window_ns, spec.time_constant_ns),
+            level: 0,
+            throttle_events: 0,
+        };
+        thermal.now_nc = thermal.end_nc(0);
+        thermal
+    }
+
+    /// Temperature in thousandths of a degree Celsius.
+    pub fn temperature_mc(&self) -> i64 {
+        self.now_nc / NANO_PER_MILLI
+    }
+
+    /// How often a throttle point has come into force.
+    pub fn throttle_events(&self) -> u64 {
+        self.throttle_events
+    }
+
+    /// The limit in force, in mW.
+    pub fn cap_mw(&self) -> Option<u64> {
+        let points = self.spec.throttle[..self.level].iter().flatten();
+        points.map(|point| point.cap_mw).min()
+    }
+
+    /// Where the temperature would end if each window held so much energy beside what is always drawn.
+    fn end_nc(&self, each_pj: u64) -> i64 {
+        let mw = (each_pj / self.window_ns + self.idle_mw) as i64;
+        // mW times mK/W is millionths of a degree.
+        self.spec.ambient_mc * NANO_PER_MILLI + mw * self.spec.resistance_mk_per_w * 1000
+    }
+
+    /// So many windows of so much energy each have passed.
+    pub fn pass(&mut self, windows: u64, each_pj: u64) {
+        let end = self.end_nc(each_pj);
+        let left = i128::from(self.now_nc - end) * i128::from(power_of(self.decay, windows));
+        let half = 1_i128 << (FRACTION_BITS - 1);
+        self.now_nc = end + ((left + half) >> FRACTION_BITS) as i64;
+        self.set_level();
+    }
+
+    fn set_level(&mut self) {
+        let now_mc = self.temperature_mc();
+        while let Some(Some(next)) = self.spec.throttle.get(self.level)
+            && now_mc >= next.above_mc
+        {
+            self.level += 1;
+            self.throttle_events += 1;
+        }
+        while let Some(Some(last)) = self.level.checked_sub(1).map(|l| self.spec.throttle[l])
+            && now_mc < last.until_mc
+        {
+            self.level -= 1;
+        }
+    }
+}
+
+/// `e^(-time / tau)` as a fraction, from its power series; the IEEE basic operations are the same on every machine.
+fn decay(time_ns: u64, tau_ns: u64) -> u64 {
+    let x = time_ns as f64 / tau_ns.max(1) as f64;
+    let (mut sum, mut term) = (1.0, 1.0);
+    for n in 1..40 {
+        term = -term * x / f64::from(n);
+        sum += term;
+    }
+    let one = (1_u64 << FRACTION_BITS) as f64;
+    (sum.clamp(0.0, 1.0) * one) as u64
+}
+
+/// A fraction to an integer power, by squaring.
+fn power_of(fraction: u64, mut exponent: u64) -> u64 {
+    let multiply = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> FRACTION_BITS) as u64;
+    let (mut result, mut square) = (1 << FRACTION_BITS, fraction);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = multiply(result, square);
+        }
+        square = multiply(square, square);
+        exponent >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::profile::spec::ThrottlePoint;
+
+    const MS: u64 = 1_000_000;
+
+    fn spec() -> ThermalSpec {
+        let point = |above_mc, cap_mw| {
+            Some(ThrottlePoint {
+                above_mc,
+                until_mc: above_mc - 3_000,
+                cap_mw,
+            })
+        };
+        ThermalSpec {
+            ambient_mc: 25_000,
+            resistance_mk_per_w: 10_000,
+            time_constant_ns: 100_000 * MS,
+            throttle: [point(70_000, 3_000), point(80_000, 1_500), None],
+        }
+    }
+
+    /// `t` seconds at 2 W idle and `mw` above it, from balance.
+    fn closed_form(mw: f64, t: f64) -> f64 {
+        45.0 + mw * 0.01 * (1.0 - (-t / 100.0).exp())
+    }
+
+    #[test]
+    fn follows_the_exact_solution_window_by_window_and_in_one_step() {
+        let mut thermal = Thermal::new(spec(), MS, 2_000);
+        assert_eq!(thermal.temperature_mc(), 45_000);
+        for second in 1..=300 {
+            (0..1000).for_each(|_| thermal.pass(1, 2_000 * MS));
+            let expected = closed_form(2_000.0, f64::from(second));
+            assert!((thermal.temperature_mc() as f64 / 1000.0 - expected).abs() < 0.02);
+        }
+        let hot = thermal.temperature_mc() as f64 / 1000.0;
+        thermal.pass(200_000, 0);
+        let expected = 45.0 + (hot - 45.0) * (-2.0_f64).exp();
+        assert!((thermal.temperature_mc() as f64 / 1000.0 - expected).abs() < 0.02);
+        thermal.pass(u64::from(u32::MAX), 0);
+        assert_eq!(thermal.temperature_mc(), 45_000);
+    }
+
+    #[test]
+    fn throttle_points_hold_until_the_drive_has_cooled() {
+        let mut thermal = Thermal::new(spec(), MS, 2_000);
+        assert_eq!(thermal.cap_mw(), None);
+        thermal.pass(10_000_000, 3_000 * MS);
+        assert_eq!(
+            (thermal.cap_mw(), thermal.throttle_events()),
+            (Some(3_000), 1)
+        );
+        thermal.pass(10_000_000, 4_000 * MS);
+        assert_eq!(
+            (thermal.cap_mw(), thermal.throttle_events()),
+            (Some(1_500), 2)
+        );
+        thermal.pass(10_000_000, 2_300 * MS);
+        assert_eq!(
+            thermal.cap_mw(),
+            Some(3_000),
+            "68 degrees: below one point, not out of the other"
+        );
+        thermal.pass(10_000_000, 2_000 * MS);
+        assert_eq!(thermal.cap_mw(), None);
+    }
+}

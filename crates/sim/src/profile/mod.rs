@@ -1,0 +1,199 @@
+//! What a drive is made of, as a TOML file: physical parameters only, each with its unit in the key and its source beside it.
+//!
+//! ```
+//! use sim::profile::{Profile, Size};
+//! # let text = include_str!("../../../../python/ssdlab/profiles/tiny-test.toml");
+//! let profile = Profile::parse(text)?;
+//! let spec = profile.spec(Size::default())?;
+//! assert_eq!(spec.user_bytes, 16 << 30);
+//! # Ok::<(), sim::profile::ProfileError>(())
+//! ```
+
+mod check;
+mod check_features;
+mod check_made;
+mod features;
+mod making;
+mod parts;
+mod scaling;
+mod settings;
+mod spare;
+pub mod spec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::spec::{DriveSpec, TrimRule};
+
+pub use features::{
+    Idle, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull, Spread, Thermal,
+    Throttle, Wear,
+};
+pub use parts::{Buffer, Collection, Controller, Flash, Link, Protocol, Rule, Xpoint};
+pub use scaling::Size;
+pub use settings::{PowerSetting, Settings};
+
+/// A profile that cannot be, with the field and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {value}: {why}")]
+pub struct ProfileError {
+    /// The field, with the tables it is in: `flash.planes`.
+    pub field: String,
+    /// Its value.
+    pub value: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl ProfileError {
+    pub(crate) fn new(field: &str, value: impl std::fmt::Display, why: impl Into<String>) -> Self {
+        Self {
+            field: field.to_owned(),
+            value: value.to_string(),
+            why: why.into(),
+        }
+    }
+}
+
+/// Where a figure comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The vendor says so.
+    DataSheet,
+    /// Somebody measured it on the drive.
+    Measurement,
+    /// It follows from how the thing works.
+    Physics,
+    /// Remembered, not looked up.
+    Recalled,
+    /// Chosen so that the model meets something else that is known.
+    Fitted,
+}
+
+/// A figure and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure<T> {
+    /// In the unit that the key ends with.
+    pub value: T,
+    /// Where it comes from.
+    pub source: Source,
+    /// More about that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A drive's profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Name by which it is asked for; carries the capacity unless it is a generic one.
+    pub name: String,
+    /// Other, shorter names.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// One line on what it stands for.
+    pub about: String,
+    /// Bytes that the user can address.
+    pub capacity_bytes: Figure<u64>,
+    /// Unit of offsets and lengths.
+    pub logical_block_bytes: Figure<u32>,
+    /// What becomes of trim commands. Absent: they are honoured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Figure<TrimRule>>,
+    /// The way to the host.
+    pub link: Link,
+    /// The controller.
+    pub controller: Controller,
+    /// The write buffer.
+    pub buffer: Buffer,
+    /// The flash. A drive has this or `xpoint`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash: Option<Flash>,
+    /// How space is won back in flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<Collection>,
+    /// A medium without erase and collection instead of flash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xpoint: Option<Xpoint>,
+    /// Flash that is used with one bit a cell for a time. Absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCache>,
+    /// What the drive draws. Absent: nothing is said of power.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<Power>,
+    /// How it gets warm, which needs `power`. Absent: nothing is said of temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermal: Option<Thermal>,
+    /// How unlike its dies and blocks are, and reads that need another attempt. Absent: all are alike, and none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Spread>,
+    /// Where data is placed, and how much of the map is in memory. Absent: dynamically, all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapping: Option<Mapping>,
+    /// How erases are spread. Absent: as they come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wear: Option<Wear>,
+    /// What it does for itself when there are no commands. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Idle>,
+}
+
+/// What the data lies in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Medium<'a> {
+    /// Flash and how space is won back in it.
+    Flash(&'a Flash, &'a Collection),
+    /// Written in place.
+    Xpoint(&'a Xpoint),
+}
+
+impl Profile {
+    /// Reads a profile and checks it at its own size.
+    ///
+    /// # Errors
+    /// TOML that is none, an unknown or missing key, a value that cannot be.
+    pub fn parse(text: &str) -> Result<Self, ProfileError> {
+        let profile: Self = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
+        profile.spec(Size::default())?;
+        Ok(profile)
+    }
+
+    /// The parts of a drive of this profile at a size.
+    ///
+    /// # Errors
+    /// A value that cannot be, or a size that this profile cannot have.
+    pub fn spec(&self, size: Size) -> Result<DriveSpec, ProfileError> {
+        self.check()?;
+        let spec = self.make(size)?;
+        self.check_spec(&spec)?;
+        Ok(spec)
+    }
+
+    /// What the data lies in.
+    ///
+    /// # Errors
+    /// There are two of them, or none.
+    pub(crate) fn medium(&self) -> Result<Medium<'_>, ProfileError> {
+        let missing = |field, why| Err(ProfileError::new(field, "missing", why));
+        match (&self.flash, &self.collection, &self.xpoint) {
+            (Some(flash), Some(collection), None) => Ok(Medium::Flash(flash, collection)),
+            (None, None, Some(xpoint)) => Ok(Medium::Xpoint(xpoint)),
+            (Some(_), None, None) => missing("collection", "flash needs a way to win space back"),
+            (None, _, None) => missing("flash", "a drive needs a medium: [flash] or [xpoint]"),
+            (_, _, Some(_)) => Err(ProfileError::new(
+                "xpoint",
+                "beside [flash] or [collection]",
+                "a drive has one medium, and this one is never collected",
+            )),
+        }
+    }
+}
+
+fn of_toml(text: &str, error: &toml::de::Error) -> ProfileError {
+    let line = error
+        .span()
+        .map_or(0, |span| text[..span.start].matches('\n').count() + 1);
+    let why = error.message().replace('\n', ", ");
+    ProfileError::new("profile", format!("not one (line {line})"), why)
+}

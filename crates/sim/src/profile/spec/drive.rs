@@ -1,0 +1,88 @@
+//! A whole drive: its parts, and what not every drive has or does.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Geometry, HostSpec, PowerSpec, SlcSpec, SpreadSpec, Timing};
+
+/// All of a drive's parts.
+#[derive(Debug, Clone, Copy)]
+pub struct DriveSpec {
+    /// Flash there is.
+    pub geometry: Geometry,
+    /// How long it takes.
+    pub timing: Timing,
+    /// Link, queue and controller.
+    pub host: HostSpec,
+    /// Bytes the user can address.
+    pub user_bytes: u64,
+    /// Bytes of the write buffer.
+    pub buffer_bytes: u64,
+    /// Superblocks that collection keeps free.
+    pub reserve: u32,
+    /// Whether data in the buffer survives a loss of power: then a flush has nothing to wait for.
+    pub power_loss_protection: bool,
+    /// Unit of offsets and lengths, in bytes.
+    pub logical_block_bytes: u32,
+    /// An erase of a superblock is charged on every so many-th: blocks are that many times smaller than the real ones.
+    pub erase_every: u32,
+    /// What not every drive has or does.
+    pub options: DriveOptions,
+}
+
+/// What becomes of a trim command.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrimRule {
+    /// The units are forgotten.
+    #[default]
+    Honoured,
+    /// It completes and changes nothing: the drive, or something between it and the host, ignores it.
+    Ignored,
+}
+
+/// How erases are spread over the superblocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WearRule {
+    /// Of the free superblocks the one with the fewest erases is written next (*dynamic* wear levelling); else the one that
+    /// has been free for longest.
+    pub coldest_first: bool,
+    /// A superblock whose data rests is collected when another has so many more erases (*static* wear levelling).
+    pub move_resting_after: Option<u32>,
+}
+
+/// How data is laid out, and space won back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Over all dies, won back by superblocks.
+    #[default]
+    Superblocks,
+    /// Each logical page on its plane, each plane for itself.
+    Planes,
+    /// Written where it is, without collection.
+    InPlace,
+}
+
+/// What a drive has or does beyond the plain rules.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DriveOptions {
+    /// What becomes of trim commands.
+    pub trim: TrimRule,
+    /// Writes complete when they are in flash: the write cache is off.
+    pub write_through: bool,
+    /// Wear levelling.
+    pub wear: WearRule,
+    /// After so long without a command the drive works for itself; `None`: it never does.
+    pub idle_after_ns: Option<u64>,
+    /// Superblocks that collection tries to have free when the drive is idle.
+    pub idle_free_superblocks: u32,
+    /// A cache of superblocks used with one bit a cell.
+    pub slc: Option<SlcSpec>,
+    /// Blocks and dies that are faster or slower than others, and reads that need more than one attempt.
+    pub spread: Option<SpreadSpec>,
+    /// Energy and heat.
+    pub power: Option<PowerSpec>,
+    /// How data is laid out.
+    pub layout: Layout,
+    /// Memory for the map where not all of it is there; `None`: it is.
+    pub map_cache_bytes: Option<u64>,
+}

@@ -1,0 +1,17 @@
+//! What a drive is made of, in the simulator's own units: whole numbers of ns, bytes and mW.
+//!
+//! A [`Profile`](super::Profile) says it as data sheets do, and is made into this; tests write it directly.
+
+mod drive;
+mod flash;
+mod host;
+mod power;
+mod slc_cache;
+mod spread;
+
+pub use drive::{DriveOptions, DriveSpec, Layout, TrimRule, WearRule};
+pub use flash::{Geometry, Timing, UNIT_BYTES};
+pub use host::HostSpec;
+pub use power::{PowerSpec, ThermalSpec, ThrottlePoint};
+pub use slc_cache::{SlcSize, SlcSpec, WhenFull};
+pub use spread::SpreadSpec;

@@ -1,0 +1,52 @@
+//! Power and heat.
+
+use serde::{Deserialize, Serialize};
+
+/// What the parts of a drive draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PowerSpec {
+    /// Length of a window: the resolution of the power trace and the time over which a limit holds (1 to 10 ms in drives).
+    pub window_ns: u64,
+    /// What the drive always draws, in mW.
+    pub idle_mw: u64,
+    /// One die while it reads, in mW.
+    pub read_mw: u64,
+    /// One die while it programs, in mW.
+    pub program_mw: u64,
+    /// One die while it erases, in mW.
+    pub erase_mw: u64,
+    /// One unit of 4 KiB that crosses a channel, in pJ.
+    pub unit_transfer_pj: u64,
+    /// The controller's part in one command, in pJ.
+    pub command_pj: u64,
+    /// One byte that crosses the link, in pJ.
+    pub link_byte_pj: u64,
+    /// The limit on the drive's power, in mW; at least what it draws when idle and one die at work.
+    pub cap_mw: Option<u64>,
+    /// How the drive gets warm, and what it does then.
+    pub thermal: Option<ThermalSpec>,
+}
+
+/// How a drive gets warm, and what it does then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThermalSpec {
+    /// Temperature around the drive, in thousandths of a degree Celsius.
+    pub ambient_mc: i64,
+    /// How much warmer the drive gets for each W, in thousandths of a degree.
+    pub resistance_mk_per_w: i64,
+    /// Time constant: after so long 63 % of a change has come.
+    pub time_constant_ns: u64,
+    /// Where the drive limits itself, by rising temperature.
+    pub throttle: [Option<ThrottlePoint>; 3],
+}
+
+/// A temperature from which the drive draws no more than a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThrottlePoint {
+    /// From here on, in thousandths of a degree Celsius.
+    pub above_mc: i64,
+    /// Until the drive is as cool as this again.
+    pub until_mc: i64,
+    /// The limit in mW.
+    pub cap_mw: u64,
+}

@@ -1,0 +1,98 @@
+//! What can go wrong, with the facts as fields and what to do in words.
+
+use metrics::{CollectorError, LogError};
+use workload::SpecError;
+
+use crate::runner::run::Outcome;
+
+/// Why a run could not be made or finished.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The workload contradicts itself.
+    #[error("{0}")]
+    Spec(#[from] SpecError),
+    /// A size or offset is not a multiple of what the drive needs.
+    #[error(
+        "stream {stream:?}: {field} of {value} bytes is not a multiple of {multiple_of}, the logical block"
+    )]
+    Unaligned {
+        /// Name of the stream.
+        stream: String,
+        /// The field of the workload.
+        field: &'static str,
+        /// Its value in bytes.
+        value: u64,
+        /// The logical block in bytes.
+        multiple_of: u64,
+    },
+    /// The span does not lie inside the drive.
+    #[error("stream {stream:?}: the span ends at byte {end}, but the drive has {size_bytes}")]
+    BeyondEnd {
+        /// Name of the stream.
+        stream: String,
+        /// First byte after the span.
+        end: u64,
+        /// Size of the drive in bytes.
+        size_bytes: u64,
+    },
+    /// A simulated drive does not have this.
+    #[error("stream {stream:?}: {feature} does not exist on a simulated drive")]
+    Unsupported {
+        /// Name of the stream.
+        stream: String,
+        /// What was asked.
+        feature: &'static str,
+        /// What to do about it.
+        advice: &'static str,
+    },
+    /// What was asked cannot be recorded.
+    #[error("{message}")]
+    Recording {
+        /// Why.
+        message: String,
+    },
+    /// The append log could not be written; the run was stopped.
+    #[error("{source}")]
+    Log {
+        /// Why.
+        source: LogError,
+        /// What was measured until then.
+        measured: Option<Box<Outcome>>,
+    },
+}
+
+impl SimError {
+    /// What was measured before the error, if anything was.
+    pub fn into_measured(self) -> Option<Outcome> {
+        match self {
+            Self::Log { measured, .. } => measured.map(|measured| *measured),
+            _ => None,
+        }
+    }
+
+    /// What the reader can do, in one line.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Spec(_) | Self::Recording { .. } => "correct the workload",
+            Self::Unaligned { .. } => "use multiples of the logical block",
+            Self::BeyondEnd { .. } => "choose a span inside the drive",
+            Self::Unsupported { advice, .. } => advice,
+            Self::Log { .. } => "free space where results are kept, then resume",
+        }
+    }
+}
+
+impl From<CollectorError> for SimError {
+    fn from(error: CollectorError) -> Self {
+        match error {
+            CollectorError::Log(source) => Self::Log {
+                source,
+                measured: None,
+            },
+            other => Self::Recording {
+                message: other.to_string(),
+            },
+        }
+    }
+}
