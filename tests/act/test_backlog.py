@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdlab.analysis.act_backlog import Backlog, GivenUp, Interval, Paced, forecast_s, least_done
+from ssdlab.analysis.act import Backlog, GivenUp, Interval, Paced, forecast_s, least_done
 
 READS = Paced("service", 2000.0, 10.0, overrun="fell behind")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ssdlab.cli import main
 from ssdlab.formats.act.config import IndexConfig, StorageConfig
 from ssdlab.formats.act.config_file import read_config, write_config
-from ssdlab.methods.act.programs import IndexParams, StorageParams
+from ssdlab.methods.act.params import IndexParams, StorageParams
 from ssdlab.model.errors import UsageError
 
 devices = st.lists(st.sampled_from(["/dev/sdb", "/dev/nvme0n1"]), unique=True).map(tuple)

@@ -11,9 +11,7 @@ import pytest
 from ssdlab import _core
 from ssdlab.drives import open_drive
 from ssdlab.formats.act.config import IndexConfig, StorageConfig
-from ssdlab.methods.act.arrivals import paced
-from ssdlab.methods.act.index_load import index_workload
-from ssdlab.methods.act.load import storage_workload
+from ssdlab.methods.act.load import index_workload, paced, storage_workload
 from ssdlab.model.arrival import Bursts, Open
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import Mix, Ratio, Stepped, Workload

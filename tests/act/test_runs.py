@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import run
+from ssdlab.methods.job import finished_steps
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.unfinished import finished_steps
 from ssdlab.results.run_folder import RunFolder
 
 FLAT = "sim:xpoint,scale=64"

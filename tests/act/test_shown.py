@@ -9,7 +9,7 @@ import pytest
 
 from methods.on_simulated import run
 from report.reading import Page
-from ssdlab.analysis.act_verdict import THRESHOLDS_MS
+from ssdlab.analysis.act import THRESHOLDS_MS
 from ssdlab.cli import main
 from ssdlab.formats.act.config import StorageConfig
 from ssdlab.formats.act.config_file import read_config

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ssdlab.analysis.act_verdict import Slice, share_over, slices
+from ssdlab.analysis.act import Slice, share_over, slices
 from ssdlab.formats.act.table import act_table
 
 

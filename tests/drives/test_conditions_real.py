@@ -18,7 +18,8 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.conditions.ledger import ledgers
 from ssdlab.runs.conditions.leftovers import left_behind
 from ssdlab.runs.doctor import _left
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench, resume, start
 
 JOB = """
 [[step]]

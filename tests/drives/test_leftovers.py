@@ -17,7 +17,8 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.conditions.ledger import Ledger, ledgers
 from ssdlab.runs.conditions.place import host_folder
 from ssdlab.runs.doctor import _left
-from ssdlab.runs.session import Bench, Order, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench, start
 
 JOB = """
 [[step]]

@@ -18,7 +18,8 @@ import sys
 from pathlib import Path
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
-from ssdlab.runs.session import Bench, Order, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench, start
 drive, text = sys.argv[1:]
 order = Order(find_method("job"), read_job(text, "job"), drive)
 start(order, Path("/run/guest/sata"), bench=Bench(finish=lambda folder, manifest, lock: manifest))

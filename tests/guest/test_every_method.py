@@ -60,7 +60,8 @@ from ssdlab.cli.plan import plan_as_json
 from ssdlab.cli.showing import as_json
 from ssdlab.methods import find_method
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.session import Bench, Order, plan_order, start
+from ssdlab.runs.order import Order, plan_order
+from ssdlab.runs.session import Bench, start
 name, drive, consent, library, settings = sys.argv[1:]
 method = find_method(name)
 params = method.params.build(json.loads(settings), quick=True)

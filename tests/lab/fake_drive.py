@@ -20,7 +20,8 @@ from ssdlab.drives.purge import SUBSTITUTES, PurgeMethod, PurgeRecord
 from ssdlab.drives.trim.trimming import TrimRecord
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import DriveError, Unsupported
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench, resume, start
 
 GIB = 1 << 30
 Curve = Callable[[int, int, bool], float]

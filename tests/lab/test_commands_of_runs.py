@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from lab.synthetic import edited
-from ssdlab.methods import REGISTRY
-from ssdlab.methods.suites import REGISTRY as SUITES
+from ssdlab.methods import REGISTRY, SUITES
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
 

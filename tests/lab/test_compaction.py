@@ -23,8 +23,9 @@ from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.step_log import DIRECTIONS
 from ssdlab.results.store import make_run_folder, write_manifest
+from ssdlab.runs.order import Order
 from ssdlab.runs.saving import save_measurement
-from ssdlab.runs.session import Bench, Order, start
+from ssdlab.runs.session import Bench, start
 
 JOB = """
 [[step]]

@@ -19,7 +19,8 @@ from ssdlab.results.schema import JobResult
 from ssdlab.runs.conditions.ledger import LEDGER, Ledger, ledgers
 from ssdlab.runs.conditions.place import host_folder
 from ssdlab.runs.conditions.variant import Variant, on_text, usable_of
-from ssdlab.runs.session import Order, plan_on, start
+from ssdlab.runs.order import Order, plan_on
+from ssdlab.runs.session import start
 
 
 @dataclass

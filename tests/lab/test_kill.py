@@ -27,7 +27,8 @@ from ssdlab.results.journal import is_running
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.step_log import DIRECTIONS, log_name, read_progress
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench, resume, start
 
 SEED = 20_261_121
 SETTINGS = {"depths": "1,2,4,8", "seconds": "40ms", "ramp_seconds": "5ms"}

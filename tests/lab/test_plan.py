@@ -17,8 +17,9 @@ from ssdlab.model.errors import LabError
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs.order import Order, plan_on, plan_order
 from ssdlab.runs.plan import Bounds, Recorder, planned_step
-from ssdlab.runs.session import Order, plan_on, plan_order, start
+from ssdlab.runs.session import start
 
 
 def planned(workload: Workload, **args):

@@ -147,7 +147,8 @@ class Seen:
 
 def test_observers_are_told_in_order_and_the_time_left_falls(tmp_path: Path) -> None:
     from lab.fake_drive import bench
-    from ssdlab.runs.session import Order, start
+    from ssdlab.runs.order import Order
+    from ssdlab.runs.session import start
 
     method, seen = find_method("peak-random-read"), Seen()
     start(Order(method, method.params(), "/dev/fake0", seed=1), tmp_path, [seen], bench(FakeDrive()))

@@ -23,7 +23,8 @@ from ssdlab.model.errors import DriveError, HostError, Interrupted, Refused
 from ssdlab.results import compaction
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders, write_manifest
-from ssdlab.runs.session import Order, resume, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import resume, start
 from ssdlab.runs.stopping import StopFlag
 
 PEAK = find_method("peak-random-read")

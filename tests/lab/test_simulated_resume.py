@@ -26,7 +26,8 @@ from ssdlab.results.step_log import DIRECTIONS, log_name
 from ssdlab.runs import drive_state
 from ssdlab.runs import resume_checks as same_run
 from ssdlab.runs.drive_state import STATES
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench, resume, start
 
 SEED = 20_261_121
 CYCLES = 5

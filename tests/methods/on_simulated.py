@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods import find_method
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.session import Order, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from ssdlab.methods.search import search_highest
 from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.session import Order, plan_on, plan_order
+from ssdlab.runs.order import Order, plan_on, plan_order
 
 BRIEF = {"torture_seconds": "20", "sustained_seconds": "2"}
 

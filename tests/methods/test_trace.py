@@ -19,7 +19,8 @@ from ssdlab.methods.results.replay import TraceResult
 from ssdlab.model.errors import Interrupted, Refused, UsageError
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.session import Bench, Order, plan_order, resume, start
+from ssdlab.runs.order import Order, plan_order
+from ssdlab.runs.session import Bench, resume, start
 
 GAP_US = 20_000
 BYTES = {"R": 4096, "W": 16384}

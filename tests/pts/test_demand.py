@@ -21,7 +21,7 @@ from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, 
 from ssdlab.methods.pts.demand import COUNTS
 from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, procedure
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts_demand import DemandResult
+from ssdlab.methods.results.pts import DemandResult
 from ssdlab.methods.steps import Request
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import Workload

@@ -13,15 +13,16 @@ import pytest
 from lab.fake_drive import FakeDrive, knee, resume_on, run_on
 from pts.scripted import Scripted
 from ssdlab.methods import find_method
-from ssdlab.methods.pts import departures
-from ssdlab.methods.remarks import RunFacts
+from ssdlab.methods.method import RunFacts
+from ssdlab.methods.pts import specification
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
 from ssdlab.model.errors import Interrupted, Unsupported
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.runs.conditions.variant import Variant
-from ssdlab.runs.session import Order, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
 
 
 @dataclass
@@ -211,7 +212,7 @@ def test_a_setting_that_is_not_there_raises_only_where_it_must(tmp_path: Path) -
 
 
 def test_every_departure_is_in_the_documentation() -> None:
-    source = Path(inspect.getsourcefile(departures) or "").read_text(encoding="utf-8")
+    source = Path(inspect.getsourcefile(specification) or "").read_text(encoding="utf-8")
     used = set(re.findall(r'code=f?"([a-z-]+)', source))
     table = (Path(__file__).parents[2] / "docs" / "pts.md").read_text(encoding="utf-8")
     listed = {

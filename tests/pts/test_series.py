@@ -20,9 +20,9 @@ from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
-from ssdlab.methods.pts.saturation_loads import load_of
+from ssdlab.methods.pts.write_saturation import load_of
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.results.pts_series import (
+from ssdlab.methods.results.pts import (
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,
     PtsSaturationResult,

@@ -15,9 +15,11 @@ from ssdlab.methods.results.pts import PtsResult
 from ssdlab.report import page, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
-from ssdlab.report.sections import pts, pts_cells
+from ssdlab.report.sections import pts
+from ssdlab.report.sections.pts import IOPS, heat_map
 from ssdlab.report.view import Section
-from ssdlab.runs.session import Order, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
 
 DRIVE = "sim:tiny-test,scale=4"
 RIG = 'name = "Rig A"\ntested_by = "J. Doe, Example Lab"\nboard = "Example B1"\n'
@@ -106,7 +108,7 @@ def test_sectors_of_4_kib_leave_a_row_empty_with_the_reason() -> None:
     result = method.conclude(scripted.data(4096), params)
     assert isinstance(result, PtsResult)
     one: Any = (SimpleNamespace(index=0, label="Some drive"), result)
-    figure = pts_cells.heat_map("iops", "IOPS", [one], [pts_cells.IOPS], "how")
+    figure = heat_map("iops", "IOPS", [one], [IOPS], "how")
     assert isinstance(figure.chart, HeatChart)
     (view,) = figure.chart.views
     assert view.values[0] == (None,) * 7 and view.values[1] == (1000.0,) * 7

@@ -13,7 +13,8 @@ from ssdlab.methods.job import read_job
 from ssdlab.model.errors import DriveError
 from ssdlab.report import page, source
 from ssdlab.results.schema import JobResult
-from ssdlab.runs.session import Order, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
 
 JOB = """
 [[step]]

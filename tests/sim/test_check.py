@@ -10,16 +10,7 @@ from typing import get_args
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.drives.ratings import (
-    FAILED,
-    METRICS,
-    Judged,
-    Rating,
-    Ratings,
-    Verdict,
-    judge,
-    metric_names,
-)
+from ssdlab.drives.ratings import FAILED, METRICS, Judged, Rating, Ratings, Verdict, judge, metric_names
 from ssdlab.drives.simulated.drive import profiles
 from ssdlab.drives.simulated.profiles import shipped_ratings
 from ssdlab.model.errors import UsageError

@@ -13,7 +13,8 @@ from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, Manifest, TableInfo
 from ssdlab.results.store import write_manifest
-from ssdlab.runs.session import Bench, Order
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench
 from ssdlab.runs.suites.ordering import SuiteOrder, suite_params
 from ssdlab.runs.suites.session import start_suite
 

@@ -20,7 +20,8 @@ from ssdlab.methods.suites import all_suites
 from ssdlab.methods.suites.suite import SHARED_BY_FORK, Part
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.session import Order, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
 from ssdlab.runs.suites.ordering import SuiteOrder, groups, planned_children, shared_steps, suite_params
 from suites.made import BRIEF, SMALL, children, run, suite
 

@@ -14,7 +14,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.results.outcome import SuiteResult, read_result
 from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.session import Order
+from ssdlab.runs.order import Order
 from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated
 from ssdlab.runs.suites.session import start_suite
 from suites.made import Watcher, bench

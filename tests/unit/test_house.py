@@ -42,7 +42,6 @@ class Import(NamedTuple):
     importer: str
     line: int
     imported: str
-    types_only: bool
 
     def __str__(self) -> str:
         return f"{self.importer}, line {self.line}, imports {self.imported}"
@@ -66,12 +65,6 @@ def imports() -> tuple[Import, ...]:
 
 def _imports_of(name: str, text: str) -> Iterator[Import]:
     tree = ast.parse(text)
-    for_types = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             named = [alias.name for alias in node.names]
@@ -83,7 +76,7 @@ def _imports_of(name: str, text: str) -> Iterator[Import]:
             continue
         for each in dict.fromkeys(named):
             if each.split(".")[0] == "ssdlab" and each != "ssdlab._core":
-                yield Import(name, node.lineno, each, id(node) in for_types)
+                yield Import(name, node.lineno, each)
 
 
 def room(module: str) -> str:
@@ -147,9 +140,9 @@ def test_an_import_of_drives_in_analysis_is_found(where: str, line: str) -> None
     assert len(against_the_order(found)) == 1
 
 
-def test_no_import_at_run_time_goes_in_a_circle() -> None:
-    """What is imported inside a function is there to start sooner, never to come round a circle."""
-    assert not circles(tuple(each for each in imports() if not each.types_only))
+def test_no_import_goes_in_a_circle() -> None:
+    """What is imported inside a function is there to start sooner, never to come round a circle; nor are types."""
+    assert not circles(imports())
 
 
 def test_no_file_is_too_long() -> None:
@@ -188,8 +181,7 @@ def figures() -> dict[str, int]:
         "floors of folders": max(floor(room(name)) for name in modules()),
         "arrows between folders": len(between),
         "imports that do not go down": len(against_the_order(imports())),
-        "circles at run time": len(circles(tuple(e for e in imports() if not e.types_only))),
-        "circles with types": len(circles(imports())),
+        "circles of modules": len(circles(imports())),
         "longest file": max(lengths),
         "files over 450 lines": sum(lines > MOST_LINES for lines in lengths),
     }

@@ -1,22 +1,49 @@
-"""`ssdlab act`: configuration files of Aerospike ACT."""
+"""`ssdlab act`: configuration files of Aerospike ACT, a run as its log, and results in a terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
+from ssdlab.analysis.act import LIMITS, Slice
 from ssdlab.cli.kinds import Count, RunText, Settings
-from ssdlab.cli.output import print_json, print_line
+from ssdlab.cli.output import paint, print_fields, print_json, print_line, print_table
+from ssdlab.formats.act.table import act_table
+from ssdlab.methods.results.act import RULES
+from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ssdlab.formats.act.config import ActConfig, IndexConfig, StorageConfig
-    from ssdlab.methods.results.act import ActResult
+    from ssdlab.methods.results.act import ActResult, ActSearchResult, ActSlice, Rule
     from ssdlab.results.run_folder import RunFolder
 
+
 SCHEMA = "ssdlab.act-config/1"
+STORAGE = {
+    "reads": (("service", "read"),),
+    "{device}-reads": (("service", "read"),),
+    "large-block-reads": (("large-block-reads", "read"),),
+    "large-block-writes": (("large-block-writes", "write"),),
+    "writes": (("service", "write"),),
+    "{device}-writes": (("service", "write"),),
+}
+"""Histograms of act_storage, and the streams and directions that they count."""
+INDEX = {
+    "reads": (("service", "read"), ("cache", "read")),
+    "{device}-reads": (("service", "read"), ("cache", "read")),
+    "writes": (("cache", "write"),),
+    "{device}-writes": (("cache", "write"),),
+}
+Clock = Literal["service", "response"]
+_CLOCKS = {"2019": "from when it was due", "6.x": "from when a thread issued it"}
 
 
 def show(file: Path, /, *, index: bool = False, json: bool = False) -> None:
@@ -151,4 +178,146 @@ def _print(made: ActConfig, *, json: bool) -> None:
             "options": options(made),
             "derived": derived(made),
         }
+    )
+
+
+def log(
+    run: str, /, *, clock: Clock = "service", output: Path | None = None, library: Path | None = None
+) -> None:
+    """Print what ACT would have printed of a run of act or act-index: act_latency.py reads it.
+
+    Parameters
+    ----------
+    run
+        The run: its folder, its id, or the beginning of its id or of its last letters.
+    clock
+        From when an I/O counts: service, when a thread issued it, as in ACT 6; response, when it was due.
+    output
+        Write it here, not to stdout. A file that exists is not overwritten.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    """
+    lines = "\n".join(_lines(run, clock, library))
+    if output is None:
+        print_line(lines)
+    else:
+        write_new(output, lines + "\n")
+        print_line(f"written: {output}")
+
+
+def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
+    from ssdlab.formats.act.log import act_log
+
+    folder, result = act_run(run, library)
+    rows = folder.rows(result.ordinal)
+    whole = rows["end_ns"] <= result.asked_s * 1e9
+    count = int(rows["row"][whole].max()) + 1 if whole.any() else 0
+    if not count:
+        raise UsageError(f"run {run} has no whole row", "a longer one has", run=run)
+    seconds = round(int(rows["end_ns"].min()) / 1e9)
+    drive = folder.manifest.drive
+    config = replace(config_of_run(result), device_names=(drive.text,), report_interval_sec=seconds)
+    remark = (
+        f"# Written by ssdlab of its run {folder.manifest.run_id}: what {result.program} would have printed. "
+        f"Latency counts from when an I/O was {'issued' if clock == 'service' else 'due'}."
+    )
+    title = f"ACT version {result.act_version}"
+    found = f"{drive.text} size = {drive.capacity_bytes} bytes"
+    if result.program == "act_storage":
+        blocks = drive.capacity_bytes // (1024 * int(str(result.config["large_block_op_kbytes"])))
+        found += f", {blocks} large blocks, minimum IO size = {drive.logical_block_bytes} bytes"
+    yield from act_log(config, title, found, _counts(folder, result, clock, count), remark)
+
+
+def _counts(
+    folder: RunFolder, result: ActResult, clock: Clock, rows: int
+) -> Mapping[str, npt.NDArray[np.int64]]:
+    from ssdlab.formats.act.log import power_counts
+
+    buckets: Mapping[str, Any] = folder.histograms(result.ordinal, by_row=True)
+    drive = folder.manifest.drive
+    found: dict[str, npt.NDArray[np.int64]] = {}
+    for name, counted in (INDEX if result.program == "act_index" else STORAGE).items():
+        mine = np.zeros(len(buckets["row"]), dtype=bool)
+        for stream, direction in counted:
+            mine |= (buckets["stream"] == stream) & (buckets["direction"] == direction)
+        mine &= (buckets["clock"] == clock) & (buckets["row"] < rows)
+        if mine.any():
+            edges = (buckets["low_ns"][mine], buckets["high_ns"][mine], buckets["count"][mine])
+            found[name.format(device=drive.text)] = power_counts(buckets["row"][mine], edges, rows)
+    return found
+
+
+def print_act(result: ActResult) -> None:
+    """Print the verdicts, the load that was asked for, and the table of act_latency.py by each rule."""
+    print_line()
+    load = f"{result.load}x" if result.load else "these rates"
+    for verdict in result.verdicts:
+        word = paint("passed", "accent") if verdict.passed else "FAILED"
+        why = f": {verdict.why}" if verdict.why else ""
+        print_line(
+            f"{load} {word} by the rule of {verdict.rule}, a read {_CLOCKS[verdict.rule]}{why}", "bold"
+        )
+    _print_stress(result)
+    print_line()
+    asked = ", ".join(f"{rate:.2f} {name}" for name, rate in result.asked.items())
+    print_fields(
+        [
+            (
+                "load",
+                f"of {result.program} {result.act_version}, arrivals {result.arrivals}, "
+                f"{result.service_threads} service threads",
+            ),
+            ("asked a second", asked),
+            *((name, text) for name, text in result.derived.items()),
+            ("ran", units.span_text(result.ran_s) + (f": {result.stopped}" if result.stopped else "")),
+            ("not done", f"{result.undone} I/Os that were due at the end" if result.undone else None),
+        ]
+    )
+    for rule in RULES if result.slices else ():
+        print_line()
+        print_line(f"by the rule of {rule}, a read {_CLOCKS[rule]}", "dim")
+        for line in act_table([_slice(each, rule) for each in result.slices]).splitlines():
+            print_line(line)
+
+
+def print_search(result: ActSearchResult) -> None:
+    """Print the score and every load tried."""
+    print_line()
+    score = "no load passed" if result.score is None else f"{result.score}x"
+    per_w = "" if result.score_per_w is None else f", {units.significant(result.score_per_w)} x/W"
+    fails = "" if result.resolution is None else f"; {(result.score or 0) + result.resolution}x did not pass"
+    print_line(
+        f"{score} by the rule of {result.rule}, arrivals {result.arrivals}{per_w}{fails}",
+        "bold",
+    )
+    print_line(result.drive_state, "dim")
+    print_line()
+    rows = [
+        (
+            f"{each.load}x" + (f" {paint('<', 'accent')}" if each.load == result.score else ""),
+            units.span_text(each.ran_s),
+            *(f"{100 * each.worst[str(ms)]:.2f}" for ms in LIMITS),
+            each.drive_state,
+            "passed" if each.passed else each.why,
+        )
+        for each in result.tries
+    ]
+    heads = ("load", "ran", *(f"%>{ms} ms" for ms in LIMITS), "drive", "")
+    print_table(rows, heads, right=(1, 2, 3, 4))
+
+
+def _print_stress(result: ActResult) -> None:
+    if result.stress_completed is None:
+        return
+    ran = "ran to its end" if result.stress_completed else f"did not reach its end: {result.stress_stopped}"
+    print_line(f"twice the load {ran}", "bold")
+    if result.certified:
+        print_line(f"certified at {result.load}x by the rule of {result.rule}", "bold")
+
+
+def _slice(each: ActSlice, rule: Rule) -> Slice:
+    shares = getattr(each, RULES[rule])
+    return Slice(
+        each.number, each.ios[rule], each.rates[rule], {int(ms): share for ms, share in shares.items()}
     )

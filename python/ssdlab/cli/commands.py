@@ -42,7 +42,7 @@ COMMANDS: dict[str, Command] = {
         "ssdlab.cli.conditions:restore", "put back what runs that died have left set"
     ),
     "act config": Command("ssdlab.cli.act:config", "write a configuration file for the original ACT"),
-    "act log": Command("ssdlab.cli.act_log:log", "a run as the log that ACT would have printed of it"),
+    "act log": Command("ssdlab.cli.act:log", "a run as the log that ACT would have printed of it"),
     "act show": Command("ssdlab.cli.act:show", "what a configuration file of ACT means: options and load"),
     "trace show": Command("ssdlab.cli.trace:show", "what is in a trace: I/Os, devices, times, bad lines"),
     "trace record": Command("ssdlab.cli.trace:record", "record what is asked of a block device"),
@@ -53,8 +53,6 @@ COMMANDS: dict[str, Command] = {
     "library verify": Command("ssdlab.cli.library:verify", "hold every run of the library against its seals"),
 }
 """Every command, in the order of the help text. Two words make a group."""
-
-
 GROUPS = {
     "act": "configuration files of Aerospike ACT",
     "conditions": "settings of drive and host",

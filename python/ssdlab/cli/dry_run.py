@@ -12,8 +12,8 @@ from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.plan import plan_as_json, print_plan
 
 if TYPE_CHECKING:
+    from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
-    from ssdlab.runs.session import Order
 
 
 def dry_run(order: Order, *, json: bool) -> None:
@@ -24,7 +24,7 @@ def dry_run(order: Order, *, json: bool) -> None:
     UsageError, Refused
         As the run itself would.
     """
-    from ssdlab.runs.session import plan_order
+    from ssdlab.runs.order import plan_order
 
     planned = plan_order(order)
     if json:

@@ -63,7 +63,8 @@ def job(
     from ssdlab.host.documents import read_document, user_path
     from ssdlab.methods import find_method
     from ssdlab.methods.job import read_job
-    from ssdlab.runs.session import Order, start
+    from ssdlab.runs.order import Order
+    from ssdlab.runs.session import start
 
     advice = "give the path of a TOML file with a [[step]] table for each step"
     text = read_document(user_path(file), "job", advice)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.runs.conditions.variant import Variant
-    from ssdlab.runs.session import Order
+    from ssdlab.runs.order import Order
 
 
 def settings(words: Sequence[str]) -> dict[str, str]:
@@ -53,7 +53,7 @@ def order(
     """Return what is to be run, checked as far as it can be without the drive."""
     from ssdlab.methods import find_method
     from ssdlab.runs.conditions.variant import AS_IT_IS, on_text
-    from ssdlab.runs.session import Order
+    from ssdlab.runs.order import Order
 
     method = find_method(name)
     params = method.params.build(settings(words), quick=quick)

@@ -14,8 +14,8 @@ from ssdlab.model import units
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:
+    from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Bounds, Plan
-    from ssdlab.runs.session import Order
     from ssdlab.runs.suites.ordering import SuiteOrder
 
 SCHEMA = "ssdlab.plan/1"
@@ -63,7 +63,7 @@ def plan(
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [least, most].
     """
     from ssdlab.cli.suites import suite_order
-    from ssdlab.runs.session import plan_order
+    from ssdlab.runs.order import plan_order
 
     options: dict[str, Any] = {
         "quick": quick,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.output import paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_points import print_points
 from ssdlab.cli.showing_ratings import rating_row, shares_of
+from ssdlab.methods.job import finished_steps
 from ssdlab.methods.results.outcome import SuiteResult, read_result
-from ssdlab.methods.unfinished import finished_steps
 from ssdlab.model import units
 from ssdlab.report.presentation import PRESENTATIONS, found
 from ssdlab.results.store import actual_status, run_words, short_id

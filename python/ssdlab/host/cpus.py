@@ -6,16 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _STAT = Path("/proc/stat")
-
-
 _IDLE_FIELDS = (3, 4)
 """idle and iowait of the `cpu` line: a CPU that waits for I/O has nothing to do."""
-
-
 _GUEST_FIELDS = (8, 9)
 """guest and guest_nice: already counted in user and nice."""
-
-
 _LEAST_TICKS = 10
 """The kernel counts in ticks of 10 ms: over fewer a share is a guess."""
 

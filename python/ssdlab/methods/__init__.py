@@ -40,6 +40,14 @@ REGISTRY = {
 }
 """Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
 
+SUITES = {
+    "enterprise-review": "ssdlab.methods.suites.enterprise_review",
+    "client-review": "ssdlab.methods.suites.client_review",
+    "quick-look": "ssdlab.methods.suites.quick_look",
+    "snia": "ssdlab.methods.suites.snia",
+}
+"""Name of each suite and the module that defines it as `SUITE`; loaded when asked for."""
+
 _UNLISTED = {"job": "ssdlab.methods.job"}
 """What has a command of its own and is found here only to be resumed."""
 
@@ -74,6 +82,5 @@ def all_methods() -> list[Method]:
 def methods_of_others() -> Offered:
     """Return the methods that other packages bring along, and which of them cannot be used."""
     from ssdlab.methods.plugins import offered
-    from ssdlab.methods.suites import REGISTRY as SUITES
 
     return offered({*REGISTRY, *_UNLISTED, *SUITES})

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ssdlab.model.arrival import Bursts, Closed
-from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
-from ssdlab.model.units import NS_PER_S, capacity_text
+from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
-if TYPE_CHECKING:
-    from ssdlab.methods.paced_burst import PacedBurstParams
-
 READ_BLOCK_BYTES = 64 * 1024
-_UNIT_BYTES = 1 << 20
+UNIT_BYTES = 1 << 20
 _ROW_NS = NS_PER_S
 
 
@@ -88,39 +83,3 @@ class Layout:
         """Return random writes of as many bytes as the span has."""
         stop = Stop(bytes=self.span_bytes)
         return Workload.of(self.writes(paced=False).model_copy(update={"stop": stop}))
-
-
-def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
-    """Lay the load on a drive, everything cut to whole blocks.
-
-    Raises
-    ------
-    UsageError
-        The drive is too small for writes and reads beside each other, or a burst for a block.
-    """
-    if p.burst < p.block:
-        raise UsageError(
-            f"bursts of {p.burst} bytes hold no block of {p.block}", "set burst to as much as block at least"
-        )
-    start = -(-p.span // _UNIT_BYTES) * _UNIT_BYTES
-    room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES
-    read_bytes = p.read // READ_BLOCK_BYTES * READ_BLOCK_BYTES
-    if room < p.reads * read_bytes:
-        raise UsageError(
-            f"the drive is too small: {capacity_text(p.span)} for the writes and {p.reads} reads of "
-            f"{capacity_text(p.read)} beside them do not fit into {capacity_text(usable_bytes)}",
-            "use a larger drive (a simulated one at scale 1), or set span and read to less",
-            needed_bytes=start + p.reads * read_bytes,
-            usable_bytes=usable_bytes,
-        )
-    return Layout(
-        span_bytes=p.span // p.block * p.block,
-        block_bytes=p.block,
-        depth=p.depth,
-        burst_bytes=p.burst // p.block * p.block,
-        every_ns=round(p.every_seconds * NS_PER_S),
-        rest=Span(start=start, length=room),
-        read_bytes=read_bytes,
-        reads=p.reads,
-        read_every_ns=round(p.read_every_seconds * NS_PER_S),
-    )

@@ -37,8 +37,9 @@ from ssdlab.results.schema import JobResult
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.results.run_folder import Step
+    from ssdlab.results.run_folder import RunFolder, Step
     from ssdlab.results.schema import Direction, Point
+
 
 _DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 
@@ -122,3 +123,20 @@ METHOD = Method(
     conclude=conclude,
     writes=lambda p: any(step.writes for step in p.steps),
 )
+
+
+def finished_steps(run: RunFolder) -> JobResult:
+    """Return a point for each direction of each measured step that is finished.
+
+    It is no result of the method, and says so: a sweep that ends half-way has no peak.
+    """
+    manifest = run.manifest
+    data = RunData(
+        tuple(run.steps()), manifest.drive.capacity_bytes, manifest.drive.logical_block_bytes, manifest.quick
+    )
+    result = conclude(data, JobParams.model_construct(steps=()))
+    why = "" if manifest.failure is None else f": {manifest.failure.what}"
+    caveat = (
+        f"the run did not reach its end{why}; these are its finished steps, without the method's conclusion"
+    )
+    return result.model_copy(update={"caveats": (caveat,)})

@@ -1,4 +1,4 @@
-"""The steps that a job may have, and their options."""
+"""The steps that a job may have, their options, and how a TOML file writes them."""
 
 from __future__ import annotations
 
@@ -110,8 +110,6 @@ ConditionsStep = create_model(
     __doc__="Options of a conditions step: every setting that there is, as text or number.",
     **_SETTINGS,
 )
-
-
 _OPTIONS: dict[str, type[Frozen]] = {
     "conditions": ConditionsStep,
     "purge": PurgeStep,

@@ -1,4 +1,7 @@
-"""What a method is: prose, parameters, a procedure over the lab's verbs, and a pure conclusion."""
+"""What a method is: prose, parameters, a procedure over the lab's verbs, and a pure conclusion.
+
+Beside its result it may say where a finished run departs from its source, and what to be warned of.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.methods.params import Params, Seconds, param, rising
-from ssdlab.methods.remarks import Remarks, RunFacts, no_remarks
 from ssdlab.results.schema import MethodInfo
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import ResultBase
+    from ssdlab.results.run_folder import Step, VoidedAttempt
+    from ssdlab.results.schema import Departure, Manifest, ResultBase, Warned
     from ssdlab.results.tables import Columns
+
 
 __all__ = ["Method", "Params", "RunData", "Seconds", "param", "rising"]
 
@@ -53,6 +56,42 @@ class RunData:
     def step(self, label: str) -> Step | None:
         """Return the measured step of that label, if there is one."""
         return next((s for s in self.steps if s.label == label and s.result.measurement is not None), None)
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """A finished run as its journal and manifest tell it.
+
+    Attributes
+    ----------
+    manifest
+        With drive, environment, variant and sessions; its result, departures and warnings are still to come.
+    data
+        The finished steps that count, and the drive as it was at the end.
+    voided
+        Attempts that were cut short, and preparations done again.
+    result
+        What the method concluded.
+    """
+
+    manifest: Manifest
+    data: RunData
+    voided: tuple[VoidedAttempt, ...]
+    result: ResultBase
+
+
+@dataclass(frozen=True)
+class Remarks:
+    """Where a run departs from its method, and what should be known before its figures are used."""
+
+    departures: tuple[Departure, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+
+
+def no_remarks(facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - the method's own Params
+    """Remark nothing: what the steps recorded is all there is to say."""
+    del facts, params
+    return Remarks()
 
 
 def _never(params: Any) -> bool:  # noqa: ANN401 - the method's own Params

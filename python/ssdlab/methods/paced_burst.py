@@ -30,12 +30,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, lay_out
+from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, UNIT_BYTES, Layout
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.paced_rates import FACTOR, judge_rates, rate_label, rate_steps, rate_workload
 from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult
 from ssdlab.methods.search import search_highest
+from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
+from ssdlab.model.span import Span
+from ssdlab.model.units import NS_PER_S, capacity_text
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -77,6 +80,42 @@ class PacedBurstParams(Params):
         0.1, "of the rate: so far the search halves", unit="share", quick=0.25, ge=0.01, le=0.5
     )
     rate_seconds: Seconds = param(60.0, "at each rate", unit="s", quick=0.5, gt=0, le=86_400)
+
+
+def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
+    """Lay the load on a drive, everything cut to whole blocks.
+
+    Raises
+    ------
+    UsageError
+        The drive is too small for writes and reads beside each other, or a burst for a block.
+    """
+    if p.burst < p.block:
+        raise UsageError(
+            f"bursts of {p.burst} bytes hold no block of {p.block}", "set burst to as much as block at least"
+        )
+    start = -(-p.span // UNIT_BYTES) * UNIT_BYTES
+    room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES
+    read_bytes = p.read // READ_BLOCK_BYTES * READ_BLOCK_BYTES
+    if room < p.reads * read_bytes:
+        raise UsageError(
+            f"the drive is too small: {capacity_text(p.span)} for the writes and {p.reads} reads of "
+            f"{capacity_text(p.read)} beside them do not fit into {capacity_text(usable_bytes)}",
+            "use a larger drive (a simulated one at scale 1), or set span and read to less",
+            needed_bytes=start + p.reads * read_bytes,
+            usable_bytes=usable_bytes,
+        )
+    return Layout(
+        span_bytes=p.span // p.block * p.block,
+        block_bytes=p.block,
+        depth=p.depth,
+        burst_bytes=p.burst // p.block * p.block,
+        every_ns=round(p.every_seconds * NS_PER_S),
+        rest=Span(start=start, length=room),
+        read_bytes=read_bytes,
+        reads=p.reads,
+        read_every_ns=round(p.read_every_seconds * NS_PER_S),
+    )
 
 
 def procedure(lab: Lab, p: PacedBurstParams) -> None:

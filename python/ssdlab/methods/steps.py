@@ -1,4 +1,7 @@
-"""What a verb of the lab hands on: one step, asked for, and who does it."""
+"""What a verb of the lab hands on: one step, asked for, and who does it.
+
+A step has a number, a seed of its own, and the span that it lies on.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 The figures stay where they were counted, in native memory or in a step's append log; this file only gives
 them their documented shape. `summary()` is what ``ssdlab measure --json`` prints: schema
 ``ssdlab.measurement/1``, latencies in ns, null for a percentile with fewer than 10 samples beyond it.
+
+Interval rows as plain objects are made without numpy, which takes as long to load as a short measurement
+takes in all.
 """
 
 from __future__ import annotations

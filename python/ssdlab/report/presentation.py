@@ -50,18 +50,16 @@ PRESENTATIONS: dict[str, Presentation] = {
     "paced-burst": Presentation(f"{_CLI}showing_client:print_paced", f"{_PAGE}paced_burst:section"),
     "rate-limit": Presentation(f"{_CLI}showing_points:print_rates", f"{_PAGE}rate_limit:section"),
     "pts": Presentation(f"{_CLI}showing_pts:print_pts", f"{_PAGE}pts:section"),
-    "pts-demand": Presentation(f"{_CLI}showing_pts_demand:print_demand", f"{_PAGE}pts_demand:section"),
-    "pts-saturation": Presentation(
-        f"{_CLI}showing_pts_series:print_saturation", f"{_PAGE}pts_saturation:section"
-    ),
+    "pts-demand": Presentation(f"{_CLI}showing_pts:print_demand", f"{_PAGE}pts_demand:section"),
+    "pts-saturation": Presentation(f"{_CLI}showing_pts:print_saturation", f"{_PAGE}pts_saturation:section"),
     "pts-idle-recovery": Presentation(
-        f"{_CLI}showing_pts_series:print_idle_recovery", f"{_PAGE}pts_idle:section"
+        f"{_CLI}showing_pts:print_idle_recovery", f"{_PAGE}pts_recovery:idle_section"
     ),
     "pts-cross-stimulus": Presentation(
-        f"{_CLI}showing_pts_series:print_cross_stimulus", f"{_PAGE}pts_cross:section"
+        f"{_CLI}showing_pts:print_cross_stimulus", f"{_PAGE}pts_recovery:cross_section"
     ),
-    "act": Presentation(f"{_CLI}showing_act:print_act", f"{_PAGE}act:section"),
-    "act-search": Presentation(f"{_CLI}showing_act:print_search", f"{_PAGE}act_search:section"),
+    "act": Presentation(f"{_CLI}act:print_act", f"{_PAGE}act:section"),
+    "act-search": Presentation(f"{_CLI}act:print_search", f"{_PAGE}act:search_section"),
     "trace": Presentation(f"{_CLI}showing_trace:print_trace", f"{_PAGE}trace:section"),
     "points": Presentation(f"{_CLI}showing_points:print_measured", f"{_PAGE}points:section"),
     "measure": Presentation(

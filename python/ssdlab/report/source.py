@@ -81,7 +81,7 @@ def read_run(folder: Path) -> Run:
 
 def _read_unfinished(found: RunFolder) -> Run:
     """Read what is kept of a run without an end: its rows are still in the logs of its steps."""
-    from ssdlab.methods.unfinished import finished_steps
+    from ssdlab.methods.job import finished_steps
     from ssdlab.results.compaction import buckets_of_logs, rows_fault, rows_of_logs
 
     measured = [step for step in found.steps() if step.result.measurement is not None]

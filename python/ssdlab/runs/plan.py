@@ -4,6 +4,8 @@ Each step gets bounds, [least, most], of time and of bytes written. A step that 
 the second. One that stops by bytes takes as long as the drive needs, so its bounds are those of the fastest
 and the slowest drive that anybody would test; while a run goes on, `runner` narrows them by the speed it
 sees.
+
+What a step does to the drive is said in words too: every write, discard, erase and setting, for `--dry-run`.
 """
 
 from __future__ import annotations

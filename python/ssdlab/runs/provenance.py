@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.base import Drive
     from ssdlab.host.identity import Identity
-    from ssdlab.runs.session import Order
+    from ssdlab.runs.order import Order
 
 
 def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:

@@ -1,4 +1,7 @@
-"""Whether a run may be gone on with: the method, its parameters and the drive must be those that began it."""
+"""Whether a run may be continued: the method, its parameters and the drive must be those that began it.
+
+What it has written so far is counted by the rows of its step logs: each attempt counts, standing or not.
+"""
 
 from __future__ import annotations
 

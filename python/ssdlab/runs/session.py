@@ -18,8 +18,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of
 from ssdlab.host.durable import library_errors
 from ssdlab.methods.lab import Lab
-from ssdlab.methods.method import RunData
-from ssdlab.methods.remarks import RunFacts
+from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
 from ssdlab.results.journal import Journal, RunLock, boot_id, now
 from ssdlab.results.live import LiveFile
@@ -27,18 +26,13 @@ from ssdlab.results.run_folder import STEPS, RunFolder
 from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
 from ssdlab.results.store import begin_run, run_words, write_manifest
 from ssdlab.runs.conditions.ledger import Ledger
-from ssdlab.runs.conditions.variant import (
-    check_able,
-    variant_info,
-    varied,
-    with_variant,
-)
+from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, discard_states, keeper_of, told_of
-from ssdlab.runs.gathering import departures_of, warnings_of
-from ssdlab.runs.order import Order, plan_on, plan_order, with_endurance
+from ssdlab.runs.order import Order, plan_on, with_endurance
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
+from ssdlab.runs.remarks import departures_of, warnings_of
 from ssdlab.runs.resume_checks import check_attached, check_drive, same_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
 from ssdlab.runs.stopping import StopFlag
@@ -55,7 +49,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
 
-__all__ = ["Bench", "Order", "plan_on", "plan_order", "resume", "start"]
+__all__ = ["Bench", "resume", "start"]
 
 Opener = Callable[..., "Drive"]
 Finisher = Callable[[Path, Manifest, RunLock], Manifest]
@@ -290,12 +284,7 @@ class _Work:
             self._drive.state.settle()
 
     def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> None:
-        from ssdlab.results.compaction import (
-            buckets_of_logs,
-            ios_of_logs,
-            row_buckets_of_logs,
-            rows_of_logs,
-        )
+        from ssdlab.results.compaction import buckets_of_logs, ios_of_logs, row_buckets_of_logs, rows_of_logs
 
         data = RunData(
             tuple(steps),

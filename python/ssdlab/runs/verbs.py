@@ -1,4 +1,7 @@
-"""What each verb does to the drive, and what it finds; the journal and the policies are the `Runner`'s."""
+"""What each verb does to the drive, and what it finds; the journal and the policies are the `Runner`'s.
+
+Of a step that was cut short the rest is worked out, and the sum of its parts.
+"""
 
 from __future__ import annotations
 

@@ -12,14 +12,7 @@ from ssdlab.drives.guard import usage
 from ssdlab.drives.guard.judge import DeviceFacts, Intent, in_use, judge_device
 from ssdlab.drives.guard.signatures import read_signatures
 from ssdlab.drives.guard.usage import Seen, Tables, look_around, read_tables
-from ssdlab.host.attributes import (
-    disk_of,
-    model_of,
-    namespace_siblings,
-    transport_of,
-    wwid_of,
-    zone_model_of,
-)
+from ssdlab.host.attributes import disk_of, model_of, namespace_siblings, transport_of, wwid_of, zone_model_of
 from ssdlab.host.consent import consent_id, consent_ids, disks_of, is_filler
 from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.openers import Opener

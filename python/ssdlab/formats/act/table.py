@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.act_verdict import THRESHOLDS_MS
+from ssdlab.analysis.act import THRESHOLDS_MS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.analysis.act_verdict import Slice
+    from ssdlab.analysis.act import Slice
 
 _WIDTH = 6
 

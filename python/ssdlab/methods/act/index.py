@@ -23,8 +23,8 @@ What it cannot show
 
 from __future__ import annotations
 
-from ssdlab.methods.act.certification import CertificationParams, conclude, procedure
-from ssdlab.methods.act.programs import IndexParams
+from ssdlab.methods.act.params import IndexParams
+from ssdlab.methods.act.storage import CertificationParams, conclude, procedure
 from ssdlab.methods.method import Method
 
 

@@ -1,20 +1,28 @@
-"""The load of act_storage on one drive: service threads, a large-block reader and a large-block writer.
+"""The loads of act_storage and act_index on one drive, and how their threads are paced.
 
-Service threads do records: at every multiple of the drive's smallest block, in whole such blocks; reads and,
-with commit-to-device, writes, each thread choosing at random. One thread reads large blocks and one writes
-them, anywhere on the drive. A tomb raider, if wanted, reads all of it again and again.
+act_storage: service threads do records, at every multiple of the drive's smallest block, in whole such
+blocks; reads and, with commit-to-device, writes, each thread choosing at random. One thread reads large
+blocks and one writes them, anywhere on the drive. A tomb raider, if wanted, reads all of it again and again.
+
+act_index: lookups by service threads, and the cache threads' reads and writes, all of 4 KiB. A cache thread
+does a bundle of 100 reads and writes in turn, as fast as they go, and waits for its next bundle; all cache
+threads begin theirs together. Here reads and writes of a bundle come in chance order, one to one on average,
+and any of the cache threads does the next of them.
+
+Threads are paced in ACT's own ways of two versions, or in two that no number of threads shapes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.formats.act.config import StorageConfig
-from ssdlab.formats.act.rates import StorageRates, storage_rates
-from ssdlab.methods.act.arrivals import Arrivals, lag_ns, service_arrival, threads_of
-from ssdlab.model.arrival import Closed, Open
+from ssdlab.analysis.act import Paced
+from ssdlab.formats.act.config import IndexConfig, StorageConfig
+from ssdlab.formats.act.rates import StorageRates, index_rates, storage_rates
+from ssdlab.model.arrival import Bursts, Closed, Open
 from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential, Stepped
 from ssdlab.model.units import NS_PER_S
@@ -23,9 +31,19 @@ from ssdlab.model.workload import Block, Mix, Ratio, Stop, Stream, Workload
 if TYPE_CHECKING:
     from ssdlab.model.workload import AnyOps
 
+
 MOST_SIZES = 64
 SERVICE, LARGE_READS, LARGE_WRITES = "service", "large-block-reads", "large-block-writes"
 TOMB_RAIDER = "tomb-raider"
+Arrivals = Literal["act6", "act2019", "even", "poisson"]
+QUEUES_2019 = 8
+THREADS_A_QUEUE_2019 = 8
+"""Eight queues of eight threads: what a published review drives fast NVMe drives with."""
+MOST_QUEUED_2019 = 100_000
+"""I/Os waiting in all queues at which ACT before 6 gave up."""
+CACHE = "cache"
+IO_BYTES = 4096
+PAIRS_A_BUNDLE = 100
 
 
 def storage_workload(
@@ -138,3 +156,80 @@ def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
             sizes=len(sizes),
         )
     return tuple(Block(bytes=size) for size in sizes)
+
+
+def threads_of(arrivals: Arrivals, service_threads: int) -> int:
+    """Return how many threads do the small I/Os."""
+    return QUEUES_2019 * THREADS_A_QUEUE_2019 if arrivals == "act2019" else service_threads
+
+
+def lag_ns(max_lag_sec: int, duration_s: int) -> int:
+    """Return how long an I/O may stay due; max-lag-sec 0 is "for ever", here: longer than the test."""
+    return (max_lag_sec or 2 * duration_s) * NS_PER_S
+
+
+def service_arrival(arrivals: Arrivals, rate: Fraction, allowed_ns: int) -> Open:
+    """Return when the small I/Os are due, and how long they may stay so."""
+    if arrivals != "act2019":
+        return Open(process=arrivals, rate=rate, backlog_ns=allowed_ns)
+    # A queue of so many at this rate is as old as its first I/O.
+    backlog_ns = max(1, round(MOST_QUEUED_2019 / rate * NS_PER_S))
+    return Open(process="act2019", queues=QUEUES_2019, rate=rate, backlog_ns=backlog_ns)
+
+
+def paced(workload: Workload, max_lag_sec: int) -> Sequence[Paced]:
+    """Return the streams of a load that are due at a rate, and how far behind they may be."""
+    return tuple(_paced(stream, max_lag_sec) for stream in workload.streams if stream.requested_iops)
+
+
+def burst_ios(stream: Stream) -> int:
+    """Return how many I/Os are due together, beyond one for each worker."""
+    return stream.arrival.bytes // stream.block[0].bytes if isinstance(stream.arrival, Bursts) else 0
+
+
+def _paced(stream: Stream, max_lag_sec: int) -> Paced:
+    rate, lag = float(stream.requested_iops or 0), f"fell more than {max_lag_sec} s (max-lag-sec) behind"
+    if isinstance(stream.arrival, Bursts):
+        allowed_s = float(max_lag_sec) if max_lag_sec else float("inf")
+        return Paced(stream.name, rate, allowed_s, stream.arrival.every_ns / NS_PER_S, lag)
+    assert isinstance(stream.arrival, Open)
+    queued = f"had more than {MOST_QUEUED_2019:,} I/Os queued"
+    told = queued if stream.arrival.process == "act2019" else lag
+    return Paced(stream.name, rate, stream.arrival.backlog_ns / NS_PER_S, overrun=told)
+
+
+def index_workload(config: IndexConfig, *, arrivals: Arrivals, threads: int, interval_ns: int) -> Workload:
+    """Return the streams of act_index; the parameters are those of `storage_workload`.
+
+    With arrivals `even` and `poisson` the cache threads have no bundles: their I/Os come so too.
+    """
+    rates = index_rates(config)
+    stop = Stop(time_ns=config.test_duration_sec * NS_PER_S)
+    allowed_ns = lag_ns(config.max_lag_sec, config.test_duration_sec)
+    service = Stream(
+        name=SERVICE,
+        ops=Mix(read_pct=100),
+        block=(Block(bytes=IO_BYTES),),
+        workers=threads_of(arrivals, threads),
+        arrival=service_arrival(arrivals, Fraction(rates.service_reads), allowed_ns),
+        stop=stop,
+    )
+    if not rates.cache_pairs:
+        return Workload.of(service, interval_ns=interval_ns)
+    cache = Stream(
+        name=CACHE,
+        ops=Ratio(read_weight=1, write_weight=1),
+        block=(Block(bytes=IO_BYTES),),
+        workers=config.cache_threads,
+        arrival=_cache_arrival(config, arrivals, rates.cache_pairs, allowed_ns),
+        dsync=not config.disable_odsync,
+        stop=stop,
+    )
+    return Workload.of(service, cache, interval_ns=interval_ns)
+
+
+def _cache_arrival(config: IndexConfig, arrivals: Arrivals, pairs: int, allowed_ns: int) -> Bursts | Open:
+    if arrivals in ("even", "poisson"):
+        return Open(process=arrivals, rate=Fraction(2 * pairs), backlog_ns=allowed_ns)
+    bundles = PAIRS_A_BUNDLE * config.cache_threads
+    return Bursts(bytes=2 * bundles * IO_BYTES, every_ns=round(Fraction(bundles * NS_PER_S, pairs)))

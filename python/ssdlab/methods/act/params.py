@@ -1,4 +1,7 @@
-"""The parameters that both loads of ACT have, under its own names; a file of ACT can give them."""
+"""The parameters of ACT's loads, under its own names; a file of ACT can give them.
+
+And of each program, with the streams that they mean.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from typing import Any, ClassVar, Self
 
 from ssdlab.formats.act.config import READS_1X, WRITES_1X, ActConfig, IndexConfig, StorageConfig, options
 from ssdlab.formats.act.config_file import config_of
-from ssdlab.methods.act.arrivals import Arrivals, threads_of
-from ssdlab.methods.act.load import SERVICE
+from ssdlab.methods.act.load import CACHE, SERVICE, Arrivals, index_workload, storage_workload, threads_of
 from ssdlab.methods.method import Params, param
 from ssdlab.methods.results.act import Rule
 from ssdlab.model.errors import UsageError
+from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Workload
 
 LONG_TEST_S = 7200
@@ -118,3 +121,49 @@ def _of_one_drive(config: ActConfig) -> ActConfig:
             "take the line out, and name the file as the drive: its I/O is direct here",
         )
     return config
+
+
+class StorageParams(LoadParams):
+    """Those of act_storage."""
+
+    record_bytes: int = param(1536, "record, rounded up to 16 B and to whole blocks of the drive", unit="B")
+    record_bytes_range_max: int = param(0, "greatest record, sizes even between; 0: one size", unit="B")
+    large_block_op_kbytes: int = param(128, "large I/O", unit="KiB")
+    update_pct: int = param(0, "writes that read first", unit="%")
+    no_defrag_reads: bool = param(False, "collection does not read")
+    compress_pct: int = param(100, "what data compresses to; 100: not at all", unit="%")
+    commit_to_device: bool = param(False, "each write goes to the drive at once, as a small one")
+    tomb_raider: bool = param(False, "a thread reads the whole drive again and again")
+    tomb_raider_sleep_usec: int = param(0, "pause between two of its reads", unit="us")
+
+    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+        """Return the streams of act_storage at a load."""
+        config = self.act_config(load)
+        assert isinstance(config, StorageConfig)
+        return storage_workload(
+            config,
+            arrivals=self.arrivals,
+            threads=self.service_threads,
+            logical_block_bytes=logical_block_bytes,
+            interval_ns=self.interval_s * NS_PER_S,
+        )
+
+
+class IndexParams(LoadParams):
+    """Those of act_index."""
+
+    program: ClassVar[type[StorageConfig] | type[IndexConfig]] = IndexConfig
+    judged: ClassVar[Mapping[Rule, tuple[str, ...]]] = {"2019": (SERVICE,), "6.x": (SERVICE, CACHE)}
+
+    cache_threads: int = param(8, "that do all writes, and the reads of collection")
+
+    def workload(self, load: int, logical_block_bytes: int) -> Workload:
+        """Return the streams of act_index at a load."""
+        config = self.act_config(load)
+        assert isinstance(config, IndexConfig)
+        return index_workload(
+            config,
+            arrivals=self.arrivals,
+            threads=self.service_threads,
+            interval_ns=self.interval_s * NS_PER_S,
+        )

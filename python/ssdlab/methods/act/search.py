@@ -24,20 +24,29 @@ What it cannot show
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.methods.act.arrivals import Arrivals
-from ssdlab.methods.act.programs import StorageParams
-from ssdlab.methods.act.score import search_result
-from ssdlab.methods.act.trail import load_of, tries_of, try_of
+from ssdlab.methods.act.load import Arrivals
+from ssdlab.methods.act.params import StorageParams
 from ssdlab.methods.act.trial import offer, prepare
+from ssdlab.methods.act.verdict import VERSION, load_of, times_of, tries_of, try_of
 from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.results.act import ActSearchResult
+from ssdlab.methods.results.act import ActSearchResult, ActTry
 from ssdlab.methods.stepping import step_to_highest
 from ssdlab.methods.steps import Finding
+from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+
+
+HOUR_S = 3600
+BETWEEN = {
+    "nothing": "the drive went on from one load to the next without pause or preparation",
+    "rest": "the drive rested for {rest:g} s before the next load, and was not prepared again",
+    "prepare": "the drive was prepared again before each load, with zeroes and with salt",
+}
 
 
 class ActSearchParams(StorageParams):
@@ -73,7 +82,9 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
             prepare(lab, when=f" before {load}x", certain=False)
         step = offer(lab, p, load, load_of(load), trend_s=p.trend_seconds, certain=certain, overload=True)
         finding = Finding(
-            "act-verdict", {"of": step.ordinal}, lambda data: {"passed": try_of(data, step, p).passed}
+            "act-verdict",
+            {"of": step.ordinal},
+            lambda data: {"passed": try_of(data, step, p, p.trend_seconds).passed},
         )
         found = lab.find(finding, label=f"verdict, {load}x")
         # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.
@@ -85,7 +96,59 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
     """Report the highest load that passed below the lowest that did not, and every try."""
-    return search_result(tries_of(data, p), p, quick=data.quick)
+    return search_result(tries_of(data, p, p.trend_seconds), p, quick=data.quick)
+
+
+def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
+    """Return the score that the tries come to."""
+    lowest_failed = min((each.load for each in tries if not each.passed), default=None)
+    passed = [each for each in tries if each.passed and (lowest_failed is None or each.load < lowest_failed)]
+    best = max(passed, key=lambda each: each.load, default=None)
+    score = None if best is None else best.load
+    per_w = best.load / best.mean_w if best is not None and best.mean_w else None
+    return ActSearchResult(
+        quick=quick,
+        act_version=VERSION,
+        arrivals=p.arrivals,
+        service_threads=p.threads,
+        rule=p.rule,
+        slice_s=float(p.slice_sec),
+        seconds=float(p.test_duration_sec),
+        score=score,
+        resolution=None if lowest_failed is None else lowest_failed - (score or 0),
+        highest_completed=max((each.load for each in tries if each.completed), default=None),
+        tries=tries,
+        drive_state=BETWEEN[p.between].format(rest=p.rest_seconds),
+        score_w=None if best is None else best.mean_w,
+        score_per_w=per_w,
+        caveats=tuple(_caveats(p, tries)),
+        scalars=tuple(_scalars(score, best.mean_w if best else None, per_w, p.rule)),
+    )
+
+
+def _scalars(score: int | None, mean_w: float | None, per_w: float | None, rule: str) -> Iterator[Scalar]:
+    yield Scalar.more("act_score", f"ACT score ({rule} rule)", score, "x")
+    if per_w is not None:
+        yield Scalar.more("act_score_per_w", "ACT score for each watt", per_w, "x/W")
+        yield Scalar.less("act_score_w", "power at the ACT score", mean_w, "W")
+
+
+def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[str]:
+    held = [each.load for each in tries if each.passed]
+    failed = [each.load for each in tries if not each.passed]
+    if not held:
+        yield "no load passed: the lowest tried was too high for this drive"
+    if not failed:
+        yield "no load failed: the limit lies higher than the search went"
+    if held and failed and max(held) > min(failed):
+        yield (
+            f"{max(held)}x passed although {min(failed)}x did not: the verdict does not depend on the load "
+            "alone"
+        )
+    if not times_of(p.read_reqs_per_sec, p.write_reqs_per_sec):
+        yield "the rates at 1x are in no ratio of ACT's, so that the score is none of ACT's"
+    if p.test_duration_sec < HOUR_S:
+        yield f"each load ran for {p.test_duration_sec} s: reviews run an hour"
 
 
 METHOD = Method(

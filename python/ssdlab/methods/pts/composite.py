@@ -25,17 +25,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.cells import needed
-from ssdlab.methods.pts.demand import DemandParams, Load, vary_demand
-from ssdlab.methods.pts.demand_conclusion import conclude_demand
-from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.params import KIB
+from ssdlab.methods.pts.demand import DemandParams, conclude_demand, vary_demand
+from ssdlab.methods.pts.rounds import needed
+from ssdlab.methods.pts.series import Load
+from ssdlab.methods.pts.specification import KIB, pts_remarks
 from ssdlab.model.pattern import Band, Bands
 from ssdlab.model.workload import Block
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.methods.results.pts_demand import DemandResult
+    from ssdlab.methods.results.pts import DemandResult
 
 SIZES_PCT = {
     KIB // 2: 4,

@@ -27,12 +27,9 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.recovery import recovery_s
 from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.params import KIB, PtsParams
-from ssdlab.methods.pts.preparing import begin
 from ssdlab.methods.pts.series import common, headline, load, load_name, records_of
-from ssdlab.methods.results.pts import Stimulus
-from ssdlab.methods.results.pts_series import PtsCrossStimulusResult, PtsStimulus
+from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
+from ssdlab.methods.results.pts import PtsCrossStimulusResult, PtsStimulus, Stimulus
 from ssdlab.model.units import span_text
 
 if TYPE_CHECKING:

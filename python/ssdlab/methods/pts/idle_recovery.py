@@ -23,31 +23,39 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.steady_state import first_steady
 from ssdlab.methods.method import Method, Seconds, param, rising
-from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.idle_conclusion import (
-    BLOCK_BYTES,
-    PRECONDITIONING,
-    back_label,
-    bursts_label,
-    conclude,
+from ssdlab.methods.pts.series import (
+    common,
+    headline,
+    load,
+    load_name,
+    preconditioning_of,
+    records_of,
+    rested,
+    samples_of,
+    samples_text,
+    written_rows,
 )
-from ssdlab.methods.pts.params import PtsParams
-from ssdlab.methods.pts.preparing import begin
-from ssdlab.methods.pts.series import load, written_rows
+from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
+from ssdlab.methods.results.pts import PtsIdleRecoveryResult, PtsWait, Stimulus
 from ssdlab.methods.steps import Until
 from ssdlab.model.arrival import Pulses
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, span_text
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import RunData
 
 Rest = Annotated[int, Field(ge=1, le=1000)]
+BLOCK_BYTES = 4 * KIB
+NAME = load_name(0, BLOCK_BYTES)
+PRECONDITIONING = "WDPC"
 
 
 class PtsIdleRecoveryParams(PtsParams):
@@ -112,9 +120,68 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
             # One load for all bursts: steps of their own would make each rest longer by what a step costs.
             trains_s = p.bursts * (1 + rest) * p.burst_seconds
             trains = load(p, 0, BLOCK_BYTES, trains_s, record_s=p.burst_seconds, arrival=p.pulses(rest))
-            lab.run(trains, label=bursts_label(p, rest))
+            lab.run(trains, label=_bursts_label(p, rest))
             back = load(p, 0, BLOCK_BYTES, p.return_seconds, record_s=p.burst_seconds)
-            lab.run(back, label=back_label(p, rest))
+            lab.run(back, label=_back_label(p, rest))
+
+
+def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
+    """Report the mean of the bursts of each rest against the baseline."""
+    step = data.step(PRECONDITIONING)
+    assert step is not None  # a finished run has it
+    found = records_of(data, step)
+    samples = samples_of(found, p.cycle, data.capacity_bytes, at=p.sample_at)
+    baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
+    waits = tuple(_wait(data, p, rest, baseline) for rest in p.rests)
+    longest = waits[-1]
+    return PtsIdleRecoveryResult(
+        **common(data, p),
+        preconditioning=(preconditioning_of(p, NAME, samples, p.cycle * p.seconds),),
+        stimuli=_stimuli(p),
+        burst_s=p.burst_seconds,
+        writes=found,
+        samples=samples,
+        baseline_iops=baseline,
+        waits=waits,
+        caveats=()
+        if samples.steady
+        else (f"steady state was {samples_text(samples)}: the baseline is the mean of the last five",),
+        scalars=(
+            headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
+            headline(
+                "pts_idle_recovery_iops", f"rests of {span_text(longest.idle_s)}", longest.bursts.iops, "IOPS"
+            ),
+        ),
+    )
+
+
+def _bursts_label(p: PtsIdleRecoveryParams, rest: int) -> str:
+    return f"bursts, {span_text(rest * p.burst_seconds)} apart"
+
+
+def _back_label(p: PtsIdleRecoveryParams, rest: int) -> str:
+    return f"after rests of {span_text(rest * p.burst_seconds)}"
+
+
+def _wait(data: RunData, p: PtsIdleRecoveryParams, rest: int, baseline: float) -> PtsWait:
+    resting, back = data.step(_bursts_label(p, rest)), data.step(_back_label(p, rest))
+    assert resting is not None  # a finished run has both
+    assert back is not None
+    return rested(records_of(data, resting), records_of(data, back), rest, p.burst_seconds, baseline)
+
+
+def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
+    """Return bursts, and what follows them, as the header of a page prints them."""
+    threads, depth = p.shape
+    rests = ", ".join(span_text(rest * p.burst_seconds) for rest in p.rests)
+    bursts = Stimulus(
+        what=f"{NAME}, bursts with rests of {rests}",
+        threads=threads,
+        depth=depth,
+        lasted=f"{p.bursts} bursts of {span_text(p.burst_seconds)} each",
+    )
+    lasted = span_text(p.return_seconds)
+    return bursts, Stimulus(what=f"{NAME}, without rests", threads=threads, depth=depth, lasted=lasted)
 
 
 METHOD = Method(

@@ -27,12 +27,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, iops, needed
-from ssdlab.methods.pts.conclusion import conclude_rounds
-from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.params import KIB, RoundsParams
-from ssdlab.methods.pts.preparing import begin, precondition
-from ssdlab.methods.pts.rounds import run_rounds
+from ssdlab.methods.pts.rounds import (
+    Cell,
+    Tracked,
+    access,
+    cell_label,
+    conclude_rounds,
+    iops,
+    needed,
+    run_rounds,
+)
+from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from ssdlab.methods.results.pts import PtsCell, PtsResult
 
 if TYPE_CHECKING:
@@ -40,8 +45,6 @@ if TYPE_CHECKING:
 
 MIXES = (100, 95, 65, 50, 35, 5, 0)
 BLOCKS = tuple(round(kib * KIB) for kib in (1024, 128, 64, 32, 16, 8, 4, 0.5))
-
-
 PRACTICES = {
     "review-uring": {"fixed_rounds": "true", "reported": "four-after", "threads": "1", "depth": "32"},
     "review-threads": {"fixed_rounds": "true", "reported": "four-after", "threads": "32", "depth": "1"},

@@ -22,12 +22,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, mean_ns, needed
-from ssdlab.methods.pts.conclusion import conclude_rounds
-from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.params import KIB, RoundsParams
-from ssdlab.methods.pts.preparing import begin, precondition
-from ssdlab.methods.pts.rounds import run_rounds
+from ssdlab.methods.pts.rounds import (
+    Cell,
+    Tracked,
+    access,
+    cell_label,
+    conclude_rounds,
+    mean_ns,
+    needed,
+    run_rounds,
+)
+from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from ssdlab.methods.results.pts import PtsCell, PtsResult, Stimulus
 from ssdlab.model.units import significant
 

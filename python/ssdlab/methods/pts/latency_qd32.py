@@ -24,12 +24,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.conclusion import conclude_rounds
-from ssdlab.methods.pts.departures import pts_remarks
 from ssdlab.methods.pts.latency import cells_of, tracked_of
-from ssdlab.methods.pts.params import KIB, RoundsParams
-from ssdlab.methods.pts.preparing import begin, precondition
-from ssdlab.methods.pts.rounds import run_rounds
+from ssdlab.methods.pts.rounds import conclude_rounds, run_rounds
+from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,20 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, by_record, merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady
-from ssdlab.methods.pts.cells import engine_of
-from ssdlab.methods.pts.collecting import judged
-from ssdlab.methods.pts.conclusion import was_purged
-from ssdlab.methods.pts.fills import written_bytes
-from ssdlab.methods.pts.params import SETTINGS, SPECIFICATION, PtsParams
-from ssdlab.methods.results.pts import TrackedVariable
-from ssdlab.methods.results.pts_series import PtsHistogram, PtsRecords, PtsSamples
-from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.units import NS_PER_S, block_text
+from ssdlab.methods.pts.rounds import judged, was_purged
+from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_bytes
+from ssdlab.methods.results.pts import (
+    BlockShare,
+    PtsHistogram,
+    PtsRecords,
+    PtsSamples,
+    PtsWait,
+    RangeShare,
+    Stimulus,
+    TrackedVariable,
+)
+from ssdlab.model.pattern import Bands, Sequential, Uniform
+from ssdlab.model.units import NS_PER_S, block_text, span_text
 from ssdlab.model.workload import Block, Closed, Mix, Stop, Stream, Workload
 from ssdlab.results.schema import Scalar
 
@@ -31,7 +37,10 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 
+
 TAIL = ("99.9", "99.99", "99.999")
+Shape = tuple[int, int]
+"""Thread count (TC), and I/Os in flight of each thread (QD)."""
 
 
 def load(
@@ -180,3 +189,90 @@ def written_rows(rows: Sequence[Any]) -> tuple[list[float], list[int]]:
 def _sums(rows: Columns, name: str, kept: npt.NDArray[Any], count: int) -> npt.NDArray[Any]:
     """Add up a column by record: a row for each direction."""
     return np.bincount(rows["row"][kept], weights=rows[name][kept], minlength=count)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a test asks of the drive: sizes, places, and the share of reads of its grid (RW1)."""
+
+    name: str
+    read_pct: int
+    blocks: tuple[Block, ...]
+    pattern: Uniform | Sequential | Bands
+    left_out_bytes: tuple[int, ...] = ()
+    """Sizes that the drive's sectors do not allow."""
+
+    def workload(
+        self, shape: Shape, seconds: float, *, writes: bool = False, record_s: float | None = None
+    ) -> Workload:
+        """Return it at thread count and depth for some seconds.
+
+        `writes`: nothing but writes (0/100). Rows are of `record_s`, by default of a second at most.
+        """
+        threads, depth = shape
+        stop_ns = round(seconds * NS_PER_S)
+        stream = Stream(
+            ops=Mix(read_pct=0 if writes else self.read_pct),
+            block=self.blocks,
+            pattern=self.pattern,
+            workers=threads,
+            depth=depth,
+            engine=engine_of(depth),
+            stop=Stop(time_ns=stop_ns),
+        )
+        row_ns = min(NS_PER_S, stop_ns // 10) if record_s is None else round(record_s * NS_PER_S)
+        return Workload.of(stream, interval_ns=max(1_000_000, row_ns))
+
+
+def blocks_of(load: Load) -> Iterator[BlockShare]:
+    """Yield the block sizes of a load, each with its share of the I/Os."""
+    total = sum(block.weight for block in load.blocks)
+    for block in load.blocks:
+        yield BlockShare(block_bytes=block.bytes, share=block.weight / total)
+
+
+def ranges_of(load: Load) -> Iterator[RangeShare]:
+    """Yield the parts of the LBAs in use, each with its share of the I/Os; none where all are alike."""
+    if isinstance(load.pattern, Bands):
+        bands = load.pattern.bands
+        spans, accesses = (
+            sum(getattr(band, name) for band in bands) for name in ("span_weight", "access_weight")
+        )
+        for band in bands:
+            yield RangeShare(range_share=band.span_weight / spans, share=band.access_weight / accesses)
+
+
+def why_left_out(data: RunData, load: Load) -> str:
+    """Return why sizes of a load were left out; nothing where none were."""
+    if not load.left_out_bytes:
+        return ""
+    sectors = block_text(data.logical_block_bytes)
+    return f"the drive's sectors are of {sectors}; the other sizes keep their proportions"
+
+
+def rested(every: PtsRecords, returning: PtsRecords, rest: int, burst_s: float, baseline: float) -> PtsWait:
+    """Return bursts with rests of so many bursts against the baseline, and the writes after them."""
+    bursts = picked(every, range(0, len(every.iops), 1 + rest))
+    return PtsWait(
+        idle_s=rest * burst_s,
+        bursts=bursts,
+        mean_iops=fmean(bursts.iops),
+        mean_ns=weighted_mean_ns(bursts),
+        max_ns=max((each for each in every.max_ns if each is not None), default=None),
+        of_baseline=fmean(bursts.iops) / baseline if baseline else 0.0,
+        back=returning,
+        back_iops=fmean(returning.iops[-max(1, len(returning.iops) // 10) :]),
+    )
+
+
+def preconditioning_of(p: PtsParams, name: str, samples: PtsSamples, round_s: float) -> Stimulus:
+    """Return preconditioning in rounds, a sample of each, as the header of a page prints it."""
+    threads, depth = p.shape
+    return Stimulus(
+        what=name,
+        threads=threads,
+        depth=depth,
+        lasted=f"{len(samples.variable.values)} rounds of {span_text(round_s)}",
+        outcome=samples_text(samples),
+        dependent=True,
+    )

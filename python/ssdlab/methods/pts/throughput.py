@@ -22,12 +22,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.cells import Cell, Tracked, access, cell_label, mb_s
-from ssdlab.methods.pts.conclusion import Group, conclude_rounds
-from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.params import KIB, RoundsParams
-from ssdlab.methods.pts.preparing import begin, precondition
-from ssdlab.methods.pts.rounds import run_rounds
+from ssdlab.methods.pts.rounds import (
+    Cell,
+    Group,
+    Tracked,
+    access,
+    cell_label,
+    conclude_rounds,
+    mb_s,
+    run_rounds,
+)
+from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
 from ssdlab.model.units import block_text
 
 if TYPE_CHECKING:

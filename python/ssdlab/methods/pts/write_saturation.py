@@ -22,20 +22,48 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ssdlab.analysis.write_saturation import StopRule, ended
+from ssdlab.analysis.write_saturation import REASONS, Ended, StopRule, ended
 from ssdlab.methods.method import Method, Seconds, param
-from ssdlab.methods.pts.departures import pts_remarks
-from ssdlab.methods.pts.params import PtsParams
-from ssdlab.methods.pts.preparing import begin
-from ssdlab.methods.pts.saturation_conclusion import LABEL, conclude
-from ssdlab.methods.pts.saturation_loads import Stimuli, load_of
-from ssdlab.methods.pts.series import written_rows
+from ssdlab.methods.pts.composite import PtsCompositeParams
+from ssdlab.methods.pts.composite import load_of as composite_load
+from ssdlab.methods.pts.rounds import needed
+from ssdlab.methods.pts.series import (
+    Load,
+    common,
+    headline,
+    histogram_of,
+    load_name,
+    picked,
+    records_of,
+    samples_of,
+    written_rows,
+)
+from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
+from ssdlab.methods.results.pts import PtsSaturationResult, Stimulus
 from ssdlab.methods.steps import Until
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.units import block_text, span_text
+from ssdlab.model.workload import Block
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import RunData
+
+
+Stimuli = Literal[
+    "random-4k-write", "random-8k-oltp", "sequential-128k-video", "sequential-512-metadata", "composite"
+]
+ACCESSES: dict[Stimuli, tuple[int, int, bool]] = {
+    "random-4k-write": (0, 4 * KIB, True),
+    "random-8k-oltp": (65, 8 * KIB, True),
+    "sequential-128k-video": (90, 128 * KIB, False),
+    "sequential-512-metadata": (50, KIB // 2, False),
+}
+"""Share of reads in percent, block, and whether random, of those that have one block."""
+LABEL = "saturation and histogram"
 
 
 class PtsWriteSaturationParams(PtsParams):
@@ -96,6 +124,56 @@ def procedure(lab: Lab, p: PtsWriteSaturationParams) -> None:
     bounds = {"written_bytes": rule.written_bytes, "records": rule.records, "cycle": rule.cycle}
     until = Until("saturated", {**bounds, "steady": rule.steady, "after": p.histogram_records}, holds)
     lab.run(workload, label=LABEL, until=until, policy="from-purge")
+
+
+def load_of(stimulus: Stimuli, logical_block_bytes: int) -> Load:
+    """Return what is asked of the drive."""
+    if stimulus == "composite":
+        composite = PtsCompositeParams()
+        found = composite_load(composite, logical_block_bytes)
+        return replace(found, name=f"CBW {composite.read_pct}/{100 - composite.read_pct}")
+    read_pct, block_bytes, random = ACCESSES[stimulus]
+    name = load_name(read_pct, block_bytes, random=random)
+    return Load(name, read_pct, (Block(bytes=block_bytes),), Uniform() if random else Sequential())
+
+
+def stimuli_of(p: PtsWriteSaturationParams, name: str, end: Ended | None, until: int) -> tuple[Stimulus, ...]:
+    """Return the load and the histogram as the header of a page prints them."""
+    threads, depth = p.shape
+    saturating = Stimulus(
+        what=name,
+        threads=threads,
+        depth=depth,
+        lasted=span_text(until * p.seconds),
+        outcome="cut short" if end is None else f"ended by {REASONS[end.reason]}",
+    )
+    lasted = span_text(p.histogram_records * p.seconds)
+    histogram = Stimulus(what=f"{name}, histogram", threads=threads, depth=depth, lasted=lasted)
+    return saturating, histogram
+
+
+def conclude(data: RunData, p: PtsWriteSaturationParams) -> PtsSaturationResult:
+    """Say what ended it, and give every record and the histogram."""
+    step = data.step(LABEL)
+    assert step is not None  # a finished run has it
+    found, rule = records_of(data, step), p.rule(data.capacity_bytes)
+    end = ended(found.iops, found.written_bytes, rule)
+    until = end.records if end is not None else len(found.iops)
+    records = picked(found, range(until))
+    load = load_of(p.stimulus, data.logical_block_bytes)
+    return PtsSaturationResult(
+        **common(data, p),
+        stimuli=stimuli_of(p, load.name, end, until),
+        left_out=tuple(block_text(each) for each in load.left_out_bytes),
+        left_out_why=next((needed(each, data.logical_block_bytes) for each in load.left_out_bytes), ""),
+        stimulus=load.name,
+        reason=None if end is None else end.reason,
+        ended=until,
+        samples=samples_of(records, p.cycle, data.capacity_bytes),
+        records=found,
+        histogram=None if end is None else histogram_of(data, step, found, until),
+        scalars=(headline("pts_write_saturation_iops", "last record", records.iops[-1:], "IOPS"),),
+    )
 
 
 METHOD = Method(

@@ -13,11 +13,11 @@ from ssdlab.methods.results.act import ActResult, ActSearchResult
 from ssdlab.methods.results.consistency import ConsistencyResult
 from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.methods.results.paced import PacedBurstResult
-from ssdlab.methods.results.pts import PtsResult
-from ssdlab.methods.results.pts_demand import DemandResult
-from ssdlab.methods.results.pts_series import (
+from ssdlab.methods.results.pts import (
+    DemandResult,
     PtsCrossStimulusResult,
     PtsIdleRecoveryResult,
+    PtsResult,
     PtsSaturationResult,
 )
 from ssdlab.methods.results.rate_limit import RateLimitResult
@@ -25,14 +25,7 @@ from ssdlab.methods.results.replay import TraceResult
 from ssdlab.methods.results.trim import TrimResult
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
-from ssdlab.results.schema import (
-    JobResult,
-    MeasureResult,
-    PeakResult,
-    Point,
-    Qd1Result,
-    ResultBase,
-)
+from ssdlab.results.schema import JobResult, MeasureResult, PeakResult, Point, Qd1Result, ResultBase
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import RunFolder

@@ -1,14 +1,20 @@
-"""Results of SNIA's performance test specification."""
+"""Results of SNIA's performance test specification.
+
+Tests of rounds; tests of one long load (write saturation, idle and cross stimulus recovery); the demand tests
+(demand intensity, DIRTH, and the composite of block sizes, CBW).
+"""
 
 from __future__ import annotations
 
 from statistics import fmean
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import ResultBase
+
+PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
 
 
 class PtsCell(Stored):
@@ -140,4 +146,230 @@ class PtsResult(PtsBase):
         return tuple(
             SteadyWindow(what=each.group or "the test", steady=each.steady, fills=each.fills)
             for each in self.groups
+        )
+
+
+class PtsRecords(Stored):
+    """A load record by record, each of equal length; the tuples have an entry for each."""
+
+    ordinal: int
+    seconds: float = Field(description="length of a record")
+    iops: tuple[float, ...]
+    mb_s: tuple[float, ...]
+    mean_ns: tuple[float | None, ...] = Field(
+        description="mean response time (ART), of a histogram: exact to 0.8 %; None: no I/O"
+    )
+    five_nines_ns: tuple[float | None, ...] = Field(description="99.999 %; None: too few I/Os for it")
+    max_ns: tuple[float | None, ...] = Field(description="maximum response time (MRT)")
+    written_bytes: tuple[int, ...] = Field(description="in the record")
+
+    def ends_s(self) -> tuple[float, ...]:
+        """Return when each record ends, from the beginning of the load."""
+        return tuple((at + 1) * self.seconds for at in range(len(self.iops)))
+
+    def total_bytes(self) -> tuple[int, ...]:
+        """Return what was written by the end of each record."""
+        totals, total = [], 0
+        for each in self.written_bytes:
+            total += each
+            totals.append(total)
+        return tuple(totals)
+
+
+class PtsHistogram(Stored):
+    """All response times of a stretch, in buckets."""
+
+    seconds: float
+    iops: float
+    mb_s: float
+    mean_ns: float | None
+    percentiles_ns: dict[str, float | None] = Field(
+        description="99.9, 99.99 and 99.999 %; None: too few I/Os"
+    )
+    max_ns: float | None
+    low_ns: tuple[int, ...] = Field(description="lower edge of each bucket")
+    high_ns: tuple[int, ...] = Field(description="its upper edge, which does not belong to it")
+    count: tuple[int, ...]
+
+
+class PtsSamples(Stored):
+    """Samples of a load by which steady state is judged."""
+
+    steady: bool
+    first: int = Field(description="first sample of the window, from 1")
+    last: int
+    every: int = Field(description="records from one sample to the next")
+    at: int = Field(description="the first sample's record, from 0")
+    variable: TrackedVariable
+    fills: float = Field(description="user capacities written by the end of the window")
+
+
+class PtsSeriesResult(PtsBase):
+    """What these tests have in common."""
+
+    capacity_bytes: int = Field(description="user capacity: one drive fill")
+
+
+class PtsSaturationResult(PtsSeriesResult):
+    """Write saturation: from the fresh drive on until one of three reasons ends it."""
+
+    kind: Literal["pts-saturation"] = "pts-saturation"
+    stimulus: str = Field(description="as the specification writes it: RND 4 KiB 0/100")
+    reason: Literal["steady", "capacity", "time"] | None = Field(
+        description="what ended it; None: it was cut short"
+    )
+    ended: int = Field(description="records until then; those after it are of the histogram")
+    samples: PtsSamples
+    records: PtsRecords
+    histogram: PtsHistogram | None = Field(description="of what followed without a pause; None: cut short")
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """That of the samples; none where there were too few to judge."""
+        found = self.samples
+        judged = found.variable.mean is not None
+        return (SteadyWindow(what="the test", steady=found.steady, fills=found.fills),) if judged else ()
+
+
+class PtsStimulus(Stored):
+    """One of the three loads of cross stimulus recovery."""
+
+    name: str = Field(description="as the specification writes it: SEQ 1 MiB 0/100")
+    records: PtsRecords
+    mean_mb_s: float
+    end_mb_s: float = Field(description="of its last record")
+    peak_mean_ns: float | None = Field(description="largest mean response time of a record")
+    peak_max_ns: float | None = Field(description="largest response time")
+
+    @classmethod
+    def of(cls, name: str, records: PtsRecords) -> Self:
+        """Sum a load's records up."""
+        return cls(
+            name=name,
+            records=records,
+            mean_mb_s=fmean(records.mb_s) if records.mb_s else 0.0,
+            end_mb_s=records.mb_s[-1] if records.mb_s else 0.0,
+            peak_mean_ns=max((each for each in records.mean_ns if each is not None), default=None),
+            peak_max_ns=max((each for each in records.max_ns if each is not None), default=None),
+        )
+
+
+class PtsCrossStimulusResult(PtsSeriesResult):
+    """Cross stimulus recovery: sequential, random, and sequential writes again."""
+
+    kind: Literal["pts-cross-stimulus"] = "pts-cross-stimulus"
+    groups: tuple[PtsStimulus, ...]
+    recovery_s: float | None = Field(
+        description="from the beginning of the third load until a record of it reached the first's mean; "
+        "None: not yet"
+    )
+
+
+class PtsWait(Stored):
+    """Bursts with rests of one length between them, and the return to the baseline after them."""
+
+    idle_s: float = Field(description="each rest")
+    bursts: PtsRecords = Field(description="a record for each burst, without the rests")
+    mean_iops: float
+    mean_ns: float | None = Field(description="mean response time of the bursts, by their I/Os")
+    max_ns: float | None
+    of_baseline: float = Field(description="mean IOPS of the bursts / baseline")
+    back: PtsRecords = Field(description="the writing without rests that follows")
+    back_iops: float = Field(description="mean of its last tenth")
+
+
+class PtsIdleRecoveryResult(PtsSeriesResult):
+    """Host idle recovery: what rests of the host give back to the drive."""
+
+    kind: Literal["pts-idle-recovery"] = "pts-idle-recovery"
+    burst_s: float
+    writes: PtsRecords = Field(description="of the preconditioning")
+    samples: PtsSamples = Field(description="of the preconditioning; the mean of its window is the baseline")
+    baseline_iops: float
+    waits: tuple[PtsWait, ...]
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """That of the preconditioning."""
+        return (
+            SteadyWindow(what="the preconditioning", steady=self.samples.steady, fills=self.samples.fills),
+        )
+
+
+class BlockShare(Stored):
+    """A block size and its share of the I/Os."""
+
+    block_bytes: int
+    share: float = Field(description="of the I/Os, 0 to 1")
+
+
+class RangeShare(Stored):
+    """A part of the LBAs in use, in their order, and its share of the I/Os."""
+
+    range_share: float = Field(description="of the LBAs in use, 0 to 1")
+    share: float = Field(description="of the I/Os, 0 to 1")
+
+
+class DemandCell(Stored):
+    """One demand, in every round."""
+
+    threads: int = Field(description="TC")
+    depth: int = Field(description="QD: I/Os in flight of each thread")
+    ordinals: tuple[int, ...]
+    iops: tuple[float, ...] = Field(description="reads and writes together")
+    mb_s: tuple[float, ...]
+    mean_ns: tuple[float, ...] = Field(description="ART, reads and writes by count")
+    five_nines_ns: tuple[float | None, ...] = Field(description="99.999 %; None: too few I/Os for it")
+    max_ns: tuple[float | None, ...] = Field(description="MRT")
+    cpu_busy_share: tuple[float | None, ...] = Field(
+        description="busy share of all CPUs of the host, 0 to 1; None: not known"
+    )
+
+    @property
+    def in_flight(self) -> int:
+        """Total outstanding I/Os (TOIO)."""
+        return self.threads * self.depth
+
+
+class DemandPoint(Stored):
+    """MaxIOPS, MidIOPS or MinIOPS: a demand of the grid, and the response times at it."""
+
+    name: PointName
+    missing: str | None = Field(default=None, description="why there is none; all below is then empty")
+    threads: int = 0
+    depth: int = 0
+    window_iops: float = Field(default=0.0, description="in the grid: mean of the measurement window")
+    window_mean_ns: float = Field(default=0.0, description="ART in the grid: mean of the window")
+    pre_write_ordinal: int | None = None
+    ordinal: int | None = Field(default=None, description="the step of the histogram")
+    histogram: PtsHistogram | None = None
+
+
+class DemandResult(PtsSeriesResult):
+    """A grid of thread counts and depths in steady state, and the response times at three of its demands.
+
+    Threads and depth of the base are those of preconditioning and pre-writes.
+    """
+
+    kind: Literal["pts-demand"] = "pts-demand"
+    test: Literal["demand-intensity", "composite"]
+    seconds: float = Field(description="of a cell, and of a record of the preconditioning")
+    simulated: bool = Field(description="by a simulated drive: the host's CPU has no part in the figures")
+    read_pct: int = Field(description="share of reads in the grid and the histograms (RW1)")
+    blocks: tuple[BlockShare, ...]
+    ranges: tuple[RangeShare, ...] = Field(description="empty: every LBA in use is equally likely")
+    writes: PtsRecords = Field(description="the preconditioning, record by record")
+    samples: PtsSamples = Field(description="of the preconditioning: the first record of each cycle")
+    rounds: PtsRounds = Field(description="the loop; its cells are those of the result")
+    pre_writes: DemandCell = Field(description="before every round")
+    cells: tuple[DemandCell, ...] = Field(description="in the written order of a round")
+    art_limit_ms: float = Field(description="that the ART of MaxIOPS and MidIOPS stays below")
+    points: tuple[DemandPoint, ...]
+
+    @property
+    def windows(self) -> tuple[SteadyWindow, ...]:
+        """That of the preconditioning, and that of the rounds."""
+        return (
+            SteadyWindow(what="the preconditioning", steady=self.samples.steady, fills=self.samples.fills),
+            SteadyWindow(what="the rounds", steady=self.rounds.steady, fills=self.rounds.fills),
         )

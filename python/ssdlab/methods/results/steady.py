@@ -1,4 +1,7 @@
-"""The proof of the state that a measurement was taken in, from the step that brought it about."""
+"""The proof of the state that a measurement was taken in, from the step that brought it about.
+
+And whether a finished run reached steady state wherever its method judges it.
+"""
 
 from __future__ import annotations
 

@@ -5,21 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ssdlab.methods import SUITES
+
 if TYPE_CHECKING:
     from ssdlab.methods.suites.suite import Suite
-
-REGISTRY = {
-    "enterprise-review": "ssdlab.methods.suites.enterprise_review",
-    "client-review": "ssdlab.methods.suites.client_review",
-    "quick-look": "ssdlab.methods.suites.quick_look",
-    "snia": "ssdlab.methods.suites.snia",
-}
-"""Name of each suite and the module that defines it as `SUITE`; loaded when asked for."""
 
 
 def find_suite(name: str) -> Suite | None:
     """Return a suite by its name; None if no suite has it."""
-    place = REGISTRY.get(name)
+    place = SUITES.get(name)
     if place is None:
         return None
     found: Suite = import_module(place).SUITE
@@ -28,4 +22,4 @@ def find_suite(name: str) -> Suite | None:
 
 def all_suites() -> list[Suite]:
     """Return every suite."""
-    return [import_module(place).SUITE for place in REGISTRY.values()]
+    return [import_module(place).SUITE for place in SUITES.values()]

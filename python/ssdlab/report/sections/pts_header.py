@@ -7,32 +7,42 @@ A page is a figure. A section of one of its tests makes its figures, and then::
 gives each the line (test and page, setting and specification, times, drive, tester), the four columns of ten
 rows, and the departures of its runs. What nobody knows is printed as unknown.
 
+A section is put together here from what the runs of a test found and its pages; the pages of the demand tests
+have a frame of their own.
+
 Source: SNIA SSS PTS 2.0.2, common reporting requirements (section 5) and the sample header of its tests.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ssdlab.model.units import block_text, capacity_text, significant
+from ssdlab.methods.results.pts import DemandResult, PtsBase
+from ssdlab.model.units import block_text, capacity_text, count_text, latency_text, significant
+from ssdlab.report.charts import HeatChart, XyChart
+from ssdlab.report.numbers import Table
 from ssdlab.report.runs import engine_words
 from ssdlab.report.tree import fact, text
-from ssdlab.report.view import Sheet
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section, Sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.methods.results.pts import PtsBase, Stimulus
+    from ssdlab.methods.results.pts import Stimulus
     from ssdlab.report.runs import Shown
-    from ssdlab.report.view import Figure
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Manifest
 
     Rows = tuple[tuple[str, str], ...]
 
+    from ssdlab.report.charts import Chart
+
+
 UNKNOWN = "unknown"
 NONE = "none"
+R = TypeVar("R", bound=PtsBase)
 
 
 def pages(
@@ -226,3 +236,80 @@ def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
     found = _of(manifest, "storage").get("conditions")
     kernel = found.get("write_cache") if isinstance(found, dict) else None
     return missed or (None if kernel is None else text(kernel))
+
+
+def of_kind(runs: Sequence[Shown], kind: type[R]) -> list[tuple[Shown, R]]:
+    """Return the runs that have a result of that kind, with it."""
+    return [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, kind)]
+
+
+def section_of(
+    kept: Sequence[tuple[Shown, R]],
+    finding: Callable[[Shown, R], str],
+    figures: Sequence[Figure],
+    *,
+    groups: Sequence[str] = (),
+    exhibits: tuple[Exhibit, ...] = (),
+) -> Section:
+    """Return a test's section: each run's finding, the pages under the specification's header, the caveats.
+
+    `groups`: the group of cells that each figure is about, where the test has several.
+    """
+    method = kept[0][0].run.manifest.method
+    return Section(
+        id=method.name,
+        title=method.title,
+        lead=tuple(finding(*one) for one in kept),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=pages(kept, figures, groups),
+        exhibits=exhibits,
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def demand_finding(shown: Shown, result: DemandResult) -> str:
+    """Return the verdicts on steady state and the three points as a sentence."""
+    samples, rounds = result.samples, result.rounds
+    before = f"steady in samples {samples.first} to {samples.last}" if samples.steady else "NOT ACHIEVED"
+    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else "NOT ACHIEVED"
+    points = [
+        f"{point.name} {count_text(point.window_iops)} at TC{point.threads} QD{point.depth}, ART "
+        f"{latency_text(point.window_mean_ns)}"
+        for point in result.points
+        if point.missing is None
+    ]
+    return (
+        f"{shown.label}, by {result.setting} of {result.specification}: preconditioning {before}, demand "
+        f"variation {after}; {'; '.join(points)}."
+    )
+
+
+def demand_page(
+    kept: Sequence[tuple[Shown, DemandResult]],
+    number: int,
+    title: str,
+    lead: str,
+    chart: Chart,
+    *,
+    tables: tuple[Table, ...] = (),
+    measured: tuple[str, ...] = (),
+    wide: bool = False,
+) -> Figure:
+    """Return a demand_page under its number in the specification, with a button for each of its views."""
+    result = kept[0][1]
+    views = [view.label for view in chart.views] if isinstance(chart, XyChart | HeatChart) else []
+    return Figure(
+        id=f"pts-{result.test}-p{number}",
+        title=f"P{number}: {title}",
+        lead=lead,
+        described=f"{title}. {' '.join(demand_finding(*one) for one in kept)}",
+        chart=chart,
+        tables=tables,
+        measured=(
+            f"{result.specification}, {result.setting}: R/W {result.read_pct}/{100 - result.read_pct}, "
+            f"active range {result.active_range_pct} %, {significant(result.seconds)} s a cell.",
+            *measured,
+        ),
+        buttons=(Buttons("view", "Shown", tuple(views)),) if len(views) > 1 else (),
+        wide=wide,
+    )

@@ -7,15 +7,26 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.write_saturation import REASONS
-from ssdlab.methods.results.pts_series import PtsSaturationResult
+from ssdlab.methods.results.pts import PtsSaturationResult
 from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
-from ssdlab.report.sections import pts_histogram, pts_window
-from ssdlab.report.sections.pts_records import Clock, dots, fills_text, how, responses, scaled
-from ssdlab.report.sections.pts_section import of_kind, section_of
-from ssdlab.report.sections.pts_window import Judged
+from ssdlab.report.sections.pts_charts import (
+    LEAD,
+    RULE,
+    Clock,
+    Judged,
+    dots,
+    fills_text,
+    histogram_figure,
+    how,
+    responses,
+    scaled,
+    window_table,
+    window_view,
+)
+from ssdlab.report.sections.pts_header import of_kind, section_of
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -84,7 +95,7 @@ def _pages(kept: Sequence[Saturated]) -> Iterator[Figure]:
     counted = [(shown, result.histogram) for shown, result in kept if result.histogram is not None]
     if counted:
         title = f"Write saturation: histogram of {kept[0][1].stimulus}"
-        yield pts_histogram.figure(f"{ID}-histogram", title, counted)
+        yield histogram_figure(f"{ID}-histogram", title, counted)
 
 
 def _clock(kept: Sequence[Saturated]) -> Clock:
@@ -130,7 +141,7 @@ def _response_times(kept: Sequence[Saturated], said: str, measured: tuple[str, .
         chart=XyChart(views),
         tables=(),
         measured=(*measured, "Five nines are left out where fewer than 10 I/Os of a record lie beyond them."),
-        buttons=(Buttons("view", "Over", tuple(view.label for view in views)),),
+        buttons=(Buttons("view", "Over", tuple(window_view.label for window_view in views)),),
         wide=True,
     )
 
@@ -151,16 +162,18 @@ def _judged(kept: Sequence[Saturated]) -> list[Judged]:
 
 
 def _window(judged: Sequence[Judged]) -> Figure:
-    views = tuple(pts_window.view(one, one.shown.label) for one in judged)
+    views = tuple(window_view(one, one.shown.label) for one in judged)
     return Figure(
         id=f"{ID}-window",
         title="Write saturation: window of samples",
-        lead=pts_window.LEAD,
+        lead=LEAD,
         described="The last five samples, or the five that were steady.",
         chart=XyChart(views),
-        tables=(pts_window.table(judged),),
-        measured=(pts_window.RULE,),
-        buttons=(Buttons("view", "Run", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        tables=(window_table(judged),),
+        measured=(RULE,),
+        buttons=(Buttons("view", "Run", tuple(window_view.label for window_view in views)),)
+        if len(views) > 1
+        else (),
     )
 
 

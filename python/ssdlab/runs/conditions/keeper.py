@@ -16,7 +16,7 @@ from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupp
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure, Warned
 from ssdlab.runs.conditions.ledger import Change, Ended, Ledger, change_of
-from ssdlab.runs.gathering import CONDITION
+from ssdlab.runs.remarks import CONDITION
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -16,7 +16,8 @@ from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Member
 from ssdlab.runs.conditions.variant import Variant
 from ssdlab.runs.consent_record import Given, Renewal, standing_consent
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import Bench, resume, start
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -77,7 +77,7 @@ class Forks:
 def _planned(child: Child) -> PlannedChild:
     """Plan a run again from what the suite's manifest says of it."""
     from ssdlab.drives.simulated.drive import SimulatedText, identity_of
-    from ssdlab.runs.session import plan_on
+    from ssdlab.runs.order import plan_on
 
     method = find_method(child.method)
     plan = plan_on(

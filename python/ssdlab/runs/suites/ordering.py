@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ssdlab.drives.opening import Look
     from ssdlab.host.identity import Identity
     from ssdlab.methods.method import Method, Params
+    from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
-    from ssdlab.runs.session import Order
 
 MOST_REPEATS = 99
 
@@ -174,7 +174,7 @@ def planned_children(order: SuiteOrder, seed: int, look: Look) -> tuple[PlannedC
 
 
 def _planned(order: SuiteOrder, seed: int, part: Part, at: int, look: Look) -> PlannedChild:
-    from ssdlab.runs.session import plan_on
+    from ssdlab.runs.order import plan_on
 
     method, params = order.suite.method(part), order.params[part.label]
     name = part.label if order.repeat == 1 else f"{part.label} #{at}"

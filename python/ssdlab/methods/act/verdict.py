@@ -1,0 +1,268 @@
+"""The verdicts of ACT: every slice by the limits of both rules, and by what was done of the load. Pure.
+
+Slices hold the slow reads by both rules, and how much of the load was done; the result of a test at one load
+is made of them, for either program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from ssdlab.analysis.act import LEAST_DONE, LIMITS, THRESHOLDS_MS, Slice, least_done, slices
+from ssdlab.formats.act.config import READS_1X, WRITES_1X, options
+from ssdlab.formats.act.rates import derived
+from ssdlab.methods.act.load import burst_ios
+from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
+from ssdlab.methods.method import RunData
+from ssdlab.methods.points import mean_w_of
+from ssdlab.methods.results.act import RULES, ActResult, ActSlice, ActTry, ActVerdict, Rule
+from ssdlab.model.units import NS_PER_S
+from ssdlab.results.schema import Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.analysis.act import GivenUp
+    from ssdlab.methods.act.params import LoadParams
+    from ssdlab.methods.steps import Tables
+    from ssdlab.model.workload import Workload
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+
+VERSION = "6.6"
+"""Of ACT, whose definition of the load this is."""
+DAY_S = 86_400
+HOUR_S = 3600
+TEST = "test"
+STRESS = "stress, twice the load"
+
+
+def verdict_of(
+    data: Tables, step: Step, p: LoadParams, rule: Rule, slices: Sequence[ActSlice], stopped: GivenUp | None
+) -> ActVerdict:
+    """Judge all slices by one rule: each has to pass, and to have been given the load."""
+    shares = [getattr(each, RULES[rule]) for each in slices] or [part_of(data, step, p, rule)]
+    worst = {str(ms): max(one[str(ms)] for one in shares) for ms in THRESHOLDS_MS}
+    why = stopped.why if stopped is not None else next(_failures(rule, slices), "")
+    if not why and not slices:
+        why = "the test is shorter than one slice"
+    if not why and not sum(each.ios[rule] for each in slices):
+        why = "the load has no reads, and the limits are theirs"
+    return ActVerdict(rule=rule, passed=not why, worst=worst, why=why)
+
+
+def times_of(reads: int, writes: int) -> int:
+    """Return N of Nx: of rates in another ratio there is none, and it is 0."""
+    number, rest = divmod(reads, READS_1X)
+    return number if not rest and writes == number * WRITES_1X else 0
+
+
+def _failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[str]:
+    for each in slices:
+        for name in sorted(each.short, key=lambda name: each.given[name]):
+            yield f"slice {each.number}: {name} did only {each.given[name]:.1%} of what was due"
+        for ms, limit in LIMITS.items():
+            share = getattr(each, RULES[rule])[str(ms)]
+            if share >= limit:
+                yield (
+                    f"slice {each.number}: {share:.2%} of the reads took {ms} ms or longer, "
+                    f"not under {limit:.1%}"
+                )
+
+
+def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:
+    """Return the slices of a test by both rules, each with what was done of its load."""
+    rows, buckets, load = data.rows(step), data.row_buckets(step), workload_of(step)
+    ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
+    whole = rows["row"][ended & ~rows["partial"]]
+    count = int(whole.max()) + 1 if whole.size else 0
+    found = {rule: _judged(buckets, p, rule, count) for rule in RULES}
+    done = _done(rows, p)
+    return tuple(
+        _slice({rule: slices[at] for rule, slices in found.items()}, _given(load, done, at + 1, p))
+        for at in range(len(found["6.x"]))
+    )
+
+
+def _slice(by_rule: Mapping[Rule, Slice], given: dict[str, Any]) -> ActSlice:
+    return ActSlice(
+        number=by_rule["6.x"].number,
+        ios={rule: each.ios for rule, each in by_rule.items()},
+        rates={rule: each.rate for rule, each in by_rule.items()},
+        response=_told(by_rule["2019"].over),
+        service=_told(by_rule["6.x"].over),
+        passed={rule: each.passes and not given["short"] for rule, each in by_rule.items()},
+        **given,
+    )
+
+
+def part_of(data: Tables, step: Step, p: LoadParams, rule: Rule) -> dict[str, float]:
+    """Return the shares of slow reads over all that ran, where no slice is whole."""
+    (part,) = _judged(data.row_buckets(step), p, rule, None)
+    return _told(part.over)
+
+
+def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
+    """Return how much of what was due of each stream was done, over the time that a test ran."""
+    rows, seconds = data.rows(step), ran_s(step, p)
+    ended = rows["end_ns"] <= p.test_duration_sec * NS_PER_S
+    counted = np.where(ended, rows["ios"] + rows["failed"], 0)
+    return {
+        each.name: float(counted[rows["stream"] == each.name].sum()) / (float(each.requested_iops) * seconds)
+        for each in workload_of(step).streams
+        if each.requested_iops
+    }
+
+
+def _judged(buckets: Columns, p: LoadParams, rule: Rule, rows: int | None) -> list[Slice]:
+    """Cut the reads that a rule counts into the whole slices of so many rows; None: all into one slice."""
+    counted = np.isin(buckets["stream"], p.judged[rule])
+    mine = (buckets["direction"] == "read") & counted & (buckets["clock"] == RULES[rule])
+    row, parts = buckets["row"][mine], p.slice_sec // p.interval_s
+    if rows is None:
+        row, rows, parts = np.zeros_like(row), 1, 1
+    edges = (buckets["low_ns"][mine], buckets["high_ns"][mine], buckets["count"][mine])
+    return slices(row, edges, rows, parts, p.slice_sec)
+
+
+def _done(rows: Columns, p: LoadParams) -> dict[tuple[str, int], int]:
+    """Count the I/Os of each stream by slice, from 1."""
+    done: dict[tuple[str, int], int] = {}
+    counted = rows["ios"] + rows["failed"]
+    for name, row, ios in zip(rows["stream"], rows["row"], counted, strict=True):
+        at = (str(name), int(row) // (p.slice_sec // p.interval_s) + 1)
+        done[at] = done.get(at, 0) + int(ios)
+    return done
+
+
+def _given(load: Workload, done: Mapping[tuple[str, int], int], number: int, p: LoadParams) -> dict[str, Any]:
+    """Say of each stream how much of what was due in a slice was done, and of which it was too little."""
+    given: dict[str, float] = {}
+    short: list[str] = []
+    for stream in load.streams:
+        if stream.requested_iops is None:
+            continue
+        rate, ios = float(stream.requested_iops), done.get((stream.name, number), 0)
+        given[stream.name] = ios / (rate * p.slice_sec)
+        burst = burst_ios(stream)
+        if ios < least_done(rate, p.slice_sec, stream.workers, burst, LEAST_DONE):
+            short.append(stream.name)
+    return {"given": given, "short": tuple(short)}
+
+
+def _told(over: Mapping[int, float]) -> dict[str, float]:
+    return {str(ms): share for ms, share in over.items()}
+
+
+def act_result(data: RunData, p: LoadParams) -> ActResult:
+    """Judge every slice of the test by both rules, and whether a stress test reached its end."""
+    step = data.step(TEST)
+    assert step is not None  # the procedure has no other
+    stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
+    verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped) for rule in RULES)
+    passed = _passed(verdicts, p)
+    load = times_of(config.read_reqs_per_sec, config.write_reqs_per_sec)
+    stress = data.step(STRESS)
+    overrun = None if stress is None else given_up(data, stress, p)
+    streams = workload_of(step).streams
+    completed = None if stress is None else overrun is None
+    return ActResult(
+        quick=data.quick,
+        program=cast("Literal['act_storage', 'act_index']", config.program),
+        act_version=VERSION,
+        load=load,
+        arrivals=p.arrivals,
+        service_threads=p.threads,
+        config={**options(config), "service_threads": p.threads},
+        derived=derived(config),
+        asked={each.name: float(each.requested_iops) for each in streams if each.requested_iops},
+        ordinal=step.ordinal,
+        asked_s=float(p.test_duration_sec),
+        ran_s=ran_s(step, p),
+        completed=stopped is None,
+        stopped="" if stopped is None else f"{stopped.why}, after {stopped.after_s:.0f} s",
+        undone=undone(data, step, p),
+        slice_s=float(p.slice_sec),
+        slices=slices,
+        verdicts=verdicts,
+        rule=p.rule,
+        mean_w=mean_w_of(cast("dict[str, Any]", step.result.measurement)),
+        stress_completed=completed,
+        stress_stopped="" if overrun is None else f"{overrun.why}, after {overrun.after_s:.0f} s",
+        certified=None if completed is None else passed and completed and not any(_short_of(p, load)),
+        caveats=tuple(_short_of(p, load)),
+        scalars=(_scalar(load if passed and load else None, p),),
+    )
+
+
+def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
+    return next(each.passed for each in verdicts if each.rule == p.rule)
+
+
+def _scalar(load: int | None, p: LoadParams) -> Scalar:
+    program = "act_index_load_passed" if p.program.program == "act_index" else "act_load_passed"
+    return Scalar(
+        name=program,
+        label=f"ACT load passed ({p.rule} rule)",
+        value=None if load is None else float(load),
+        unit="x",
+        better="higher",
+    )
+
+
+def _short_of(p: LoadParams, load: int) -> Iterator[str]:
+    """Yield what keeps a test from being a certificate."""
+    if p.test_duration_sec < DAY_S:
+        yield f"{p.test_duration_sec} s certify nothing: ACT asks for 24 h"
+    if p.slice_sec != HOUR_S:
+        yield f"slices of {p.slice_sec} s: ACT judges hours"
+    if not p.prepare:
+        yield "the drive was not prepared as act_prep does"
+    if not load:
+        yield "reads and writes are in no ratio of ACT's, so that the load is no Nx"
+
+
+def load_of(load: int) -> str:
+    """Return the label of a try."""
+    return f"load {load}x"
+
+
+def tries_of(data: RunData, p: LoadParams, trend_s: float) -> tuple[ActTry, ...]:
+    """Return every try of a run, in order, with the state that the drive was in before it."""
+    tries: list[ActTry] = []
+    written, state = 0, "as it was found"
+    for step in data.steps:
+        summary = cast("dict[str, Any]", step.result.measurement or {})
+        if step.label.startswith("load "):
+            tries.append(try_of(data, step, p, trend_s, state, written))
+            state = f"after {tries[-1].load}x"
+        elif step.verb == "precondition":
+            state = "prepared"
+        elif step.verb == "idle":
+            state += f", rested {float(str(step.args['seconds'])):g} s"
+        written += int((summary.get("write") or {}).get("bytes", 0))
+    return tuple(tries)
+
+
+def try_of(
+    data: Tables, step: Step, p: LoadParams, trend_s: float, state: str = "", written: int = 0
+) -> ActTry:
+    """Judge one load by the rule that its name goes by."""
+    stopped = given_up(data, step, p, trend_s)
+    verdict = verdict_of(data, step, p, p.rule, slices_of(data, step, p), stopped)
+    return ActTry(
+        load=int(step.label.removeprefix("load ").removesuffix("x")),
+        ordinal=step.ordinal,
+        ran_s=ran_s(step, p),
+        completed=stopped is None,
+        abandoned=stopped is not None and stopped.forecast,
+        passed=verdict.passed,
+        why=verdict.why,
+        worst=verdict.worst,
+        done=done_shares(data, step, p),
+        drive_state=state,
+        written_before_bytes=written,
+        mean_w=mean_w_of(cast("dict[str, Any]", step.result.measurement)),
+    )

@@ -1,0 +1,328 @@
+"""What SNIA's specification asks of every test: the setting, what comes before the rounds, and departures.
+
+Each default is what the specification asks for or recommends, so whatever a run has otherwise is a departure,
+except the choices that it leaves open. Before the rounds: write cache, purge, active range, and writing the
+drive over; how much was written is what saturation and steady state are measured by.
+
+Departures are a list made from what was done, never from what was meant. Every test names `pts_remarks` as
+its method's `remarks`; that is all it has to do::
+
+    METHOD = Method(..., remarks=pts_remarks)
+
+The list is then in the manifest, on the terminal, in `--json` and on every page. It holds what the steps
+recorded (a purge left out or replaced by a discard, a write cache that is not as the setting asks) and, from
+here: a drive that is none, an active range of another size or by a limit of the LBAs, sizes that the sectors
+do not allow, another shape or engine, interruptions, and every parameter that is not as the specification
+has it. So a parameter's default must be the specification's value; one that it leaves open is named in
+`choices` of the parameters, and the shape that it recommends is `recommended`. The warning of a steady state
+before the drive was full comes from the result's `windows`.
+
+Source: SNIA SSS PTS 2.0.2, sections 2 (definitions), 2.1.18 (preconditioning) and 3 (settings and purge).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+
+from ssdlab.methods.method import Params, Remarks, Seconds, param
+from ssdlab.methods.results.pts import PtsBase
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.units import block_text, capacity_text, significant
+from ssdlab.model.warnings import judge_fills
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.results.schema import Departure, Warned
+
+if TYPE_CHECKING:
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import RunData, RunFacts
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import ParameterInfo
+
+
+Setting = Literal["enterprise", "client"]
+SETTINGS: dict[Setting, Literal["PTS-E", "PTS-C"]] = {"enterprise": "PTS-E", "client": "PTS-C"}
+WRITE_CACHE = {"enterprise": "off", "client": "on"}
+ACTIVE_RANGE_PCT = {"enterprise": 100, "client": 75}
+RECOMMENDED_SHAPE = {"enterprise": (4, 32), "client": (2, 16)}
+"""Threads and depth of each, of the tests that leave them to the operator."""
+SPECIFICATION = "SNIA SSS PTS 2.0.2"
+KIB = 1024
+SECTOR_BYTES = 512
+"""The smallest access of the tests."""
+
+
+class PtsParams(Params):
+    """Of every test of the specification."""
+
+    choices: ClassVar[frozenset[str]] = frozenset({"setting", "threads", "depth", "active_range"})
+    """Parameters that are no departure by being other than the default: the operator's choice by the
+    specification, or judged by more than their value."""
+
+    setting: Setting = param(
+        "enterprise",
+        "PTS-E: write cache off, whole range; PTS-C (client): write cache on, 75 % of the range",
+    )
+    threads: int = param(
+        0, "thread count (TC); 0: as the setting recommends, 4 (E) or 2 (C)", unit="threads", ge=0, le=512
+    )
+    depth: int = param(
+        0, "I/Os in flight of each thread (QD); 0: as the setting recommends, 32 (E) or 16 (C)", ge=0, le=4096
+    )
+    active_range: int = param(
+        0, "share of the user capacity that is used; 0: as the setting says", unit="%", ge=0, le=100
+    )
+    seconds: Seconds = param(60.0, "of a cell, a sample or a record", unit="s", quick=0.5, gt=0, le=3600)
+
+    @property
+    def recommended(self) -> tuple[int, int] | None:
+        """Threads and depth of each that the specification names for the test; None: it leaves them open."""
+        return RECOMMENDED_SHAPE[self.setting]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Threads and depth of each."""
+        threads, depth = self.recommended or RECOMMENDED_SHAPE[self.setting]
+        return self.threads or threads, self.depth or depth
+
+    @property
+    def engine(self) -> Literal["sync", "uring"]:
+        """What issues the I/O of the test on a real drive: one at a time needs no ring."""
+        return "sync" if self.shape[1] == 1 else "uring"
+
+    @property
+    def range_pct(self) -> int:
+        """Share of the user capacity in use, in percent."""
+        return self.active_range or ACTIVE_RANGE_PCT[self.setting]
+
+
+class LoopParams(PtsParams):
+    """Of the tests that do rounds until steady."""
+
+    most_rounds: int = param(
+        25, "after which it ends, steady or not: the last five are the window then", quick=5, ge=5, le=1000
+    )
+    fixed_rounds: bool = param(
+        False, "do all rounds whether steady or not, as a published review practice does"
+    )
+
+
+class RoundsParams(LoopParams):
+    """Of those that write the drive over before."""
+
+    overwrites: float = param(
+        2.0,
+        "written before the rounds (workload-independent preconditioning), of what overwrites_of says",
+        unit="times",
+        quick=1.0,
+        ge=0,
+        le=20,
+    )
+    overwrites_of: Literal["user-capacity", "active-range"] = param(
+        "user-capacity",
+        "what is written so often into the active range: the text says user capacity, also where 75 % of it "
+        "are in use; open implementations call that unclear",
+    )
+    reported: Literal["window", "four-after"] = param(
+        "window",
+        "rounds whose mean is reported of each cell: the window that proves steady state, or the four rounds "
+        "after it (the last four where so many are not left), as a published review practice has it",
+    )
+
+
+def engine_of(depth: int) -> Any:  # noqa: ANN401 - the name of an engine
+    """Return what issues the I/O of a thread: one at a time needs no ring."""
+    return "sync" if depth == 1 else "uring"
+
+
+def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
+    """Set the write cache as the setting says, purge, and keep to the active range."""
+    lab.conditions(scheduler="none", write_cache=WRITE_CACHE[p.setting])
+    lab.purge(if_able=True, label=label)
+    unit = max(lab.logical_block_bytes, min(1 << 20, cast("int", lab.span.length)))
+    usable = lab.capacity_bytes * p.range_pct // 100 // unit * unit
+    if unit <= usable < cast("int", lab.span.length):
+        lab.limit(usable)
+
+
+def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "WIPC") -> None:
+    """Write sequentially, as often as the specification says, before the rounds.
+
+    By thread count and depth of the test: each thread begins at its own part of the active range and goes on
+    into the next one's, so that every block is written equally often.
+    """
+    if p.overwrites <= 0:
+        return
+    threads, depth = p.shape
+    span_bytes = cast("int", lab.span.length)
+    unit = block_bytes
+    while unit > lab.logical_block_bytes and span_bytes % unit:
+        unit //= 2
+    capacity_bytes = span_bytes if p.overwrites_of == "active-range" else lab.capacity_bytes
+    blocks = max(1, round(p.overwrites * capacity_bytes / unit))
+    stream = Stream(
+        name="WIPC",
+        ops=Mix(read_pct=0),
+        block=(Block(bytes=unit),),
+        pattern=Sequential(),
+        workers=threads,
+        depth=depth,
+        engine=engine_of(depth),
+        stop=Stop(bytes=blocks * unit),
+    )
+    lab.precondition(Workload.of(stream), label=label)
+
+
+def fills_until(data: RunData, ordinal: int) -> float:
+    """Return the user capacities written from the last purge to the end of a step."""
+    before = [step for step in data.steps if step.ordinal <= ordinal]
+    purged = max((step.ordinal for step in before if step.verb == "purge"), default=-1)
+    return written_bytes([step for step in before if step.ordinal > purged]) / data.capacity_bytes
+
+
+def written_bytes(steps: Sequence[Step]) -> int:
+    """Return what measured steps have written."""
+    return sum(
+        int((cast("dict[str, Any]", step.result.measurement).get("write") or {}).get("bytes", 0))
+        for step in steps
+        if step.result.measurement is not None
+    )
+
+
+def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:
+    """Return the departures of a run, and the warnings about its steady state."""
+    result = cast("PtsBase", facts.result)
+    found = (
+        *_of_drive(facts),
+        *_of_range(facts, p),
+        *_of_cells(facts, result),
+        *_of_load(facts, p),
+        *_of_parameters(p),
+        *_of_interruptions(facts),
+    )
+    warned = [
+        each for window in result.windows if window.steady for each in judge_fills(window.what, window.fills)
+    ]
+    return Remarks(found, tuple(Warned(code=w.code, what=w.what, advice=w.advice) for w in warned))
+
+
+def _of_drive(facts: RunFacts) -> Iterator[Departure]:
+    drive = facts.manifest.drive
+    if drive.kind == "sim":
+        yield Departure(
+            code="simulated-drive",
+            what="the drive is simulated: its purge, write cache and times are those of a model",
+            why="the specification is of solid-state storage devices",
+        )
+    elif drive.kind == "file":
+        yield Departure(
+            code="file",
+            what="a file was tested, not a drive: its file system is part of every figure",
+            why="the specification tests a device by its LBAs",
+        )
+    elif drive.identity.get("kind") == "partition":
+        yield Departure(
+            code="partition",
+            what="a partition was tested, not the whole drive",
+            why="the user capacity is that of the drive",
+        )
+
+
+def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
+    asked = ACTIVE_RANGE_PCT[p.setting]
+    if p.range_pct != asked:
+        yield Departure(
+            code="active-range",
+            what=f"the active range is {p.range_pct} % of the user capacity; the setting has {asked} %",
+            why="it was set so",
+        )
+    drive = facts.manifest.drive
+    usable = None if drive.variant is None else drive.variant.usable
+    if usable is not None:
+        share = 100 * usable.length / drive.capacity_bytes
+        yield Departure(
+            code="active-range-limited",
+            what=f"AR(0:{significant(share)}): the tests kept to {capacity_text(usable.length)} by limiting "
+            "the LBAs, and the drive still reports its whole capacity",
+            why="spare area by another reported capacity (HPA, namespace) would be another drive under test",
+        )
+
+
+def _of_cells(facts: RunFacts, result: PtsBase) -> Iterator[Departure]:
+    sector_bytes = facts.data.logical_block_bytes
+    if sector_bytes > SECTOR_BYTES:
+        yield Departure(
+            code="sector-size",
+            what=f"the drive's sectors are of {block_text(sector_bytes)}: every access is aligned to that",
+            why="the tests are written for sectors of 512 B",
+        )
+    if result.left_out:
+        yield Departure(
+            code="skipped-cells",
+            what=f"not measured: {', '.join(result.left_out)}",
+            why=result.left_out_why,
+        )
+
+
+def _of_load(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
+    threads, depth = p.shape
+    recommended = p.recommended
+    if recommended is not None and (threads, depth) != recommended:
+        yield Departure(
+            code="shape",
+            what=f"thread count {threads}, depth {depth}; recommended are {recommended[0]} and "
+            f"{recommended[1]}",
+            why="thread count and depth are the operator's, and have to be told",
+        )
+        if depth == 1 < recommended[1]:
+            yield Departure(
+                code="engine",
+                what=f"the I/Os in flight are {threads} threads of one synchronous I/O each",
+                why="the depth of a thread is meant to be asynchronous I/O",
+            )
+    if any(not stream.get("direct", True) for stream in _streams(facts)):
+        yield Departure(
+            code="buffered",
+            what="I/O went through the page cache of the host",
+            why="the drive's own write cache is under test, not the host's memory",
+        )
+
+
+def _of_parameters(p: PtsParams) -> Iterator[Departure]:
+    for info in type(p).table():
+        value = getattr(p, info.name)
+        plain = list(value) if isinstance(value, tuple) else value
+        if plain != info.default and info.name not in p.choices:
+            yield Departure(
+                code=f"parameter-{info.name}",
+                what=f"{info.name.replace('_', ' ')}: {_said(plain, info)}, not {_said(info.default, info)}",
+                why=info.reason,
+            )
+
+
+def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
+    """Yield one of a run that was gone on with; a simulated drive goes back to where it was cut off."""
+    times = len(facts.manifest.sessions) - 1
+    if times < 1 or facts.manifest.drive.kind == "sim":
+        return
+    again = sorted({attempt.label for attempt in facts.voided})
+    done = f"; done again: {', '.join(again)}" if again else ""
+    yield Departure(
+        code="interrupted",
+        what=f"interrupted and gone on with {times} time{'' if times == 1 else 's'}{done}",
+        why="the drive rested between steps, which the specification does not allow",
+    )
+
+
+def _streams(facts: RunFacts) -> Iterator[dict[str, Any]]:
+    for step in facts.data.steps:
+        workload = cast("dict[str, Any] | None", step.args.get("workload"))
+        if workload is not None:
+            yield from workload["streams"]
+
+
+def _said(value: object, info: ParameterInfo) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = significant(value) if isinstance(value, float) else str(value)
+    return f"{text} {info.unit}".rstrip()

@@ -1,0 +1,377 @@
+"""SNIA PTS: how a drive recovers, from a rest and from another stimulus.
+
+Host idle recovery: preconditioning, its window, and bursts after rests against the baseline. Cross stimulus
+recovery: MB/s over time, both transitions, response times, and the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.results.pts import PtsCrossStimulusResult, PtsIdleRecoveryResult
+from ssdlab.model.units import significant, span_text
+from ssdlab.report import numbers
+from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
+from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.sections.pts_charts import (
+    LEAD,
+    RULE,
+    Clock,
+    Judged,
+    dots,
+    how,
+    responses,
+    scaled,
+    window_table,
+    window_view,
+)
+from ssdlab.report.sections.pts_header import of_kind, section_of
+from ssdlab.report.view import Buttons, Figure, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.methods.results.pts import PtsWait
+    from ssdlab.report.runs import Shown
+
+    Rested = tuple[Shown, PtsIdleRecoveryResult]
+    from ssdlab.report.charts import Quantity
+
+    Crossed = tuple[Shown, PtsCrossStimulusResult]
+
+
+IDLE_ID = "pts-host-idle-recovery"
+CROSS_ID = "pts-cross-stimulus-recovery"
+AROUND_S = 2 * 3600.0
+"""Shown on each side of a transition at most: a third of the shortest load."""
+
+
+def idle_section(runs: Sequence[Shown]) -> Section:
+    """Return the pages of the test."""
+    kept = of_kind(runs, PtsIdleRecoveryResult)
+    return section_of(kept, idle_finding, list(_idle_pages(kept)))
+
+
+def idle_finding(shown: Shown, result: PtsIdleRecoveryResult) -> str:
+    """Return the gain of each rest as a sentence."""
+    gains = ", ".join(f"{_percent(wait.of_baseline)} after {span_text(wait.idle_s)}" for wait in result.waits)
+    steady = "" if result.samples.steady else ", which is NOT steady,"
+    return (
+        f"{shown.label}, {result.setting} of {result.specification}: bursts reach {gains} of rest, of a "
+        f"baseline{steady} of {of_unit(result.baseline_iops, 'IOPS')}."
+    )
+
+
+def _idle_pages(kept: Sequence[Rested]) -> Iterator[Figure]:
+    said = " ".join(idle_finding(*one) for one in kept)
+    yield _preconditioning(kept, said)
+    judged = [
+        Judged(
+            shown,
+            result.samples.variable,
+            result.samples.steady,
+            result.samples.first,
+            result.samples.last,
+            "sample",
+        )
+        for shown, result in kept
+    ]
+    views = tuple(window_view(one, one.shown.label) for one in judged)
+    yield Figure(
+        id=f"{IDLE_ID}-window",
+        title="Host idle recovery: preconditioning, steady-state window",
+        lead=LEAD,
+        described=said,
+        chart=XyChart(views),
+        tables=(window_table(judged),),
+        measured=(RULE, "The mean of this window is the baseline."),
+        buttons=(Buttons("view", "Run", tuple(window_view.label for window_view in views)),)
+        if len(views) > 1
+        else (),
+    )
+    yield _course(kept, said)
+    yield _responses(kept, said)
+
+
+def _preconditioning(kept: Sequence[Rested], said: str) -> Figure:
+    clock = Clock.up_to(max(result.writes.ends_s()[-1] for _, result in kept))
+    lines = []
+    for shown, result in kept:
+        writes = result.writes
+        ringed = range(result.samples.at, len(writes.iops), result.samples.every)
+        lines.append(
+            Line(
+                shown.index,
+                "",
+                True,
+                dots(clock.of(writes.ends_s()), writes.iops, ringed),
+            )
+        )
+    return scaled(
+        f"{IDLE_ID}-preconditioning",
+        "Host idle recovery: preconditioning",
+        "From the purged drive on, without pauses. Ringed: the sample of each round.",
+        said,
+        clock.axis,
+        ("IOPS", "iops"),
+        lines,
+        measured=(how(kept[0][1], kept[0][1].writes.seconds),),
+    )
+
+
+def _course(kept: Sequence[Rested], said: str) -> Figure:
+    """Return all bursts one after the other, and what followed each train of them, with the baseline."""
+    longest = max(_ends(result)[-1] for _, result in kept)
+    clock = Clock.up_to(longest)
+    lines, rules = [], []
+    for shown, result in kept:
+        begin_s = 0.0
+        for wait, end_s in zip(result.waits, _ends(result), strict=True):
+            every_s = wait.idle_s + result.burst_s
+            bursts_s = [begin_s + at * every_s + result.burst_s for at in range(len(wait.bursts.iops))]
+            back_s = [end_s - wait.back.ends_s()[-1] + at for at in wait.back.ends_s()]
+            name = span_text(wait.idle_s)
+            lines.append(Line(shown.index, name, True, dots(clock.of(bursts_s), wait.bursts.iops)))
+            lines.append(Line(shown.index, "", False, dots(clock.of(back_s), wait.back.iops), plain=True))
+            begin_s = end_s
+        rules.append(Rule(shown.index, result.baseline_iops, "baseline"))
+    first = kept[0][1]
+    return scaled(
+        f"{IDLE_ID}-course",
+        "Host idle recovery: IOPS over time, all wait states",
+        "Each dot of a coloured line is a burst, named by the rest between them; in the colour of the text: "
+        "writes without rests, which bring the drive back.",
+        said,
+        clock.axis,
+        ("IOPS", "iops"),
+        lines,
+        measured=(
+            f"Bursts of {span_text(first.burst_s)}; {len(first.waits[0].bursts.iops)} with each rest, then "
+            f"{span_text(first.waits[0].back.ends_s()[-1])} without any.",
+            "A burst counts the I/Os done within it.",
+        ),
+        tables=(_idle_table(kept),),
+        rules=tuple(rules),
+    )
+
+
+def _responses(kept: Sequence[Rested], said: str) -> Figure:
+    names = list(dict.fromkeys(span_text(wait.idle_s) for _, result in kept for wait in result.waits))
+    views = tuple(
+        XyView(
+            f"rests of {name}",
+            Axis("burst", "count"),
+            Axis("response time, log", "ns", "log"),
+            tuple(
+                line
+                for shown, result in kept
+                for wait in result.waits
+                if span_text(wait.idle_s) == name
+                for line in responses(
+                    shown, wait.bursts, [float(at + 1) for at in range(len(wait.bursts.iops))]
+                )
+            ),
+        )
+        for name in names
+    )
+    return Figure(
+        id=f"{IDLE_ID}-response",
+        title="Host idle recovery: response times of the bursts (ART, 5 9s, MRT)",
+        lead="Of each burst: the mean, the time that 99.999 % of its I/Os keep, and the longest.",
+        described=said,
+        chart=XyChart(views),
+        tables=(),
+        measured=(how(kept[0][1], kept[0][1].burst_s),),
+        buttons=(Buttons("view", "Wait state", tuple(window_view.label for window_view in views)),),
+        wide=True,
+    )
+
+
+def _ends(result: PtsIdleRecoveryResult) -> list[float]:
+    """Return when each wait state ends, the writes after it included, from the first burst on."""
+    ends: list[float] = []
+    for wait in result.waits:
+        trains_s = len(wait.bursts.iops) * (wait.idle_s + result.burst_s)
+        ends.append((ends[-1] if ends else 0.0) + trains_s + wait.back.ends_s()[-1])
+    return ends
+
+
+def _idle_table(kept: Sequence[Rested]) -> Table:
+    head = ("Run", "Wait state", "Bursts", "Mean IOPS", "Of baseline", "ART", "MRT", "After it, at the end")
+    rows = []
+    for shown, result in kept:
+        who = numbers.of_run(shown.label, shown.index)
+        baseline = numbers.iops(result.baseline_iops)
+        name = f"baseline{'' if result.samples.steady else ', NOT steady'}"
+        nothing = [numbers.words("")] * 3
+        rows.append((who, numbers.words(name), numbers.words(""), baseline, numbers.share(1.0), *nothing))
+        rows += [(who, *_row(wait)) for wait in result.waits]
+    return Table("Mean of each wait state against the baseline", head, tuple(rows))
+
+
+def _row(wait: PtsWait) -> tuple[numbers.Cell, ...]:
+    return (
+        numbers.seconds(wait.idle_s),
+        numbers.count(len(wait.bursts.iops)),
+        numbers.iops(wait.mean_iops),
+        numbers.share(wait.of_baseline),
+        numbers.latency(wait.mean_ns),
+        numbers.latency(wait.max_ns),
+        numbers.iops(wait.back_iops),
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{significant(100 * share)} %"
+
+
+def cross_section(runs: Sequence[Shown]) -> Section:
+    """Return the pages of the test."""
+    kept = of_kind(runs, PtsCrossStimulusResult)
+    return section_of(kept, cross_finding, list(_cross_pages(kept)))
+
+
+def cross_finding(shown: Shown, result: PtsCrossStimulusResult) -> str:
+    """Return whether, and when, the drive was as fast as before, as a sentence."""
+    first, between, last = result.groups
+    if result.recovery_s is None:
+        back = f"not back at that after {span_text(last.records.ends_s()[-1])}"
+    else:
+        back = f"back at that after {span_text(result.recovery_s)}"
+    return (
+        f"{shown.label}, {result.setting} of {result.specification}: {of_unit(first.mean_mb_s, 'MB/s')} of "
+        f"{first.name} on average, then {of_unit(between.end_mb_s, 'MB/s')} at the end of {between.name}; "
+        f"{back}."
+    )
+
+
+def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
+    said = " ".join(cross_finding(*one) for one in kept)
+    longest = max(sum(group.records.ends_s()[-1] for group in result.groups) for _, result in kept)
+    clock = Clock.up_to(longest)
+    measured = (how(kept[0][1], kept[0][1].groups[0].records.seconds),)
+    rules = tuple(Rule(shown.index, result.groups[0].mean_mb_s, "") for shown, result in kept)
+    yield scaled(
+        f"{CROSS_ID}-course",
+        "Cross stimulus recovery: MB/s over time, all groups",
+        "Three loads without pauses: sequential, random, sequential. Dotted: the mean of group 1.",
+        said,
+        clock.axis,
+        ("MB/s (decimal)", "mb_s"),
+        _lines(kept, "mb_s", clock),
+        measured=measured,
+        tables=(_cross_table(kept),),
+        rules=rules,
+    )
+    for number in (1, 2):
+        yield _transition(kept, number, said, clock, measured)
+    for column, name in (
+        ("mean_ns", "average response time (ART)"),
+        ("max_ns", "maximum response time (MRT)"),
+    ):
+        yield scaled(
+            f"{CROSS_ID}-{column.removesuffix('_ns')}",
+            f"Cross stimulus recovery: {name}",
+            "Of each record, over all three loads.",
+            said,
+            clock.axis,
+            (name, "ns"),
+            _lines(kept, column, clock),
+            measured=measured,
+        )
+
+
+def _lines(
+    kept: Sequence[Crossed], column: str, clock: Clock, within_s: tuple[float, float] | None = None
+) -> list[Line]:
+    """Return a column of all loads, one after the other; only what lies within some seconds."""
+    found = []
+    for shown, result in kept:
+        begin_s = 0.0
+        for number, group in enumerate(result.groups, 1):
+            ends_s = [begin_s + each for each in group.records.ends_s()]
+            every = dots(ends_s, getattr(group.records, column))
+            shown_dots = tuple(
+                Dot(dot.x / clock.unit_s, dot.y, quiet=True)
+                for dot in every
+                if within_s is None or within_s[0] <= dot.x <= within_s[1]
+            )
+            if shown_dots:
+                found.append(
+                    Line(shown.index, f"group {number}", True, shown_dots, faint=number == 2 or None)
+                )
+            begin_s = ends_s[-1] if ends_s else begin_s
+    return found
+
+
+def _transition(
+    kept: Sequence[Crossed], number: int, said: str, clock: Clock, measured: tuple[str, ...]
+) -> Figure:
+    """Return what is around the end of a load: throughput, and both response times."""
+    result = kept[0][1]
+    at_s = sum(group.records.ends_s()[-1] for group in result.groups[:number])
+    around_s = min(AROUND_S, min(group.records.ends_s()[-1] for group in result.groups) / 3)
+    within_s = (at_s - around_s, at_s + around_s)
+    x = replace(clock.axis, range=(within_s[0] / clock.unit_s, within_s[1] / clock.unit_s))
+    named: tuple[tuple[str, str, Quantity], ...] = (
+        ("mb_s", "MB/s (decimal)", "mb_s"),
+        ("mean_ns", "ART, log", "ns"),
+        ("max_ns", "MRT, log", "ns"),
+    )
+    views = tuple(
+        XyView(
+            title.removesuffix(", log").removesuffix(" (decimal)"),
+            x,
+            Axis(title, quantity, "log" if quantity == "ns" else "linear"),
+            tuple(_lines(kept, column, clock, within_s)),
+        )
+        for column, title, quantity in named
+    )
+    before, after = result.groups[number - 1], result.groups[number]
+    return Figure(
+        id=f"{CROSS_ID}-transition-{number}",
+        title=f"Cross stimulus recovery: from {before.name} to {after.name}",
+        lead=f"{span_text(around_s)} on each side of the change.",
+        described=said,
+        chart=XyChart(views),
+        tables=(),
+        measured=measured,
+        buttons=(Buttons("view", "Figure", tuple(view.label for view in views)),),
+        wide=True,
+    )
+
+
+def _cross_table(kept: Sequence[Crossed]) -> Table:
+    head = (
+        "Run",
+        "Group",
+        "Stimulus",
+        "Lasted",
+        "Mean MB/s",
+        "End MB/s",
+        "Peak ART",
+        "Peak MRT",
+        "Recovered after",
+    )
+    rows = tuple(
+        (
+            numbers.of_run(shown.label, shown.index),
+            numbers.count(number),
+            numbers.words(group.name),
+            numbers.seconds(group.records.ends_s()[-1] if group.records.iops else None),
+            numbers.throughput(group.mean_mb_s),
+            numbers.throughput(group.end_mb_s),
+            numbers.latency(group.peak_mean_ns),
+            numbers.latency(group.peak_max_ns),
+            _recovered(result) if number == len(result.groups) else numbers.words(""),
+        )
+        for shown, result in kept
+        for number, group in enumerate(result.groups, 1)
+    )
+    return Table("Each group; recovered when a record reaches the mean of group 1", head, rows)
+
+
+def _recovered(result: PtsCrossStimulusResult) -> numbers.Cell:
+    return numbers.words("not yet") if result.recovery_s is None else numbers.seconds(result.recovery_s)
