@@ -7,10 +7,12 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
+from ssdlab import plugin
 from ssdlab.methods import find_method, methods_of_others
 from ssdlab.model.errors import Unsupported, UsageError
 
@@ -69,6 +71,91 @@ def report(scratch: Path, environment: dict[str, str]) -> str:
     for words in (["show", str(runs[0])], ["report", *map(str, runs), "-o", "page.html"]):
         subprocess.run(["ssdlab", *words], cwd=scratch, env=without, check=True, capture_output=True)
     return (scratch / "page.html").read_text()
+
+
+OLD = """from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.points import point_of
+from ssdlab.methods.workloads import closed_loop
+from ssdlab.results.outcome import PointsResult
+from ssdlab.results.schema import Scalar
+"""
+"""What the document of 0.1 told to import."""
+
+
+def test_a_method_written_for_the_version_before_works_and_is_told(site: Path) -> None:
+    new = re.search(r"^from ssdlab\.plugin import .*\n", fenced("python"), re.MULTILINE)
+    assert new is not None
+    text = fenced("python").replace(new[0], OLD)
+    install(site, "old", {"after-writes": "written_before:METHOD"}, written_before=text)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        method = find_method("after-writes")
+    assert method.title == "Reads after writes" and method.params().seconds == 10.0
+    where = {
+        (each.filename, each.lineno): str(each.message) for each in told if "ssdlab" in str(each.message)
+    }
+    lines = [number for number, line in enumerate(text.splitlines(), start=1) if line in OLD.splitlines()]
+    assert len(lines) == 5 and set(where) == {(str(site / "written_before.py"), line) for line in lines}
+    assert all(
+        issubclass(each.category, DeprecationWarning) and "from ssdlab.plugin" in str(each.message)
+        for each in told
+    )
+
+
+def test_the_method_of_the_document_is_not_warned(site: Path) -> None:
+    install(site, "new", {"after-writes": "written_now:METHOD"}, written_now=fenced("python"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert find_method("after-writes").name == "after-writes"
+
+
+def test_the_document_lists_what_is_public() -> None:
+    table = DOCUMENT.read_text().partition("## What may be imported")[2].partition("## The package")[0]
+    rows = [line.split("|")[2] for line in table.splitlines() if line.startswith("| ")]
+    assert sorted(name for row in rows for name in re.findall(r"`(\w+)`", row)) == sorted(plugin.__all__)
+
+
+OWN_KIND = """
+import ssdlab.results.schema
+
+
+class OwnResult(ssdlab.results.schema.ResultBase):
+    kind: str = "after-writes"
+    times: float
+
+
+conclude_points = conclude
+
+
+def conclude(data, p):
+    points = conclude_points(data, p)
+    return OwnResult(quick=data.quick, times=2.0, scalars=points.scalars, caveats=("a caveat of its own",))
+"""
+
+
+def test_a_run_whose_package_is_absent_shows_its_figures_and_says_so(site: Path, scratch: Path) -> None:
+    text = fenced("python").replace("METHOD = Method(", OWN_KIND + "\n\nMETHOD = Method(")
+    install(site, "own", {"after-writes": "of_its_own:METHOD"}, of_its_own=text)
+    environment = {**os.environ, "PYTHONPATH": str(site), "XDG_DATA_HOME": str(scratch / "data")}
+    words = [sys.executable, "-m", "ssdlab"]
+    subprocess.run(
+        [*words, "run", "after-writes", "sim:tiny-test", "--quick"],
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    (run,) = (scratch / "data/ssdlab/runs").glob("2*")
+    del environment["PYTHONPATH"]
+    shown = subprocess.run(
+        [*words, "show", str(run)], env=environment, check=True, capture_output=True, text=True
+    )
+    page = scratch / "page.html"
+    subprocess.run(
+        [*words, "report", str(run), "-o", str(page)], env=environment, check=True, capture_output=True
+    )
+    for output in (" ".join(shown.stdout.split()), page.read_text()):
+        assert "no results of the kind after-writes: the package that brings the method is not" in output
+        assert "after writes / at rest" in output and "a caveat of its own" in output
 
 
 BROKEN = {

@@ -141,7 +141,7 @@ def test_an_import_of_drives_in_analysis_is_found(where: str, line: str) -> None
 
 
 def test_no_import_goes_in_a_circle() -> None:
-    """What is imported inside a function is there to start sooner, never to come round a circle; nor are types."""
+    """An import inside a function, or for types only, is there to start sooner, never to hide a circle."""
     assert not circles(imports())
 
 

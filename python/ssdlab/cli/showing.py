@@ -10,7 +10,7 @@ from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.methods.job import finished_steps
 from ssdlab.methods.results.outcome import SuiteResult, read_result
 from ssdlab.model import units
-from ssdlab.report.presentation import PRESENTATIONS, found
+from ssdlab.report.presentation import found, presentation_of
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.runs.drive_steps import told
 
@@ -81,7 +81,7 @@ def print_result(run: RunFolder) -> None:
 
         print_suite(run, result)
     else:
-        found(PRESENTATIONS[result.kind].terminal)(result)
+        found(presentation_of(result.kind).terminal)(result)
     _print_ratings(run)
     _print_proofs(run)
     _print_remarks(run)

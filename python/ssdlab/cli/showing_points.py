@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.methods.results.mixed import MixedResult
-    from ssdlab.methods.results.outcome import PointsResult
+    from ssdlab.methods.results.outcome import PointsResult, UnknownResult
     from ssdlab.methods.results.rate_limit import RateLimitResult
     from ssdlab.results.schema import JobResult, PeakResult, Point, Qd1Result
 
@@ -42,6 +42,15 @@ def print_qd1(result: Qd1Result) -> None:
 def print_measured(result: JobResult | PointsResult) -> None:
     """Print the points of a result that is nothing else."""
     print_points(result.points)
+
+
+def print_unknown(result: UnknownResult) -> None:
+    """Print the headline figures of a result of a kind that is not known here."""
+    print_line()
+    print_line(result.unknown, "bold")
+    print_table(
+        [(each.label, units.figure_text(each.value, each.unit)) for each in result.scalars], right=(1,)
+    )
 
 
 def print_mixed(result: MixedResult) -> None:

@@ -1,19 +1,25 @@
 """Methods that other packages bring along: entry points of the group `ssdlab.methods`, each a `Method`.
 
 A package that is broken must not take the rest down, nor be passed over in silence: what cannot be used is
-told with the reason.
+told with the reason. What a package imports from ssdlab by another path than the public one is warned of.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
-from collections.abc import Collection
+import sys
+import warnings
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
 from ssdlab.methods.method import Method, Params
 
 GROUP = "ssdlab.methods"
+PUBLIC = ("ssdlab", "ssdlab.plugin")
+"""Paths that other packages may import from; any other module may move at any time."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -68,7 +74,31 @@ def _load(entry: EntryPoint, taken: Collection[str]) -> Method | str:
         found = entry.load()
     except (Exception, SystemExit) as error:  # whatever another package does when it is imported
         return f"{type(error).__name__}: {error}".rstrip(": ")
+    _warn_of_private_imports(entry.module)
     return _fault(entry.name, found) or found
+
+
+def _warn_of_private_imports(name: str) -> None:
+    """Warn of each import of a plug-in's module that is not from a public path, at its line."""
+    module = sys.modules[name]
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):  # no source: built, or made as it ran
+        return
+    for line, imported in _imports(tree):
+        if imported.startswith("ssdlab.") and imported not in PUBLIC:
+            message = (
+                f"{imported} is not public and may move with any version of ssdlab: import from {PUBLIC[1]}"
+            )
+            warnings.warn_explicit(message, DeprecationWarning, str(module.__file__), line, module=name)
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.lineno, str(node.module)
 
 
 def _fault(name: str, found: object) -> str:

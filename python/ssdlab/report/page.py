@@ -15,7 +15,7 @@ from markupsafe import Markup
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import plain
-from ssdlab.report.presentation import PRESENTATIONS, found
+from ssdlab.report.presentation import PRESENTATIONS, found, presentation_of
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import ratings, suite
 from ssdlab.report.sections.header import header
@@ -87,12 +87,12 @@ def _check(runs: Sequence[Run]) -> None:
 def _sections(placed: Sequence[Shown]) -> list[Section]:
     """One section for each method, in the order of the page."""
     sections: list[Section] = []
-    for kind, presentation in PRESENTATIONS.items():
+    for kind in dict.fromkeys([*PRESENTATIONS, *(one.run.result.kind for one in placed)]):
         methods: dict[str, list[Shown]] = {}
         for one in placed:
             if one.run.result.kind == kind:
                 methods.setdefault(one.run.manifest.method.name, []).append(one)
-        sections += [found(presentation.section)(group) for group in methods.values()]
+        sections += [found(presentation_of(kind).section)(group) for group in methods.values()]
     return sections
 
 

@@ -68,6 +68,13 @@ PRESENTATIONS: dict[str, Presentation] = {
     "job": Presentation(f"{_CLI}showing_points:print_measured", f"{_PAGE}job:section", ""),
 }
 """By the `kind` of the Result, in the order of the page. A suite is shown by its runs."""
+UNKNOWN = Presentation(f"{_CLI}showing_points:print_unknown", f"{_PAGE}unknown:section")
+"""Of a kind that is in no line: of a method whose package is not installed."""
+
+
+def presentation_of(kind: str) -> Presentation:
+    """Return where a kind of Result is shown."""
+    return PRESENTATIONS.get(kind, UNKNOWN)
 
 
 def found(place: str) -> Callable[..., Any]:

@@ -5,9 +5,9 @@ Units are in the names, as in `schema`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.methods.results.act import ActResult, ActSearchResult
 from ssdlab.methods.results.consistency import ConsistencyResult
@@ -109,7 +109,21 @@ class SuiteResult(ResultBase):
         return all(verdicts) if verdicts else None
 
 
-AnyResult = (
+class UnknownResult(ResultBase):
+    """A Result of a kind that nobody here knows: only its headline figures and caveats can be shown."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    @property
+    def unknown(self) -> str:
+        """What is to be said in the place of everything else."""
+        return (
+            f"This ssdlab knows no results of the kind {self.kind}: the package that brings the method is "
+            "not installed. These are its headline figures."
+        )
+
+
+_Known = (
     PeakResult
     | Qd1Result
     | MixedResult
@@ -132,7 +146,10 @@ AnyResult = (
     | SuiteResult
 )
 
-_RESULT: TypeAdapter[AnyResult] = TypeAdapter(Annotated[AnyResult, Field(discriminator="kind")])
+AnyResult = _Known | UnknownResult
+
+_RESULT: TypeAdapter[_Known] = TypeAdapter(Annotated[_Known, Field(discriminator="kind")])
+_KINDS = frozenset(str(each.model_fields["kind"].default) for each in get_args(_Known))
 
 
 def parse_result(stored: dict[str, JsonValue]) -> AnyResult:
@@ -141,8 +158,10 @@ def parse_result(stored: dict[str, JsonValue]) -> AnyResult:
     Raises
     ------
     pydantic.ValidationError
-        When the stored object is none of the known kinds.
+        When the stored object does not fit its kind.
     """
+    if stored.get("kind") not in _KINDS:
+        return UnknownResult.model_validate(stored)
     return _RESULT.validate_python(stored)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.report.presentation import PRESENTATIONS, found
+from ssdlab.report.presentation import found, presentation_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
     """Return a card for each workload, in the order of the runs."""
     filed: dict[str, list[Headline]] = {}
     for shown in runs:
-        place = PRESENTATIONS[shown.run.result.kind].headlines
+        place = presentation_of(shown.run.result.kind).headlines
         for label, headline in found(place)(shown) if place else ():
             filed.setdefault(label, []).append(headline)
     return tuple(Card(label, tuple(headlines)) for label, headlines in filed.items())
