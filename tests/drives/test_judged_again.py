@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +16,10 @@ from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.model.errors import Refused
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
+from ssdlab.results.journal import RunLock
 from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Manifest
 from ssdlab.runs.session import Bench, Order, resume, start
 
 MIB = 1 << 20
@@ -165,7 +165,7 @@ bytes = "64KiB"
 
 [[step]]
 do = "idle"
-seconds = "3s"
+seconds = "200ms"
 
 [[step]]
 do = "run"
@@ -177,43 +177,39 @@ bytes = "64KiB"
 def test_a_file_that_is_mounted_in_an_idle_step(
     scratch: Path, need_tool: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """The run stops with the loop device's name, and goes on when that is gone and the file as it was."""
+    """The run stops with the loop device's name, and does not go on over what is in the file now."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
     for tool in ("mkfs.ext4", "mount", "umount"):
         need_tool(tool)
     path, point = scratch / "scratch.img", tmp_path / "point"
     point.mkdir()
-    mounted: list[str] = []
 
-    def mount() -> None:
-        while not idle(tmp_path / "library"):
-            time.sleep(0.02)
-        subprocess.run(["mkfs.ext4", "-qF", path], check=True)
-        subprocess.run(["mount", "-o", "loop", path, point], check=True)
-        (point / "precious").write_text("letters")
-        mounted.append("yes")
+    def mount() -> bool:
+        """Asked while a step goes on whether it is to stop: the moment for somebody else to come."""
+        if idle(tmp_path / "library") and not point.is_mount():
+            subprocess.run(["mkfs.ext4", "-qF", path], check=True)
+            subprocess.run(["mount", "-o", "loop", path, point], check=True)
+            (point / "precious").write_text("letters")
+        return False
+
+    def as_it_is(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
+        return manifest
 
     order = Order(find_method("job"), read_job(JOB, "idle"), str(path), size_bytes=SIZE, seed=1)
-    bench = Bench(finish=lambda folder, manifest, lock: manifest)
-    thread = threading.Thread(target=mount)
-    thread.start()
     try:
         with pytest.raises(Refused, match="is the backing file of /dev/loop") as caught:
-            start(order, tmp_path / "library", bench=bench)
-        thread.join()
+            start(order, tmp_path / "library", bench=Bench(finish=as_it_is, stopped=mount))
         assert (caught.value.exit_status, caught.value.facts["reason"]) == (2, "held")
         assert (point / "precious").read_text() == "letters"
     finally:
-        thread.join()
         subprocess.run(["umount", point], check=True)
     before = path.read_bytes()
     folder = Path(str(caught.value.facts["folder"]))
     with pytest.raises(Refused) as again:
-        resume(folder, bench=bench)
+        resume(folder, bench=Bench(finish=as_it_is))
     assert again.value.facts["reason"] == "no-consent"
     assert path.read_bytes() == before
-    assert mounted
 
 
 def idle(library: Path) -> bool:
