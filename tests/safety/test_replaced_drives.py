@@ -223,6 +223,13 @@ def a_reset_and_a_file_system(stage: Stage, device: Path) -> None:
     stage.make_file_system(device)
 
 
+def a_reset_and_foreign_data(stage: Stage, device: Path) -> None:
+    """As much as the run had written, and more: no count of the kernel's tells it from the run's own."""
+    stage.reset(device, 4 * MIB)
+    for _ in range(3):
+        device.write_bytes(b"FOREIGN\n" * (4 * MIB // 8))
+
+
 def another_size(stage: Stage, device: Path) -> None:
     stage.reset(device, 8 * MIB)
 
@@ -234,7 +241,9 @@ def removed_and_made_anew(stage: Stage, device: Path) -> None:
     stage.zram()
 
 
-@pytest.mark.parametrize("way", [a_reset, a_reset_and_a_file_system, another_size, removed_and_made_anew])
+@pytest.mark.parametrize(
+    "way", [a_reset, a_reset_and_a_file_system, a_reset_and_foreign_data, another_size, removed_and_made_anew]
+)
 def test_a_zram_device_that_was_replaced(way: Callable[[Stage, Path], None], stage: Stage) -> None:
     if not memory_disk.available():
         pytest.skip("no zram in this kernel")

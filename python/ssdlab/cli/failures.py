@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ssdlab.cli.commands import COMMANDS
 from ssdlab.cli.output import output_errors
 from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os, unknown
+from ssdlab.model.printable import styled
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -90,9 +91,9 @@ def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
         import traceback
 
         traceback.print_exception(cause)
-    print(f"ssdlab: {failure.what}", file=sys.stderr)
+    print(styled(f"ssdlab: {failure.what}"), file=sys.stderr)
     if failure.advice:
-        print(f"        {failure.advice[0].upper()}{failure.advice[1:]}", file=sys.stderr)
+        print(styled(f"        {failure.advice[0].upper()}{failure.advice[1:]}"), file=sys.stderr)
     if as_json:
         print_error_object(failure)
     return failure.exit_status

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from ssdlab.model.errors import HostError
+from ssdlab.model.printable import styled
 
 _CODES = {"bold": "1", "dim": "2", "good": "32", "bad": "31", "warn": "33", "accent": "36"}
 
@@ -39,7 +40,7 @@ def print_json(value: object) -> None:
 def print_line(text: str = "", style: str | None = None) -> None:
     """Print a line of a command's result."""
     with output_errors():
-        print(paint(text, style) if style else text)
+        print(styled(paint(text, style) if style else text))
 
 
 @contextmanager
@@ -59,21 +60,21 @@ def output_errors() -> Iterator[None]:
 
 def say(text: str) -> None:
     """Print a line of talk to stderr: what goes on, where something was written."""
-    print(text, file=sys.stderr, flush=True)
+    print(styled(text), file=sys.stderr, flush=True)
 
 
 def warn(what: str, advice: str = "") -> None:
     """Print a warning and what to do about it, to stderr."""
-    print(f"{paint('warning:', 'warn', sys.stderr)} {what}", file=sys.stderr)
+    print(styled(f"{paint('warning:', 'warn', sys.stderr)} {what}"), file=sys.stderr)
     if advice:
-        print(f"         {advice[0].upper()}{advice[1:]}", file=sys.stderr)
+        print(styled(f"         {advice[0].upper()}{advice[1:]}"), file=sys.stderr)
 
 
 def table(
     rows: Iterable[Sequence[object]], headings: Sequence[str] = (), *, right: Iterable[int] = ()
 ) -> list[str]:
     """Return the lines of a table, columns two spaces apart; those in `right` are right-aligned."""
-    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    cells = [["" if cell is None else one_line(str(cell)) for cell in row] for row in rows]
     every = [list(headings), *cells] if headings else cells
     if not every:
         return []
@@ -103,4 +104,9 @@ def print_fields(fields: Iterable[tuple[str, object]], *, indent: int = 0) -> No
     known = [(name, value) for name, value in fields if value not in (None, "", ())]
     width = max((len(name) for name, _ in known), default=0)
     for name, value in known:
-        print_line(f"{'':{indent}}{name:<{width}}  {value}")
+        print_line(f"{'':{indent}}{name:<{width}}  {one_line(str(value))}")
+
+
+def one_line(text: str) -> str:
+    """Return a cell or a value that cannot begin a line of its own."""
+    return "\\n".join(text.split("\n"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.output import paint, print_fields, print_line, print_table
+from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_points import print_points
 from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.methods.job import finished_steps
@@ -183,4 +183,4 @@ def _print_remarks(run: RunFolder) -> None:
     if lines:
         print_line()
     for kind, text in lines:
-        print_line(f"{paint(kind + ':', 'warn')} {text}")
+        print_line(f"{paint(kind + ':', 'warn')} {one_line(text)}")

@@ -6,6 +6,11 @@ import os
 import re
 
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+_OWN_STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33|36)m")
+"""The codes of `cli.output.paint`: they colour words and move nothing."""
+_LAYOUT = frozenset("\n\t\u00a0\u2009\u202f")
+"""Line ends, and the spaces that figures are set with."""
+_KEPT = re.compile(rf"({_OWN_STYLE.pattern}|[{''.join(sorted(_LAYOUT))}])")
 
 
 def printable(text: str) -> str:
@@ -15,6 +20,22 @@ def printable(text: str) -> str:
     'a\\nb\\x1b[2J'
     """
     return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def styled(text: str) -> str:
+    r"""Return lines of output with everything but their own colours and line ends written as an escape.
+
+    What is printed may hold words out of a run folder that somebody else made.
+
+    >>> styled("\x1b[1mbold\x1b[0m\n\x1b[2J")
+    '\x1b[1mbold\x1b[0m\n\\x1b[2J'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        part if _OWN_STYLE.fullmatch(part) or part in _LAYOUT else printable(part)
+        for part in _KEPT.split(text)
+    )
 
 
 def quoted(name: str) -> str:

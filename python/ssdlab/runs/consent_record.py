@@ -21,7 +21,7 @@ from ssdlab.host.chain import Layer, chain_of
 from ssdlab.host.consent import has_own_name
 from ssdlab.host.durable import library_errors
 from ssdlab.host.host_key import is_sealed, seal
-from ssdlab.host.sysfs import HostFiles, text
+from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 CONSENT = "consent.json"
 """Its name in a run folder."""
 SCHEMA = "ssdlab.consent/1"
-_WRITTEN = 6
-"""Field of `stat`: sectors written (Documentation/block/stat.rst)."""
 _PURPOSE = "consent of a run"
 _MANIFEST_PARTS = (
     "run_id",
@@ -63,9 +61,6 @@ class Given(Stored):
     allowed: dict[str, JsonValue] = Field(description="how the drive was opened")
     drive: DriveInfo = Field(description="as it was found then")
     chain: dict[str, JsonValue] | None = Field(description="what a block device stands on; None: no device")
-    written_sectors: int | None = Field(
-        default=None, description="the kernel's count, of a device that can be reset: then it begins anew"
-    )
     seal: str | None = Field(default=None, description="of this host; None: it could not keep a key")
 
 
@@ -131,7 +126,6 @@ def record_consent(folder: HeldFolder, manifest: Manifest, drive: DriveInfo) -> 
         allowed=manifest.open_options,
         drive=drive,
         chain=chain_now(drive),
-        written_sectors=sectors_written(drive),
     )
     made = made.model_copy(update={"seal": seal(_sealed(made), _PURPOSE)})
     record = Record(given=(*(earlier.given if isinstance(earlier, Record) else ()), made))
@@ -232,14 +226,14 @@ def layer_of(kept: Mapping[str, Any]) -> Layer:
     return Layer(**{**kept, "backing": None if backing is None else tuple(backing), "below": below})
 
 
-def sectors_written(drive: DriveInfo) -> int | None:
-    """Return the kernel's count for a device that can be reset (zram); None for others."""
+def can_be_reset(drive: DriveInfo) -> bool:
+    """Whether a device can be emptied (zram) without the kernel's counting another attachment.
+
+    Source: Documentation/admin-guide/blockdev/zram.rst, `reset`.
+    """
     files = HostFiles()
     node = files.node_named(str(drive.identity.get("name"))) if drive.kind == "block" else None
-    if node is None or not (node / "reset").exists():
-        return None
-    fields = (text(node / "stat") or "").split()
-    return int(fields[_WRITTEN]) if len(fields) > _WRITTEN else None
+    return node is not None and (node / "reset").exists()
 
 
 def without_consent(manifest: Manifest, why: str, words: str) -> Refused:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.chain import difference
 from ssdlab.host.held_folder import HeldFolder, hold
-from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.methods import find_method
 from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.journal import boot_id
 from ssdlab.results.run_folder import STEPS, step_logs
-from ssdlab.runs.consent_record import Given, chain_now, goes_by_name, layer_of, sectors_written
+from ssdlab.runs.consent_record import Given, can_be_reset, chain_now, goes_by_name, layer_of
 from ssdlab.runs.provenance import drive_info
 
 if TYPE_CHECKING:
@@ -58,7 +57,6 @@ def check_drive(
     *,
     formatted: bool = False,
     given: Given | None = None,
-    spent_bytes: int = 0,
 ) -> None:
     """Refuse a drive that is not the one on which a run began.
 
@@ -68,9 +66,9 @@ def check_drive(
         The run, and the drive as it is now.
     formatted
         The run itself has changed the size of its blocks.
-    given, spent_bytes
-        The consent that counts, with the drive as it was attached then, and what was written since; None
-        where consent was given anew, or never recorded.
+    given
+        The consent that counts, with the drive as it was attached then; None where consent was given anew, or
+        never recorded.
 
     Raises
     ------
@@ -91,10 +89,10 @@ def check_drive(
     if manifest.drive.kind == "file":
         _check_file(manifest, now_there.identity)
     if given is not None:
-        check_attached(given, now_there, f"run {manifest.run_id}", spent_bytes)
+        check_attached(given, now_there, f"run {manifest.run_id}")
 
 
-def check_attached(given: Given, found: DriveInfo, who: str, spent_bytes: int = 0) -> None:
+def check_attached(given: Given, found: DriveInfo, who: str, *, resumed: bool = True) -> None:
     """Refuse a drive that has taken the name of the one that consent was given for.
 
     Parameters
@@ -103,15 +101,17 @@ def check_attached(given: Given, found: DriveInfo, who: str, spent_bytes: int = 
         The drive then and now, of the same identifier and size.
     who
         The run, in words.
-    spent_bytes
-        Written to it since.
+    resumed
+        The drive was let go of for any length of time; False between the parts of a suite.
 
     Raises
     ------
     Refused
         Another was attached, or a part of what it stands on exchanged.
     """
-    differs = _attached_anew(given, found, spent_bytes)
+    differs = _attached_anew(given, found)
+    if differs is None and resumed and given.allowed.get("writing") and can_be_reset(found):
+        differs = "it may have been reset meanwhile, which the kernel does not count"
     if differs is not None:
         raise Refused(
             f"{who} did not begin on what is now {found.text}: {differs}",
@@ -122,7 +122,7 @@ def check_attached(given: Given, found: DriveInfo, who: str, spent_bytes: int = 
         )
 
 
-def _attached_anew(given: Given, found: DriveInfo, spent_bytes: int) -> str | None:
+def _attached_anew(given: Given, found: DriveInfo) -> str | None:
     now_there = chain_now(found)
     if given.chain is None or now_there is None:
         return None
@@ -132,13 +132,7 @@ def _attached_anew(given: Given, found: DriveInfo, spent_bytes: int) -> str | No
     same_boot = given.boot_id == boot_id()
     if not same_boot or (not goes_by_name(given.drive) and not then.below):
         return None  # numbers are given out anew; a drive with a name of its own may be plugged in again
-    if (differs := difference(then, current)) is not None:
-        return differs
-    count = sectors_written(found) if goes_by_name(given.drive) else None
-    if count is None or given.written_sectors is None:
-        return None
-    expected = given.written_sectors + spent_bytes // SECTOR_BYTES
-    return f"{current.name} was reset" if count < expected else None
+    return difference(then, current)
 
 
 def _check_file(manifest: Manifest, found: Mapping[str, object]) -> None:

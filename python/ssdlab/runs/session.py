@@ -125,7 +125,7 @@ def start(
         manifest = with_variant(first_manifest(order, drive, writing), variant)
         if order.begun_on is not None:
             suite = "" if order.member is None else order.member.suite
-            check_attached(order.begun_on, manifest.drive, f"suite {suite}")
+            check_attached(order.begun_on, manifest.drive, f"suite {suite}", resumed=False)
         folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
         return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
 
@@ -170,12 +170,11 @@ def resume(
             )
         writes = chosen.writes(params)
         manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
-        spent_bytes = written_by_run(lock.folder)
-        allowed = {**_consent_again(manifest, spent_bytes), **_unwritten(chosen, text)}
+        allowed = {**_consent_again(manifest, written_by_run(lock.folder)), **_unwritten(chosen, text)}
         # Without a size: what is not there is not made.
         with bench.open_drive(text, size=None, on_tick=None, **allowed) as drive:
             formatted = Ledger(lock.folder).find("lba_format") is not None
-            check_drive(manifest, drive, formatted=formatted, given=given, spent_bytes=spent_bytes)
+            check_drive(manifest, drive, formatted=formatted, given=given)
             chosen = varied(chosen, manifest.drive.variant)
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
