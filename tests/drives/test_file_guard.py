@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from ssdlab.drives import look, open_drive
-from ssdlab.drives.guard.file_guard import FileFacts, judge_file
+from ssdlab.drives.guard.file_guard import FileFacts, file_facts, judge_file
 from ssdlab.drives.guard.judge import Intent
 from ssdlab.host.openers import Opener
+from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import LabError, Refused, UsageError
 
 MIB = 1 << 20
@@ -98,6 +99,21 @@ def test_a_hard_linked_file(foreign: Path) -> None:
     other.hardlink_to(foreign)
     assert refusal_of(other, writing=True, destroy="scratch.bin").facts["reason"] == "hard-linked"
     assert foreign.read_bytes() == content
+
+
+def test_a_link_that_is_taken_away_while_it_is_looked_at(
+    foreign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = foreign.with_name("link")
+    link.symlink_to(foreign)
+
+    def gone(path: Path) -> Path:
+        raise FileNotFoundError(2, "No such file or directory", str(path))
+
+    monkeypatch.setattr(Path, "readlink", gone)
+    refusal = judge_file(file_facts(HostFiles(), link), Intent(), None)
+    assert refusal is not None
+    assert (refusal.reason, refusal.advice) == ("no-file", "name what it leads to")
 
 
 def test_a_symbolic_link(foreign: Path) -> None:

@@ -119,12 +119,11 @@ def file_facts(
             kind="missing",
             folder=folder,
             writable=folder and os.access(path.parent, os.W_OK | os.X_OK),
-            free_bytes=free_bytes(path.parent) if folder else 0,
+            free_bytes=_free_bytes_now(path.parent) if folder else 0,
         )
     kind = _kind(status)
     if kind != "file":
-        leads_to = str(path.readlink()) if kind == "symbolic link" else None
-        return FileFacts(path=str(path), name=path.name, kind=kind, leads_to=leads_to)
+        return FileFacts(path=str(path), name=path.name, kind=kind, leads_to=_link_target(path))
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -133,6 +132,22 @@ def file_facts(
         return _facts_of(files, path, opened, ours=False)
     finally:
         os.close(opened)
+
+
+def _link_target(path: Path) -> str | None:
+    """Return where a link leads; None where there is no link, or none any more."""
+    try:
+        return str(path.readlink())
+    except OSError:
+        return None
+
+
+def _free_bytes_now(folder: Path) -> int:
+    """Return the free space of a folder that somebody may take away while it is looked at: then none."""
+    try:
+        return free_bytes(folder)
+    except OSError:
+        return 0
 
 
 def _facts_of(
@@ -252,7 +267,7 @@ def _no_plain_file(facts: FileFacts) -> Refusal | None:
     if facts.kind == "file":
         return None
     advice = {
-        "symbolic link": f"name what it leads to: {facts.leads_to}",
+        "symbolic link": f"name what it leads to{f': {facts.leads_to}' if facts.leads_to else ''}",
         "directory": f"name a file in it: {facts.path}/scratch.bin --size 4GiB",
         "character device": "name the block device: the namespace /dev/nvme0n1, not /dev/nvme0",
     }.get(facts.kind, "name a file or a block device")
