@@ -176,6 +176,8 @@ def _as_we_left_it(descriptor: int, mark: Mark, token: str | None) -> bool:
         as_left = as_left and all(one.start + one.length == other.start for one, other in pairwise(missing))
     if not as_left:
         return False
+    if sum(each.length for each in missing) == mark.size_bytes:
+        return True  # nothing was written into it yet, by anybody
     from ssdlab.drives.guard.fingerprint import only_drawn  # with numpy, which is seldom needed here
 
     return only_drawn(descriptor, mark.size_bytes)
