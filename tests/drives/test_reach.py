@@ -282,7 +282,7 @@ def test_a_device_comes_back_from_a_format_as_itself(zram: Path) -> None:
     with open_drive(zram, writing=True, destroy=zram.name) as drive:
         drive._take_anew()  # type: ignore[attr-defined]
         drive.run(writes())
-        drive._identity = replace(drive.identity, serial="S1")  # type: ignore[attr-defined]
+        drive._identity = replace(drive.identity, diskseq=1)  # type: ignore[attr-defined]
         with pytest.raises(Refused) as caught:
             drive._take_anew()  # type: ignore[attr-defined]
         assert caught.value.facts["reason"] == "replaced"
