@@ -143,7 +143,8 @@ def test_bucket_widths_are_those_of_the_histogram() -> None:
 
 def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from ssdlab.runs.session import *\n"
+        "import sys; from pathlib import Path; from ssdlab.runs.order import Order\n"
+        "from ssdlab.runs.session import start\n"
         "from ssdlab.methods import find_method\n"
         "m = find_method('peak-random-read')\n"
         "p = m.params.build({'depths': '1', 'seconds': '50ms', 'ramp_seconds': '0'})\n"
