@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from lab.synthetic import edited
 from report.browser import Browser
 from ssdlab.report import page, source
 
@@ -205,6 +207,11 @@ def stall(folder: Path, rows: range) -> None:
         stalled = f"SELECT * REPLACE ({columns}) FROM found WHERE row IN ({listed})"
         kept = f"SELECT * FROM found WHERE row NOT IN ({listed})"
         con.execute(f"COPY ({kept} UNION ALL {stalled}) TO '{table}'")
+    tables = json.loads((folder / "manifest.json").read_text())["tables"]
+    digest = hashlib.sha256(table.read_bytes()).hexdigest()
+    edited(
+        folder, tables=[each | ({"sha256": digest} if each["name"] == table.name else {}) for each in tables]
+    )
 
 
 def test_dragging_zooms_and_reset_shows_all_again(web_browser: Browser, built: Path) -> None:
