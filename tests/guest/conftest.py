@@ -16,10 +16,16 @@ from guest.machine import Guest
 _NEEDED = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static"}
 
 
+_PATIENCE_S = 900
+"""A command of a second takes minutes under emulation, and beside other work."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "guest" in item.path.parts:
             item.add_marker("guest")
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(_PATIENCE_S))
 
 
 @pytest.fixture(scope="session")

@@ -196,7 +196,7 @@ def test_refused_and_not_a_byte_written(guest, name: str) -> None:
     guest.must(f"exec 2>&1; {scene.first}; test -b {scene.target} && sync")
     before = state_of(guest, scene.target)
     words = ["measure", scene.target, "--rw", "write", "--bytes", "1MiB", "--json"]
-    done = guest.ssdlab(*words, *(() if scene.consent is None else ("--destroy", scene.consent)), limit_s=120)
+    done = guest.ssdlab(*words, *(() if scene.consent is None else ("--destroy", scene.consent)), limit_s=400)
     after = state_of(guest, scene.target)
     assert done.status == 2, done
     said = json.loads(done.out or done.err)
