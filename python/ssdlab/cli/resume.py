@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ssdlab.cli.kinds import Identifier, Share
 from ssdlab.cli.ordering import cap_share, library_of, print_run
 from ssdlab.cli.output import warn
 from ssdlab.cli.progress import RunProgress
@@ -13,9 +14,9 @@ def resume(
     run: str,
     /,
     *,
-    destroy: str | None = None,
+    destroy: Identifier = None,
     wipe_signatures: bool = False,
-    endurance_cap: str | None = None,
+    endurance_cap: Share = None,
     require_steady: bool = False,
     library: Path | None = None,
     json: bool = False,
