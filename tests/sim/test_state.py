@@ -211,7 +211,7 @@ def test_manifests_say_from_anywhere_which_file_it_was(
     monkeypatch.chdir(tmp_path)
     words = ["run", "peak-random-read", f"{TINY},state=drive.sim", "--quick", "--library", "runs"]
     assert main([*words, "--set", "depths=1", "--set", "seconds=50ms", "--set", "ramp_seconds=0s"]) == 0
-    (folder,) = (tmp_path / "runs").glob("*/manifest.json")
-    manifest = Manifest.model_validate_json(folder.read_text())
+    (path,) = (tmp_path / "runs").glob("*/manifest.json")
+    manifest = read_manifest(path.parent)
     assert manifest.open_options["text"] == f"{TINY},state={tmp_path}/drive.sim"
     assert manifest.drive.id == TINY
