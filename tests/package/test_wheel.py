@@ -143,6 +143,24 @@ def test_it_says_that_it_is_typed(installed: Installed, tmp_path: Path) -> None:
     assert done.stdout.count("error:") == 1, done.stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "doctor",
+        "doctor --json",
+        "drives",
+        "drives drive",
+        "plan peak-random-read drive",
+        "measure drive --seconds 50ms",
+        "run trim-validation drive --quick --destroy drive",
+        "purge drive --destroy drive",
+    ],
+)
+def test_every_verb_works_without_rights(installed: Installed, words: str) -> None:
+    installed.run("truncate", "--size=64M", installed.home / "drive")
+    installed.ssdlab(*words.split())
+
+
 def test_nothing_was_written_beside_the_program(installed: Installed) -> None:
     before = installed.files()
     installed.ssdlab("measure", "sim:tiny-test", "--seconds", "1")

@@ -19,7 +19,7 @@ from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
-from ssdlab.results.schema import Manifest
+from ssdlab.results.run_folder import read_manifest
 
 TINY = "sim:tiny-test,scale=4"
 _HOST_FACTS = ("cpu", "environment", "started", "workers", "host", "build", "streams", "drive")

@@ -314,3 +314,11 @@ def test_pages_of_the_ring_buffer() -> None:
         (stretched + 1, (0xD, 0xE)),
         (high + 9 + 1, (0xF,)),
     ]
+
+
+def test_a_place_for_tracing_is_one_that_this_user_sees(tmp_path: Path) -> None:
+    first, second = places = (tmp_path / "first", tmp_path / "second")
+    (second / "instances").mkdir(parents=True)
+    assert tracefs.place_with("instances", places) == second
+    assert tracefs.place_with("events/block", places) is None
+    assert tracefs.place_with("instances", (first,)) is None

@@ -236,6 +236,18 @@ def instance_name(what: str) -> str:
     return f"ssdlab-{os.getpid()}-{_started(os.getpid())}-{what}"
 
 
+def place_with(folder: str, places: tuple[Path, ...] | None = None) -> Path | None:
+    """Return the first of the kernel's places for tracing that has a folder; None where this user sees none.
+
+    Only root may look into them on most hosts.
+    """
+    for place in places or PLACES:
+        with suppress(PermissionError):
+            if (place / folder).is_dir():
+                return place
+    return None
+
+
 def remove_dead(instances: Path | None = None) -> tuple[str, ...]:
     """Remove the instances of ours that a kill has left: their events would be recorded for ever.
 
@@ -248,7 +260,7 @@ def remove_dead(instances: Path | None = None) -> tuple[str, ...]:
         The names of those that were removed.
     """
     if instances is None:
-        place = next((place for place in PLACES if (place / "instances").is_dir()), None)
+        place = place_with("instances")
         if place is None:
             return ()
         instances = place / "instances"
@@ -282,9 +294,9 @@ def _tracefs() -> Path:
     HostError
         Nowhere.
     """
-    for place in PLACES:
-        if (place / "events" / "block").is_dir():
-            return place
+    place = place_with("events/block")
+    if place is not None:
+        return place
     raise HostError(
         "the kernel's tracing files are not there, or not to be read",
         "as root: mount -t tracefs tracefs /sys/kernel/tracing",

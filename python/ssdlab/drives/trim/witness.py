@@ -19,7 +19,7 @@ from typing import Self
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.sysfs import HostFiles, names, number, text
-from ssdlab.host.tracefs import instance_name, remove_dead
+from ssdlab.host.tracefs import instance_name, place_with, remove_dead
 
 _SECTOR_BYTES = 512
 _BUFFER_KIB = 1024
@@ -61,14 +61,10 @@ class DiscardWitness:
     def __init__(self, files: HostFiles, node: Path) -> None:
         self._disk = disk_of(node)
         self._devices = {found for folder in (node, self._disk) if (found := text(folder / "dev"))}
-        self._tracing = next(
-            (
-                folder
-                for folder in (files.sys / "kernel/tracing", files.sys / "kernel/debug/tracing")
-                if (folder / "instances").is_dir() and os.access(folder / "instances", os.W_OK)
-            ),
-            None,
-        )
+        places = (files.sys / "kernel/tracing", files.sys / "kernel/debug/tracing")
+        place = place_with("instances", places)
+        writable = place is not None and os.access(place / "instances", os.W_OK)
+        self._tracing = place if writable else None
         self._instance: Path | None = None
         self._before: IoCounters | None = None
 
