@@ -63,11 +63,11 @@ _HOME = {
     "open_drive": "ssdlab.drives",
     "read_ios": "ssdlab.model.measurement",
 }
-
-
 _OLD_PATHS = {
     "ssdlab.errors": ("ssdlab.model.errors", "ssdlab"),
     "ssdlab.measurement": ("ssdlab.model.measurement", "ssdlab"),
+    "ssdlab.methods.points": ("ssdlab.methods.parts.points", "ssdlab.plugin"),
+    "ssdlab.methods.workloads": ("ssdlab.methods.parts.workloads", "ssdlab.plugin"),
     "ssdlab.results.outcome": ("ssdlab.methods.results.outcome", "ssdlab.plugin"),
     "ssdlab.workload": ("ssdlab.model.workload", "ssdlab or ssdlab.plugin"),
 }

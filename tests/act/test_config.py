@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.cli import main
-from ssdlab.formats.act.config import IndexConfig, StorageConfig
-from ssdlab.formats.act.config_file import read_config, write_config
+from ssdlab.formats.act import IndexConfig, StorageConfig
+from ssdlab.formats.act_files import read_config, write_config
 from ssdlab.methods.act.params import IndexParams, StorageParams
 from ssdlab.model.errors import UsageError
 

@@ -10,7 +10,7 @@ import pytest
 
 from ssdlab import _core
 from ssdlab.drives import open_drive
-from ssdlab.formats.act.config import IndexConfig, StorageConfig
+from ssdlab.formats.act import IndexConfig, StorageConfig
 from ssdlab.methods.act.load import index_workload, paced, storage_workload
 from ssdlab.model.arrival import Bursts, Open
 from ssdlab.model.errors import UsageError

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from ssdlab.formats.act.config import IndexConfig, StorageConfig
-from ssdlab.formats.act.rates import derived, echo, index_rates, storage_rates
+from ssdlab.formats.act import IndexConfig, StorageConfig, derived, index_rates, storage_rates
+from ssdlab.formats.act_files import echo
 
 DAY_S = 86_400
 LARGE_BLOCK = 131_072

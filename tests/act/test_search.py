@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from methods.on_simulated import run
 from ssdlab.drives import open_drive
+from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results.act import ActSearchResult
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.stepping import step_to_highest
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 FLAT = "sim:xpoint,scale=64"

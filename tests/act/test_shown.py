@@ -11,8 +11,8 @@ from methods.on_simulated import run
 from report.reading import Page
 from ssdlab.analysis.act import THRESHOLDS_MS
 from ssdlab.cli import main
-from ssdlab.formats.act.config import StorageConfig
-from ssdlab.formats.act.config_file import read_config
+from ssdlab.formats.act import StorageConfig
+from ssdlab.formats.act_files import read_config
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.report import page, source

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssdlab.analysis.act import Slice, share_over, slices
-from ssdlab.formats.act.table import act_table
+from ssdlab.formats.act_files import act_table
 
 
 def test_latencies_of_exactly_a_millisecond_count_as_over() -> None:

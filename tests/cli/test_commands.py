@@ -92,7 +92,7 @@ def test_measure_loads_no_more_than_it_needs(scratch: Path) -> None:
     installed = {name.partition(".")[0] for name in loaded} & set(packages_distributions())
     needed = {"ssdlab", "cyclopts", "pydantic", "pydantic_core", "attr", "attrs", "annotated_types"}
     assert installed <= needed | {"typing_extensions", "typing_inspection", "_distutils_hack"}
-    elsewhere = "drives.simulated drives.block lab journal session runner methods report results doctor plan"
+    elsewhere = "drives.simulated drives.block methods report results runs.session runs.doctor runs.plan"
     assert loaded.isdisjoint({f"ssdlab.{name}" for name in elsewhere.split()})
     assert len(loaded) < 420
 

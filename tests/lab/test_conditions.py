@@ -12,7 +12,7 @@ import pytest
 from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params
-from ssdlab.methods.workloads import closed_loop
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import DriveError, Interrupted, LabError, Refused, Unsupported, UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult

@@ -11,8 +11,8 @@ from lab.fake_drive import FakeDrive
 from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method
+from ssdlab.methods.parts.workloads import closed_loop, open_loop
 from ssdlab.methods.steps import Request
-from ssdlab.methods.workloads import closed_loop, open_loop
 from ssdlab.model.errors import LabError
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Stop, Stream, Workload

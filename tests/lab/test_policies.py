@@ -12,8 +12,8 @@ from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params, param
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.steps import Until
-from ssdlab.methods.workloads import closed_loop
 from ssdlab.model.errors import HostError, Interrupted, Refused, UsageError
 from ssdlab.results import journal as journal_module
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord

@@ -17,7 +17,7 @@ from ssdlab import _core, open_drive
 from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method
-from ssdlab.methods.workloads import closed_loop
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import Refused
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder

@@ -10,7 +10,7 @@ import pytest
 from lab.fake_drive import FakeDrive, run_on
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params
-from ssdlab.methods.workloads import closed_loop
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import DriveError, Refused, Unsupported, UsageError
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Stream, Workload

@@ -13,10 +13,10 @@ from methods.on_simulated import SMALL, run
 from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
+from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.methods.results.trim import TrimResult
-from ssdlab.methods.search import search_highest
 from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder

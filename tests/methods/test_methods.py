@@ -9,8 +9,8 @@ import pytest
 from lab.fake_drive import FakeDrive, knee, run_on
 from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.job import read_job
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results.outcome import read_result
-from ssdlab.methods.workloads import closed_loop
 from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Point

@@ -74,8 +74,8 @@ def report(scratch: Path, environment: dict[str, str]) -> str:
 
 
 OLD = """from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.points import point_of
-from ssdlab.methods.workloads import closed_loop
+from ssdlab.methods.parts.points import point_of
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.results.outcome import PointsResult
 from ssdlab.results.schema import Scalar
 """

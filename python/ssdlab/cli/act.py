@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from ssdlab.analysis.act import LIMITS, Slice
 from ssdlab.cli.kinds import Count, RunText, Settings
 from ssdlab.cli.output import paint, print_fields, print_json, print_line, print_table
-from ssdlab.formats.act.table import act_table
+from ssdlab.formats.act_files import act_table
 from ssdlab.methods.results.act import RULES
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
@@ -21,7 +21,7 @@ from ssdlab.model.errors import UsageError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from ssdlab.formats.act.config import ActConfig, IndexConfig, StorageConfig
+    from ssdlab.formats.act import ActConfig, IndexConfig, StorageConfig
     from ssdlab.methods.results.act import ActResult, ActSearchResult, ActSlice, Rule
     from ssdlab.results.run_folder import RunFolder
 
@@ -98,7 +98,7 @@ def config(
     json
         Print JSON, schema ssdlab.act-config/1.
     """
-    from ssdlab.formats.act.config_file import changed, write_config
+    from ssdlab.formats.act_files import changed, write_config
 
     if file is not None and run is not None:
         raise UsageError("--file and --run are two beginnings", "give one of them")
@@ -115,8 +115,8 @@ def config(
 
 
 def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
-    from ssdlab.formats.act.config import IndexConfig, StorageConfig
-    from ssdlab.formats.act.config_file import config_of
+    from ssdlab.formats.act import IndexConfig, StorageConfig
+    from ssdlab.formats.act_files import config_of
 
     program: type[StorageConfig | IndexConfig] = IndexConfig if index else StorageConfig
     return program() if file is None else config_of(file, program)
@@ -140,7 +140,7 @@ def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
 
 def config_of_run(result: ActResult) -> StorageConfig | IndexConfig:
     """Return the options that a run had, as the original takes them."""
-    from ssdlab.formats.act.config import IndexConfig, StorageConfig
+    from ssdlab.formats.act import IndexConfig, StorageConfig
 
     options: dict[str, Any] = dict(result.config)
     return IndexConfig(**options) if result.program == "act_index" else StorageConfig(**options)
@@ -164,8 +164,8 @@ def write_new(path: Path, text: str) -> None:
 
 
 def _print(made: ActConfig, *, json: bool) -> None:
-    from ssdlab.formats.act.config import options
-    from ssdlab.formats.act.rates import derived, echo
+    from ssdlab.formats.act import derived, options
+    from ssdlab.formats.act_files import echo
 
     if not json:
         print_line(echo(made).rstrip("\n"))
@@ -206,7 +206,7 @@ def log(
 
 
 def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
-    from ssdlab.formats.act.log import act_log
+    from ssdlab.formats.act_files import act_log
 
     folder, result = act_run(run, library)
     rows = folder.rows(result.ordinal)
@@ -232,7 +232,7 @@ def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
 def _counts(
     folder: RunFolder, result: ActResult, clock: Clock, rows: int
 ) -> Mapping[str, npt.NDArray[np.int64]]:
-    from ssdlab.formats.act.log import power_counts
+    from ssdlab.formats.act_files import power_counts
 
     buckets: Mapping[str, Any] = folder.histograms(result.ordinal, by_row=True)
     drive = folder.manifest.drive

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
-from ssdlab.methods.workloads import closed_loop
 from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:

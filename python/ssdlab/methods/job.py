@@ -32,7 +32,7 @@ from ssdlab.methods.job_steps import (
     read_steps,
 )
 from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.points import point_of
+from ssdlab.methods.parts.points import point_of
 from ssdlab.results.schema import JobResult
 
 if TYPE_CHECKING:

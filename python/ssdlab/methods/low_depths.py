@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
-from ssdlab.methods.points import point_of
+from ssdlab.methods.parts.points import point_of
+from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results.figures import mean_scalars
 from ssdlab.methods.results.outcome import PointsResult
-from ssdlab.methods.workloads import Direction, Order, closed_loop
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import Span
 

@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
+from ssdlab.methods.parts.workloads import mixed
 from ssdlab.methods.results.mixed import MixedResult, MixPoint
 from ssdlab.methods.results.steady import caveats_of
-from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
-from ssdlab.methods.workloads import mixed
 from ssdlab.model.workload import MAX_WORKERS
 
 if TYPE_CHECKING:

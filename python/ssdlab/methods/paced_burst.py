@@ -30,11 +30,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.methods.desktop_load import READ_BLOCK_BYTES, UNIT_BYTES, Layout
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.paced_rates import FACTOR, judge_rates, rate_label, rate_steps, rate_workload
+from ssdlab.methods.parts.desktop_load import (
+    FACTOR,
+    READ_BLOCK_BYTES,
+    UNIT_BYTES,
+    Layout,
+    judge_rates,
+    rate_label,
+    rate_steps,
+    rate_workload,
+)
+from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult
-from ssdlab.methods.search import search_highest
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import Span

@@ -25,9 +25,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.depth_sweep import PeakReadParams, read_sweep
 from ssdlab.methods.method import Method, RunData
-from ssdlab.methods.sweep_conclusion import conclude_sweep
+from ssdlab.methods.parts.depth_sweep import PeakReadParams, conclude_sweep, read_sweep
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab

@@ -30,12 +30,12 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator
 
 from ssdlab.methods.method import Method, Seconds, param, rising
-from ssdlab.methods.one_at_a_time import CORNERS, SIZES, Size, one_at_a_time, size_label, size_point
-from ssdlab.methods.points import point_of
+from ssdlab.methods.parts.one_at_a_time import CORNERS, SIZES, Size, one_at_a_time, size_label, size_point
+from ssdlab.methods.parts.points import point_of
+from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
+from ssdlab.methods.parts.workloads import Direction, Order
 from ssdlab.methods.results.figures import point_scalars
 from ssdlab.methods.results.steady import caveats_of
-from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
-from ssdlab.methods.workloads import Direction, Order
 from ssdlab.results.schema import Qd1Result
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.parts.search import search_highest
+from ssdlab.methods.parts.workloads import open_loop
 from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
-from ssdlab.methods.search import search_highest
-from ssdlab.methods.workloads import open_loop
 from ssdlab.model.frozen import Bytes
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods import steady_write
 from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.parts import steady_write
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab

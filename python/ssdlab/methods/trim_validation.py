@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING, cast
 
 from ssdlab.analysis.over_position import LEAST_PARTS
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.over_lba import BLOCK_BYTES, lba_plot, write_on
+from ssdlab.methods.parts.over_lba import BLOCK_BYTES, lba_plot, write_on
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results.trim import TrimEffect, TrimResult
-from ssdlab.methods.workloads import closed_loop
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab

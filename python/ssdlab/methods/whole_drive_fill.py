@@ -27,8 +27,8 @@ from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.over_position import LEAST_PARTS, mean_speed, speeds_over
 from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.over_lba import BLOCK_BYTES, once, write_over
-from ssdlab.methods.points import mean_w_of, power_scalars
+from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, write_over
+from ssdlab.methods.parts.points import mean_w_of, power_scalars
 from ssdlab.methods.results.outcome import FillResult
 from ssdlab.results.schema import Scalar
 

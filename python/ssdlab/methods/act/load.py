@@ -20,8 +20,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.act import Paced
-from ssdlab.formats.act.config import IndexConfig, StorageConfig
-from ssdlab.formats.act.rates import StorageRates, index_rates, storage_rates
+from ssdlab.formats.act import IndexConfig, StorageConfig, StorageRates, index_rates, storage_rates
 from ssdlab.model.arrival import Bursts, Closed, Open
 from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential, Stepped

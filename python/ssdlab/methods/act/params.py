@@ -11,8 +11,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from ssdlab.formats.act.config import READS_1X, WRITES_1X, ActConfig, IndexConfig, StorageConfig, options
-from ssdlab.formats.act.config_file import config_of
+from ssdlab.formats.act import READS_1X, WRITES_1X, ActConfig, IndexConfig, StorageConfig, options
+from ssdlab.formats.act_files import config_of
 from ssdlab.methods.act.load import CACHE, SERVICE, Arrivals, index_workload, storage_workload, threads_of
 from ssdlab.methods.method import Params, param
 from ssdlab.methods.results.act import Rule

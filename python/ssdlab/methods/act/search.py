@@ -32,8 +32,8 @@ from ssdlab.methods.act.params import StorageParams
 from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.act.verdict import VERSION, load_of, times_of, tries_of, try_of
 from ssdlab.methods.method import Method, RunData, Seconds, param
+from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results.act import ActSearchResult, ActTry
-from ssdlab.methods.stepping import step_to_highest
 from ssdlab.methods.steps import Finding
 from ssdlab.results.schema import Scalar
 

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from ssdlab.analysis.act import LEAST_DONE, LIMITS, THRESHOLDS_MS, Slice, least_done, slices
-from ssdlab.formats.act.config import READS_1X, WRITES_1X, options
-from ssdlab.formats.act.rates import derived
+from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
 from ssdlab.methods.method import RunData
-from ssdlab.methods.points import mean_w_of
+from ssdlab.methods.parts.points import mean_w_of
 from ssdlab.methods.results.act import RULES, ActResult, ActSlice, ActTry, ActVerdict, Rule
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.schema import Scalar

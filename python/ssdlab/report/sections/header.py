@@ -25,8 +25,6 @@ _BADGES = {
     "sim": "Simulated drive",
     "fake": "Fake drive of a test",
 }
-
-
 _SEALS = {
     "sealed": "sealed; verified when this page was made",
     "unfinished": "sealed as far as it came; verified when this page was made",

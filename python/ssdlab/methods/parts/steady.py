@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab.analysis.rounds import RunningRounds
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.method import Params, RunData, Seconds, param
+from ssdlab.methods.parts.workloads import Order, closed_loop
 from ssdlab.methods.results.steady import proof_of
 from ssdlab.methods.steps import Until
-from ssdlab.methods.workloads import Order, closed_loop
 from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:

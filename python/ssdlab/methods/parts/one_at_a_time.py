@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from ssdlab.methods.points import missing_point, point_of
-from ssdlab.methods.workloads import Direction, Order, closed_loop
+from ssdlab.methods.parts.points import missing_point, point_of
+from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.model import units
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.workload import MAX_BLOCK_BYTES

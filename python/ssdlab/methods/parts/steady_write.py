@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.depth_sweep import DepthSweepParams, sweep
 from ssdlab.methods.method import RunData, Seconds, param
+from ssdlab.methods.parts.depth_sweep import DepthSweepParams, conclude_sweep, sweep
+from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
+from ssdlab.methods.parts.workloads import Order
 from ssdlab.methods.results.steady import caveats_of
-from ssdlab.methods.steady import SteadyParams, proof, write_to_steady_state
-from ssdlab.methods.sweep_conclusion import conclude_sweep
-from ssdlab.methods.workloads import Order
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
