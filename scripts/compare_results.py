@@ -56,6 +56,8 @@ PARTS = (
     "ratings",
 )
 """Of a manifest, beside `drive`: what the run was and came to. `environment` and `tool` are the host's."""
+_STAMPS = re.compile(r"\.page\[\d+\]\.(schema|environment|tool|sealed)\b")
+"""Of the manifests that a page holds: which version it is, on which host; no result."""
 _INDEX = re.compile(r"\[\d+\]")
 
 
@@ -173,7 +175,10 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:  # noqa: A
 
 def compare(name: str, first: Any, again: Any, after: Any, found: Differences) -> None:  # noqa: ANN401 - JSON
     """Hold what AFTER came to against what BEFORE did twice."""
-    one, two, other = (dict(leaves(each)) for each in (first, again, after))
+    one, two, other = (
+        {place: value for place, value in leaves(each) if not _STAMPS.match(place)}
+        for each in (first, again, after)
+    )
     for place in other.keys() - one.keys():
         found.added[f"{name}: {_INDEX.sub('[]', place)}"] += 1
     for place, value in one.items():
