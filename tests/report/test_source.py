@@ -64,12 +64,23 @@ def test_a_run_of_a_newer_ssdlab(make_run: Callable[..., Path]) -> None:
         source.read_run(folder)
 
 
-def test_a_result_of_an_unknown_kind(make_run: Callable[..., Path]) -> None:
-    """The package that brought the method may not be installed: its headline figures are shown."""
-    folder = make_run(result={"kind": "seance", "quick": False, "scalars": []})
-    result = source.read_run(folder).result
-    assert isinstance(result, UnknownResult)
-    assert "'seance'" in result.unknown or "seance:" in result.unknown
+def test_a_result_of_an_unknown_kind_has_its_figures_left(make_run: Callable[..., Path]) -> None:
+    figure = {"name": "ghosts", "label": "ghosts seen", "value": 3.0, "unit": "", "better": "lower"}
+    run = source.read_run(
+        make_run(result={"kind": "seance", "quick": False, "table": [1], "scalars": [figure]})
+    )
+    assert isinstance(run.result, UnknownResult) and run.result.kind == "seance"
+    assert [(each.label, each.value) for each in run.result.scalars] == [("ghosts seen", 3.0)]
+
+
+@pytest.mark.parametrize("result", [{"kind": "peak", "quick": False}, {"kind": "seance"}, {"quick": False}])
+def test_a_result_that_does_not_fit_its_kind(
+    make_run: Callable[..., Path], result: dict[str, object]
+) -> None:
+    folder = make_run(result=result)
+    with pytest.raises(Refused, match="cannot read") as caught:
+        source.read_run(folder)
+    assert caught.value.facts["kind"] == str(result.get("kind"))
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:

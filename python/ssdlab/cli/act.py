@@ -7,21 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from cyclopts import Parameter
 
-from ssdlab.analysis.act import LIMITS, Slice
 from ssdlab.cli.kinds import Count, RunText, Settings
 from ssdlab.cli.output import paint, print_fields, print_json, print_line, print_table
-from ssdlab.formats.act_files import act_table
-from ssdlab.methods.results.act import RULES
+from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options
+from ssdlab.formats.act_files import act_log, act_table, changed, config_of, echo, power_counts, write_config
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
-    from ssdlab.formats.act import ActConfig, IndexConfig, StorageConfig
+    from ssdlab.analysis.act import Slice
+    from ssdlab.formats.act import ActConfig
     from ssdlab.methods.results.act import ActResult, ActSearchResult, ActSlice, Rule
     from ssdlab.results.run_folder import RunFolder
 
@@ -98,8 +98,6 @@ def config(
     json
         Print JSON, schema ssdlab.act-config/1.
     """
-    from ssdlab.formats.act_files import changed, write_config
-
     if file is not None and run is not None:
         raise UsageError("--file and --run are two beginnings", "give one of them")
     begun = config_of_run(act_run(run, library)[1]) if run is not None else _read(file, index)
@@ -115,9 +113,6 @@ def config(
 
 
 def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:
-    from ssdlab.formats.act import IndexConfig, StorageConfig
-    from ssdlab.formats.act_files import config_of
-
     program: type[StorageConfig | IndexConfig] = IndexConfig if index else StorageConfig
     return program() if file is None else config_of(file, program)
 
@@ -140,8 +135,6 @@ def act_run(run: str, library: Path | None) -> tuple[RunFolder, ActResult]:
 
 def config_of_run(result: ActResult) -> StorageConfig | IndexConfig:
     """Return the options that a run had, as the original takes them."""
-    from ssdlab.formats.act import IndexConfig, StorageConfig
-
     options: dict[str, Any] = dict(result.config)
     return IndexConfig(**options) if result.program == "act_index" else StorageConfig(**options)
 
@@ -164,9 +157,6 @@ def write_new(path: Path, text: str) -> None:
 
 
 def _print(made: ActConfig, *, json: bool) -> None:
-    from ssdlab.formats.act import derived, options
-    from ssdlab.formats.act_files import echo
-
     if not json:
         print_line(echo(made).rstrip("\n"))
         return
@@ -206,8 +196,6 @@ def log(
 
 
 def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
-    from ssdlab.formats.act_files import act_log
-
     folder, result = act_run(run, library)
     rows = folder.rows(result.ordinal)
     whole = rows["end_ns"] <= result.asked_s * 1e9
@@ -232,7 +220,7 @@ def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
 def _counts(
     folder: RunFolder, result: ActResult, clock: Clock, rows: int
 ) -> Mapping[str, npt.NDArray[np.int64]]:
-    from ssdlab.formats.act_files import power_counts
+    import numpy as np  # a tenth of a second, which the other commands need not wait for
 
     buckets: Mapping[str, Any] = folder.histograms(result.ordinal, by_row=True)
     drive = folder.manifest.drive
@@ -274,6 +262,8 @@ def print_act(result: ActResult) -> None:
             ("not done", f"{result.undone} I/Os that were due at the end" if result.undone else None),
         ]
     )
+    from ssdlab.methods.results.act import RULES
+
     for rule in RULES if result.slices else ():
         print_line()
         print_line(f"by the rule of {rule}, a read {_CLOCKS[rule]}", "dim")
@@ -283,6 +273,8 @@ def print_act(result: ActResult) -> None:
 
 def print_search(result: ActSearchResult) -> None:
     """Print the score and every load tried."""
+    from ssdlab.analysis.act import LIMITS
+
     print_line()
     score = "no load passed" if result.score is None else f"{result.score}x"
     per_w = "" if result.score_per_w is None else f", {units.significant(result.score_per_w)} x/W"
@@ -317,6 +309,9 @@ def _print_stress(result: ActResult) -> None:
 
 
 def _slice(each: ActSlice, rule: Rule) -> Slice:
+    from ssdlab.analysis.act import Slice
+    from ssdlab.methods.results.act import RULES
+
     shares = getattr(each, RULES[rule])
     return Slice(
         each.number, each.ios[rule], each.rates[rule], {int(ms): share for ms, share in shares.items()}

@@ -14,6 +14,7 @@ from ssdlab.cli.kinds import DriveText, Identifier
 from ssdlab.cli.ordering import library_of, order
 from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.cli.progress import RunProgress
+from ssdlab.drives import look
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.model import units
 from ssdlab.model.errors import HostError, Interrupted
@@ -109,8 +110,6 @@ def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
     UsageError, Refused
         It is a device that is not there, or in a folder that is not there.
     """
-    from ssdlab.drives import look
-
     folder = path.absolute().parent
     if folder.is_dir():
         free = shutil.disk_usage(folder).free
@@ -143,8 +142,6 @@ def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -
 
 def _chapters(target: str, destroy: str | None, *, scratch: bool) -> tuple[Chapter, ...]:
     """Choose what the review consists of: what the drive allows, and what its time does."""
-    from ssdlab.drives import look
-
     if target.startswith(PREFIX):
         say(f"reviewing a simulated drive, {target}")
         return SIMULATED

@@ -9,6 +9,7 @@ from ssdlab.cli.live import TerminalWatcher, watcher
 from ssdlab.cli.output import print_json, say
 from ssdlab.model.errors import LabError
 from ssdlab.model.options import MeasureOptions
+from ssdlab.model.workload import Workload
 from ssdlab.runs.measure import perform
 
 
@@ -54,6 +55,5 @@ def measure(
 
 def _print(summary: dict[str, Any]) -> None:
     from ssdlab.cli.figures import print_measurement
-    from ssdlab.model.workload import Workload
 
     print_measurement(summary, Workload.model_validate(summary["workload"]))

@@ -8,6 +8,7 @@ from ssdlab.cli.kinds import Identifier, Share
 from ssdlab.cli.ordering import cap_share, library_of, print_run
 from ssdlab.cli.output import warn
 from ssdlab.cli.progress import RunProgress
+from ssdlab.model.errors import UsageError
 
 
 def resume(
@@ -44,7 +45,6 @@ def resume(
         Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.cli.suites import SuiteProgress
-    from ssdlab.model.errors import UsageError
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
     from ssdlab.runs.consent_record import Renewal

@@ -9,6 +9,7 @@ from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
+from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
 
 if TYPE_CHECKING:
@@ -94,8 +95,6 @@ def print_suite_state(run: RunFolder) -> None:
 
 
 def _state(child: Child, folder: Any) -> str:  # noqa: ANN401 - a path
-    from ssdlab.results.run_folder import MANIFEST, read_manifest
-
     if child.left_out is not None:
         return f"left out: {child.left_out}"
     if not (folder / MANIFEST).exists():

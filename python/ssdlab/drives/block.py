@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.drives.admin.port import KernelPort
 from ssdlab.drives.base import RealDrive
 from ssdlab.drives.guard.device_facts import device_facts, held_facts
 from ssdlab.drives.guard.endurance import EnduranceCap, rating_of
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     import ssdlab._core as _core
-    from ssdlab.drives.admin.port import KernelPort
     from ssdlab.drives.base import OnTick, Until
     from ssdlab.drives.guard.judge import DeviceFacts
     from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
@@ -205,8 +205,6 @@ class BlockDrive(RealDrive):
 
     def _port(self) -> KernelPort:
         """Return the way to the drive that is held, whichever descriptor that is by then."""
-        from ssdlab.drives.admin.port import KernelPort
-
         return KernelPort(Path(self._identity.path), held=lambda: self._descriptor)
 
     def counters(self) -> IoCounters | None:

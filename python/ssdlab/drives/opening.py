@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssdlab.drives.admin.port import KernelPort
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.device_facts import device_facts
 from ssdlab.drives.guard.file_guard import file_facts, judge_file
@@ -213,7 +214,6 @@ def tell(
     UsageError
         The drive's record is wrong.
     """
-    from ssdlab.drives.admin.port import KernelPort
     from ssdlab.drives.details import read_details
     from ssdlab.drives.drive_record import find_record
 

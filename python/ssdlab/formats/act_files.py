@@ -19,7 +19,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ssdlab.analysis.act import THRESHOLDS_MS
 from ssdlab.formats.act import ActConfig, IndexConfig, StorageConfig, bad, derived, option_name
 from ssdlab.host.documents import read_document, user_path
 from ssdlab.model.errors import UsageError, excerpt, unknown
@@ -261,6 +260,8 @@ def act_table(found: Sequence[Slice], name: str = "reads", *, rates: bool = True
 
     Mean and worst are those of the rounded figures, as in the original.
     """
+    from ssdlab.analysis.act import THRESHOLDS_MS  # with numpy, which a configuration has no need of
+
     heads = [f"{ms:{_WIDTH}d}" for ms in THRESHOLDS_MS]
     rule = "-----   " + " ".join("-" * _WIDTH for _ in heads) + (" ----------" if rates else "")
     lines = [

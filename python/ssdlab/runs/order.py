@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.methods.lab import Lab
 from ssdlab.model.errors import Refused
@@ -79,8 +80,6 @@ def plan_order(order: Order) -> Plan:
         There is no such drive, or a file that would have to be made has no size. What else speaks against
         the run, for example want of consent, is the plan's `objection`.
     """
-    from ssdlab.drives import look
-
     found = look(
         order.drive,
         size=order.size_bytes,

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab import drives
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of
 from ssdlab.host.durable import library_errors
@@ -77,13 +78,11 @@ class Bench:
         look: Callable[..., Look] | None = None,
         **runner: Any,  # noqa: ANN401 - those of Runner
     ) -> None:
-        from ssdlab.drives import look as real_look
-        from ssdlab.drives import open_drive as real_drive
         from ssdlab.results.compaction import finish_run
 
-        self.open_drive = open_drive or real_drive
+        self.open_drive = open_drive or drives.open_drive
         self.finish = finish or finish_run
-        self.look = look or real_look
+        self.look = look or drives.look
         self.runner = runner
 
 

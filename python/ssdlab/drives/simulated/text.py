@@ -21,6 +21,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.profiles import is_path, profile_text
 from ssdlab.host.documents import user_path
 from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.units import parse_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +159,6 @@ def _whole(name: str, value: str) -> int:
 
 
 def _share(name: str, value: str) -> float:
-    from ssdlab.model.units import parse_percent
-
     try:
         return float(parse_percent(value)) if value.endswith("%") else float(value)
     except ValueError as error:

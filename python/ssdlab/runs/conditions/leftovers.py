@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ssdlab.drives import list_drives, open_drive
+from ssdlab.drives.admin.port import KernelPort
 from ssdlab.drives.settings.finding import HOST_WIDE, DriveSettings
 from ssdlab.drives.settings.governor import Governor
 from ssdlab.host.attributes import disk_of
@@ -106,8 +108,6 @@ def leftovers(
     files, port_of
         The host, and the way to a drive; others for tests.
     """
-    from ssdlab.drives.admin.port import KernelPort
-
     files, port_of = files or HostFiles(), port_of or KernelPort.of
     found: list[Leftover] = []
     here: Mapping[str, Path] | None = None
@@ -149,8 +149,6 @@ def settle(
     files, port_of
         The host, and the way to a drive; others for tests.
     """
-    from ssdlab.drives.admin.port import KernelPort
-
     files = files or HostFiles()
     settled = []
     for change in reversed(ledger.outstanding):
@@ -219,8 +217,6 @@ def _kernel_name(node: Path) -> str:
 
 def _format_back(change: Change, destroy: str | None) -> Ended:
     """Format a namespace back, past the guard as any write."""
-    from ssdlab.drives import list_drives, open_drive
-
     if destroy is None:
         raise _Stays(f"putting it back formats the drive: add --destroy {change.drive} to lose its data")
     here = [look.identity for look in list_drives() if look.identity is not None]

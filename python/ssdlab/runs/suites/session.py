@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.drives import look
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.rated import rated_values
@@ -249,8 +250,6 @@ def _check_drive(suite: Manifest, given: Given | None, folder: HeldFolder, bench
     Refused
         Another drive has taken its name, or the guard objects to this one.
     """
-    from ssdlab.drives import look
-
     options, text = suite.open_options, suite.drive.text
     wipe = bool(options.get("wipe_signatures"))
     destroy = cast("str | None", options.get("destroy"))
@@ -270,8 +269,6 @@ def _check_drive(suite: Manifest, given: Given | None, folder: HeldFolder, bench
 
 
 def _look(order: SuiteOrder, bench: Bench | None = None) -> Look:
-    from ssdlab.drives import look
-
     looked = look if bench is None else bench.look
     like = order.like
     found = looked(
