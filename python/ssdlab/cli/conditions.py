@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.kinds import Identifier
+from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.model.errors import HostError, LabError, Refused, UsageError
 
@@ -33,7 +34,7 @@ def show(drive: str, /, *, json: bool = False) -> None:
     settings = _settings(drive)
     found = {name: _told(settings, name) for name in NAMES}
     if json:
-        print_json({"schema": SHOW_SCHEMA, "drive": drive, "settings": found})
+        print_json({"schema": SHOW_SCHEMA, "drive": drive, "settings": found, "left_set": left_set()})
         return
     rows = [(name, told["value"] or "-", told["remark"] or "") for name, told in found.items()]
     print_table(rows, ("setting", "now", ""))

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import paint, print_fields, print_json, print_line
 from ssdlab.model.units import latency_text
 
@@ -42,6 +43,7 @@ def doctor(*, rig: Path | None = None, json: bool = False) -> None:
                 "capabilities": facts.capabilities,
                 "environment": facts.environment.as_dict(),
                 "platform": platform.as_dict(),
+                "left_set": left_set(),
             }
         )
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
 from ssdlab.model.errors import Refused
 from ssdlab.model.units import block_text, capacity_text
@@ -43,7 +44,8 @@ def _list(*, as_json: bool) -> None:
     unseen = (*not_seen(), *(one.what for one in around.tables.unseen), *around.opened.barred)
     if as_json:
         drives = [_record(look) for look in found]
-        print_json({"schema": "ssdlab.drives/1", "drives": drives, "not_seen": list(unseen)})
+        told = {"schema": "ssdlab.drives/1", "drives": drives}
+        print_json({**told, "not_seen": list(unseen), "left_set": left_set()})
         return
     rows = []
     for look in found:
@@ -92,6 +94,7 @@ def _tell(drive: str, *, as_json: bool) -> None:
                 **facts,
                 **placed,
                 "not_seen": list(not_seen()),
+                "left_set": left_set(),
             }
         )
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.runs.conditions.place import ledger_paths
 
@@ -30,3 +30,14 @@ def name_leftovers(words: Sequence[str]) -> None:
     others = [each for each in left if not any(each.ledger.is_called(word) for word in carried_on)]
     for what, advice in told(others, damaged):
         warn(what, advice)
+
+
+def left_set() -> list[dict[str, Any]]:
+    """Return the same for programs, ``left_set`` of what tells of drives; a damaged account comes last."""
+    if not ledger_paths():
+        return []
+    from ssdlab.runs.conditions.leftovers import leftovers
+
+    left, damaged = leftovers()
+    told = [each.as_dict() for each in left]
+    return told if damaged is None else [*told, {"what": damaged.what, "advice": damaged.advice}]

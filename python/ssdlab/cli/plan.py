@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.flags import takes
 from ssdlab.cli.kinds import Count, Identifier, Settings, Share, Size
+from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.ordering import order, variant_of
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.progress import bytes_text, range_text
@@ -98,7 +99,14 @@ def _plan_suite(name: str, several: SuiteOrder, *, json: bool) -> None:
         told = None if objection is None else objection.as_dict()
         parts = plan_json(planned)
         print_json(
-            {"schema": SCHEMA, "suite": name, "drive": several.drive, "parts": parts, "objection": told}
+            {
+                "schema": SCHEMA,
+                "suite": name,
+                "drive": several.drive,
+                "parts": parts,
+                "objection": told,
+                "left_set": left_set(),
+            }
         )
         return
     print_suite_plan(several, planned)
@@ -164,6 +172,7 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
         "endurance_bytes": rated,
         "endurance_share": None if rated is None else [bound / rated for bound in written],
         "objection": None if planned.objection is None else planned.objection.as_dict(),
+        "left_set": left_set(),
     }
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.ordering import order, settings
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table
 from ssdlab.cli.progress import RunProgress, bytes_text, display, range_text, status_lines
@@ -132,7 +133,8 @@ def show_suite_effects(several: SuiteOrder, *, json: bool) -> None:
 
     planned = plan_suite(several)
     if json:
-        print_json({"schema": PLAN_SCHEMA, "drive": several.drive, "parts": plan_json(planned)})
+        told = {"schema": PLAN_SCHEMA, "drive": several.drive, "parts": plan_json(planned)}
+        print_json({**told, "left_set": left_set()})
     else:
         print_suite_plan(several, planned)
         for each in planned.children:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives import list_drives, open_drive
 from ssdlab.drives.admin.port import KernelPort
@@ -74,6 +74,21 @@ class Leftover:
         from ssdlab.results.store import run_words
 
         return f"put it back with {self.restore}, or go on: ssdlab resume {run_words(self.ledger.folder)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for programs."""
+        change = self.change
+        return {
+            "run": self.ledger.run,
+            "setting": change.name,
+            "drive": change.drive,
+            "device": change.device,
+            "before": change.before,
+            "now": self.now,
+            "what": self.what,
+            "advice": self.advice,
+            "restore": self.restore,
+        }
 
 
 def left_behind(host: Path | None = None) -> Iterator[Ledger]:
