@@ -76,6 +76,7 @@ def test_one_more_than_there_are_places_for_is_served(serve: Callable[..., Serve
     with ThreadPoolExecutor(len(STALLS)) as pool:
         times = list(pool.map(one_more, servers, STALLS))
     for server, stall, (waited_s, taken_s) in zip(servers, STALLS, times, strict=True):
+        print(f"{stall.name}, {'TCP' if stall.tcp else 'unix'}: served after {waited_s:.1f} s")
         record = server.end()
         assert waited_s <= SERVED_BY_S, stall
         assert record["connections"] == PLACES + 1, stall
