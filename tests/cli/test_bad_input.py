@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cyclopts.exceptions import CycloptsError, MissingArgumentError
 
 from ssdlab.cli import main
 
@@ -116,6 +117,43 @@ def test_bad_input(
     assert advice.casefold() in said[1].casefold()
     assert shown.out == ""
     assert everything(place) == before
+
+
+OF_THE_PARSER = [
+    ("measur x", "there is no command 'measur'", "did you mean measure? (see `ssdlab --help`)"),
+    ("library rebuld", "there is no command 'rebuld'", "did you mean rebuild? (see `ssdlab library --help`)"),
+    ("--seconds", "there is no option --seconds", "see `ssdlab --help`"),
+    (
+        "measure x --thread=4",
+        "there is no option --thread",
+        "did you mean --threads? (see `ssdlab measure --help`)",
+    ),
+    ("measure x -t", "there is no option -t", "see `ssdlab measure --help`"),
+    ("run --xylophone=a b", "there is no option --xylophone", "see `ssdlab run --help`"),
+    ("trace show", "FILE is missing", "see `ssdlab trace show --help`"),
+    ("report x --output", "--output needs a value", "see `ssdlab report --help`"),
+    ("report x -o", "-o needs a value", "see `ssdlab report --help`"),
+    ("drives --json --json", "--json is given more than once", "give it once; see `ssdlab drives --help`"),
+    ("drives x y z", "there is nothing that 'y z' could mean here", "see `ssdlab drives --help`"),
+    ("run x y --repeat many", "--repeat is 'many', not a whole number", "see `ssdlab run --help`"),
+    ("measure x --save=maybe", "--save is 'maybe', neither yes nor no", "see `ssdlab measure --help`"),
+    ("completion zhs", "there is no shell 'zhs'", "did you mean zsh? (known: bash, zsh, fish)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("line", "what", "advice"), OF_THE_PARSER, ids=[line for line, _, _ in OF_THE_PARSER]
+)
+def test_what_the_parser_finds_is_told_whatever_its_own_words_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, line: str, what: str, advice: str
+) -> None:
+    def reworded(error: object) -> str:
+        return "in other words than today"
+
+    for sort in (CycloptsError, *CycloptsError.__subclasses__(), *MissingArgumentError.__subclasses__()):
+        monkeypatch.setattr(sort, "__str__", reworded)
+    assert main(line.split()) == 2
+    assert capsys.readouterr().err == f"ssdlab: {what}\n        {advice[0].upper()}{advice[1:]}\n"
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.cli.commands import COMMANDS
 from ssdlab.cli.output import output_errors
-from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os, unknown
+from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os
 from ssdlab.model.printable import styled
 
 if TYPE_CHECKING:
@@ -59,14 +57,22 @@ def as_lab_error(error: BaseException) -> LabError | None:
         return Interrupted("stopped by a signal", "run it again, or resume the run if it was one")
     if isinstance(error, SystemExit | GeneratorExit):
         return None
-    if type(error).__module__.startswith("cyclopts"):
-        return usage_error(error)
-    if (told := _of_python(error)) is not None:
+    if (told := _of_parser(error) or _of_python(error)) is not None:
         return told
     return LabError(
         f"internal error: {type(error).__name__}: {error}",
         f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
     )
+
+
+def _of_parser(error: BaseException) -> UsageError | None:
+    """Return the error for what the command line's parser found wrong; it is loaded if it raised."""
+    parser = sys.modules.get("cyclopts")
+    if parser is None or not isinstance(error, parser.CycloptsError):
+        return None
+    from ssdlab.cli.parser_errors import usage_error
+
+    return usage_error(error)
 
 
 def _of_python(error: BaseException) -> LabError | None:
@@ -105,36 +111,6 @@ def print_error_object(failure: LabError) -> None:
         print(json.dumps(failure.as_dict(), ensure_ascii=False, indent=2), flush=True)
     except OSError:
         _give_up_stdout()
-
-
-def usage_error(error: BaseException) -> UsageError:
-    """Return what the command line's parser (cyclopts) found wrong, in our two lines."""
-    chain = [word for word in getattr(error, "command_chain", None) or () if word != "ssdlab"]
-    see = f"see `{' '.join(['ssdlab', *chain, '--help'])}`"
-    if type(error).__name__ == "UnknownCommandError":
-        return _unknown_command(error, chain, see)
-    text = " ".join(str(error).split())
-    if match := re.fullmatch(r'Unknown option: "?([^\s"]+?)"?\.?( Did you mean "?([^\s"]+?)"?\?)?', text):
-        advice = f"did you mean {match[3]}? ({see})" if match[3] else see
-        return UsageError(f"there is no option {match[1]}", advice, given=match[1], nearest=match[3])
-    if match := re.match(r'(?:Command "[^"]*" )?parameter (\S+) requires an argument', text, re.IGNORECASE):
-        name = match[1].strip('"')
-        option = name.startswith("-")
-        return UsageError(f"{name} needs a value" if option else f"{name} is missing", see, parameter=name)
-    if match := re.match(r"Parameter (\S+) specified multiple times", text):
-        return UsageError(f"{match[1]} is given more than once", f"give it once; {see}", parameter=match[1])
-    if match := re.match(r"Unused Tokens: \['?([^\]]*?)'?\]", text):
-        return UsageError(f"there is nothing that {match[1]!r} could mean here", see, given=match[1])
-    what = text.rstrip(".")
-    return UsageError(what[:1].lower() + what[1:], see)
-
-
-def _unknown_command(error: BaseException, chain: list[str], see: str) -> UsageError:
-    """Return the error for a command that is not there; the parser's own text would import every command."""
-    word = next(iter(getattr(error, "unused_tokens", None) or ()), "")
-    group = "".join(f"{name} " for name in chain)
-    known = [name.removeprefix(group) for name in COMMANDS if name.startswith(group)]
-    return unknown("command", word, dict.fromkeys(name.split()[0] for name in known), elsewhere=see)
 
 
 def _give_up_stdout() -> None:

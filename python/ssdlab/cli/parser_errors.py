@@ -1,0 +1,86 @@
+"""What the parser of the command line (cyclopts) finds wrong, in our two lines: by class, not by wording."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Literal, get_args, get_origin
+
+from cyclopts import exceptions
+
+from ssdlab.cli.commands import COMMANDS
+from ssdlab.model.errors import UsageError, excerpt, nearest, unknown
+
+_KINDS: dict[Any, str] = {int: "whole number", float: "number", bool: "yes or no"}
+
+
+def usage_error(error: exceptions.CycloptsError) -> UsageError:
+    """Return what the parser found wrong as an error of ours."""
+    chain = [word for word in error.command_chain or () if word != "ssdlab"]
+    see = f"see `{' '.join(['ssdlab', *chain, '--help'])}`"
+    match error:
+        case exceptions.UnknownCommandError():
+            return _unknown_command(error, chain, see)
+        case exceptions.UnknownOptionError():
+            return _unknown_option(error, see)
+        case exceptions.ConsumeMultipleError():
+            pass
+        case exceptions.MissingArgumentError():
+            return _missing(error, see)
+        case exceptions.RepeatArgumentError():
+            option = error.token.keyword or error.token.value
+            return UsageError(f"{option} is given more than once", f"give it once; {see}", parameter=option)
+        case exceptions.UnusedCliTokensError():
+            word = excerpt(" ".join(error.unused_tokens or ()))
+            return UsageError(f"there is nothing that {word!r} could mean here", see, given=word)
+        case exceptions.CoercionError():
+            return _not_of_its_kind(error, see)
+    said = " ".join(str(error).split()).rstrip(".") or "the command line cannot be read"
+    return UsageError(said[:1].lower() + said[1:], see)
+
+
+def _unknown_command(error: exceptions.UnknownCommandError, chain: list[str], see: str) -> UsageError:
+    """Return the error for a command that is not there; the parser's own text would import every command."""
+    word = next(iter(error.unused_tokens or ()), "")
+    if word.startswith("-"):
+        return UsageError(f"there is no option {excerpt(word)}", see, given=word, nearest=None)
+    group = "".join(f"{name} " for name in chain)
+    known = [name.removeprefix(group) for name in COMMANDS if name.startswith(group)]
+    return unknown("command", word, dict.fromkeys(name.split()[0] for name in known), elsewhere=see)
+
+
+def _unknown_option(error: exceptions.UnknownOptionError, see: str) -> UsageError:
+    word = error.token.keyword or error.token.value
+    named = word.partition("=")[0]
+    options = [name for each in error.argument_collection if each.parse for name in each.names]
+    guess = nearest(named, [name for name in options if name.startswith("-")]) if len(named) > 2 else None
+    advice = f"did you mean {guess}? ({see})" if guess else see
+    return UsageError(f"there is no option {excerpt(named)}", advice, given=named, nearest=guess)
+
+
+def _missing(error: exceptions.MissingArgumentError, see: str) -> UsageError:
+    name = _name(error.argument, error.keyword)
+    what = f"{name} needs a value" if error.keyword else f"{name} is missing"
+    return UsageError(what, see, parameter=name)
+
+
+def _not_of_its_kind(error: exceptions.CoercionError, see: str) -> UsageError:
+    token = error.token
+    name = _name(error.argument, None if token is None else token.keyword)
+    choices = _choices(error.target_type)
+    given = "" if token is None else token.value
+    if choices and token is not None:
+        return unknown(name.lstrip("-").lower(), given, choices)
+    kind = _KINDS.get(error.target_type, "value that fits here")
+    what = f"{name} is {excerpt(given)!r}, not a {kind}".replace("not a yes or no", "neither yes nor no")
+    return UsageError(what, see, parameter=name, given=given)
+
+
+def _choices(kind: object) -> list[str]:
+    if get_origin(kind) is Literal:
+        return [str(each) for each in get_args(kind)]
+    return [each.name for each in kind] if isinstance(kind, type) and issubclass(kind, Enum) else []
+
+
+def _name(argument: object, keyword: str | None) -> str:
+    """Return what the user knows an argument by: the option as it was written, or the word in the help."""
+    return keyword or str(getattr(argument, "name", "a word of the command"))
