@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from methods.on_simulated import run
-from ssdlab.methods.results.outcome import FillResult, read_result
+from ssdlab.methods.results.fill import FillResult
+from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.rate_limit import RateLimitResult
 from ssdlab.results.schema import PeakResult
 

@@ -1,26 +1,52 @@
-"""Every kind of Result is shown everywhere: in the terminal, on the page, and by its cards."""
+"""Every kind of Result is read and shown everywhere: in the terminal, on the page, and by its cards."""
 
 from __future__ import annotations
 
-from typing import get_args
+import subprocess
+import sys
 
 import pytest
 
-from ssdlab.methods.results.outcome import AnyResult, UnknownResult
-from ssdlab.report.presentation import PRESENTATIONS, UNKNOWN, found, presentation_of
+from ssdlab.methods import REGISTRY, find_method
+from ssdlab.methods.results.kinds import KINDS, UNKNOWN, kind_of
+from ssdlab.methods.results.outcome import UnknownResult
+from ssdlab.results.kind import loaded
+from ssdlab.results.schema import ResultBase
 
-KINDS = {one.model_fields["kind"].default: one for one in get_args(AnyResult) if one is not UnknownResult}
+METHODS = [*REGISTRY, "job"]
 
 
-def test_each_kind_has_its_line() -> None:
-    assert set(PRESENTATIONS) == set(KINDS) - {"suite"}, "a suite is shown by its runs; add the others"
+@pytest.mark.parametrize("kind", [*KINDS, "never heard of"])
+def test_each_place_is_there(kind: str) -> None:
+    found = kind_of(kind)
+    assert issubclass(found.loaded_model(), ResultBase)
+    places = (found.section, found.headlines, found.terminal)
+    for place in filter(None, () if found is KINDS["suite"] else places):
+        assert callable(loaded(place)), place
 
 
-@pytest.mark.parametrize("kind", [*PRESENTATIONS, "never heard of"])
-def test_each_place_is_a_function(kind: str) -> None:
-    for place in filter(None, presentation_of(kind)):
-        assert callable(found(place)), place
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_has_the_name_that_its_results_store(kind: str) -> None:
+    assert KINDS[kind].loaded_model().model_fields["kind"].default == kind
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_each_method_names_its_kind(name: str) -> None:
+    kind = find_method(name).result
+    assert kind is not None and KINDS[kind.name] is kind
 
 
 def test_what_nobody_knows_is_shown_as_such() -> None:
-    assert presentation_of("never heard of") is UNKNOWN
+    assert kind_of("never heard of") is UNKNOWN
+    assert kind_of("never heard of", "no-such-method") is UNKNOWN
+    assert UNKNOWN.loaded_model() is UnknownResult
+
+
+def test_reading_one_kind_loads_no_other() -> None:
+    code = (
+        "import sys; from ssdlab.methods.results.kinds import kind_of; kind_of('peak').loaded_model(); "
+        "print([name for name in sys.modules if name.startswith(('ssdlab.report', 'ssdlab.cli', "
+        "'ssdlab.methods.results.pts', 'ssdlab.methods.results.trim'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

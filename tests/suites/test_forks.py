@@ -15,7 +15,8 @@ from ssdlab.drives import Look
 from ssdlab.drives.simulated.drive import SimulatedText, identity_of
 from ssdlab.methods import find_method
 from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.methods.results.outcome import SuiteResult, read_result
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.suites import all_suites
 from ssdlab.methods.suites.suite import SHARED_BY_FORK, Part
 from ssdlab.results.records import EndRecord

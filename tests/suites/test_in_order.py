@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lab.fake_drive import FakeDrive
-from ssdlab.methods.results.outcome import SuiteResult, read_result
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.suites.suite import Part
 from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.results.run_folder import RunFolder

@@ -11,7 +11,8 @@ import pytest
 from lab.fake_drive import FakeDrive
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.methods import find_method
-from ssdlab.methods.results.outcome import SuiteResult, read_result
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model.errors import UsageError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order

@@ -139,7 +139,6 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
 def unsteady(run: RunFolder) -> list[str]:
     """Name what a run, or the runs of a suite, judged and did not find steady."""
     from ssdlab.methods.results.outcome import read_result
-    from ssdlab.methods.results.steady import not_steady
     from ssdlab.runs.suites.outcome import finished_children
 
     runs = finished_children(run.path.parent, run.manifest.children) if run.manifest.children else [run]
@@ -147,5 +146,5 @@ def unsteady(run: RunFolder) -> list[str]:
         f"{each.manifest.method.name}, {what}"
         for each in runs
         if (result := read_result(each)) is not None
-        for what in not_steady(result)
+        for what in result.unsteady
     ]

@@ -8,9 +8,11 @@ from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_t
 from ssdlab.cli.showing_points import print_points
 from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.methods.job import finished_steps
-from ssdlab.methods.results.outcome import SuiteResult, read_result
+from ssdlab.methods.results.kinds import shown_by
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model import units
-from ssdlab.report.presentation import found, presentation_of
+from ssdlab.results.kind import loaded
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.runs.drive_steps import told
 
@@ -81,7 +83,7 @@ def print_result(run: RunFolder) -> None:
 
         print_suite(run, result)
     else:
-        found(presentation_of(result.kind).terminal)(result)
+        loaded(shown_by(result, manifest.method.name).terminal)(result)
     _print_ratings(run)
     _print_proofs(run)
     _print_remarks(run)

@@ -13,7 +13,7 @@ from ssdlab.model import units
 
 if TYPE_CHECKING:
     from ssdlab.methods.results.consistency import ConsistencyResult
-    from ssdlab.methods.results.outcome import FillResult
+    from ssdlab.methods.results.fill import FillResult
     from ssdlab.methods.results.paced import PacedBurstResult
     from ssdlab.methods.results.trim import TrimResult
 

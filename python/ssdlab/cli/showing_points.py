@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.methods.results.mixed import MixedResult
-    from ssdlab.methods.results.outcome import PointsResult, UnknownResult
+    from ssdlab.methods.results.outcome import UnknownResult
+    from ssdlab.methods.results.points import PointsResult
     from ssdlab.methods.results.rate_limit import RateLimitResult
     from ssdlab.results.schema import JobResult, PeakResult, Point, Qd1Result
 

@@ -13,7 +13,7 @@ from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
 
 if TYPE_CHECKING:
-    from ssdlab.methods.results.outcome import SuiteResult
+    from ssdlab.methods.results.suite import SuiteResult
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Child
 

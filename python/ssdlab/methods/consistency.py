@@ -30,6 +30,7 @@ from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
 from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
 from ssdlab.model.units import NS_PER_S
 
@@ -105,6 +106,7 @@ METHOD = Method(
     params=ConsistencyParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.CONSISTENCY,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

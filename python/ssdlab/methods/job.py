@@ -33,6 +33,7 @@ from ssdlab.methods.job_steps import (
 )
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.points import point_of
+from ssdlab.methods.results import kinds
 from ssdlab.results.schema import JobResult
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ METHOD = Method(
     params=JobParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.JOB,
     writes=lambda p: any(step.writes for step in p.steps),
 )
 

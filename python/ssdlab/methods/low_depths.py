@@ -29,8 +29,9 @@ from pydantic import AfterValidator, Field
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.figures import mean_scalars
-from ssdlab.methods.results.outcome import PointsResult
+from ssdlab.methods.results.points import PointsResult
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import Span
 
@@ -118,6 +119,7 @@ METHOD = Method(
     params=LowDepthsParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.POINTS,
     writes=lambda p: True,
     needs=("span written",),
     conditions={"scheduler": "none"},

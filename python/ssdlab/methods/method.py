@@ -16,6 +16,7 @@ from ssdlab.results.schema import MethodInfo
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+    from ssdlab.results.kind import ResultKind
     from ssdlab.results.run_folder import Step, VoidedAttempt
     from ssdlab.results.schema import Departure, Manifest, ResultBase, Warned
     from ssdlab.results.tables import Columns
@@ -127,6 +128,9 @@ class Method:
         Departures and warnings that only the whole run shows; pure. Those that steps record need none.
     reads_unwritten
         Whether its source has it read before every block was written; a simulated drive refuses that else.
+    result
+        The kind of its Result: who reads and shows it. None: of one of ssdlab's own kinds, or of a kind that
+        is shown by its headline figures.
     """
 
     name: str
@@ -141,6 +145,7 @@ class Method:
     engine: Literal["sync", "uring"] = "sync"
     remarks: Callable[[RunFacts, Any], Remarks] = no_remarks
     reads_unwritten: bool = False
+    result: ResultKind[Any] | None = None
 
     @property
     def prose(self) -> str:

@@ -30,6 +30,7 @@ from pydantic import AfterValidator, Field
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
 from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import mixed
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.mixed import MixedResult, MixPoint
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.workload import MAX_WORKERS
@@ -117,6 +118,7 @@ METHOD = Method(
     params=MixedRandomParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.MIXED,
     writes=lambda p: True,
     needs=("span written",),
     conditions={"scheduler": "none"},

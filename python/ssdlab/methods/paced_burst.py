@@ -42,6 +42,7 @@ from ssdlab.methods.parts.desktop_load import (
     rate_workload,
 )
 from ssdlab.methods.parts.search import search_highest
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
@@ -183,6 +184,7 @@ METHOD = Method(
     params=PacedBurstParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PACED_BURST,
     writes=lambda p: True,
     needs=("span written",),
     conditions={"scheduler": "none"},

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.parts.depth_sweep import PeakReadParams, conclude_sweep, read_sweep
+from ssdlab.methods.results import kinds
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -54,6 +55,7 @@ METHOD = Method(
     params=PeakSequentialReadParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PEAK,
     writes=lambda p: bool(p.fill),
     needs=("span written",),
     conditions={"scheduler": "none"},

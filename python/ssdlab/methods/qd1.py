@@ -34,6 +34,7 @@ from ssdlab.methods.parts.one_at_a_time import CORNERS, SIZES, Size, one_at_a_ti
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import Direction, Order
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.figures import point_scalars
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.results.schema import Qd1Result
@@ -145,6 +146,7 @@ METHOD = Method(
     params=Qd1Params,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.QD1,
     writes=lambda p: True,
     needs=("span written",),
     conditions={"scheduler": "none"},

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.parts.workloads import open_loop
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
 from ssdlab.model.frozen import Bytes
 
@@ -105,6 +106,7 @@ METHOD = Method(
     params=RateLimitParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.RATE_LIMIT,
     writes=lambda p: bool(p.fill) or p.read_pct < 100,
     needs=("span written",),
     conditions={"scheduler": "none"},

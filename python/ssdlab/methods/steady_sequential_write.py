@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.parts import steady_write
+from ssdlab.methods.results import kinds
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -60,6 +61,7 @@ METHOD = Method(
     params=SteadySequentialWriteParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PEAK,
     writes=lambda p: True,
     needs=("span written",),
     conditions={"scheduler": "none"},

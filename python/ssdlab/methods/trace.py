@@ -34,6 +34,7 @@ from ssdlab.formats.traces.columns import TimeUnit
 from ssdlab.formats.traces.files import Description, TraceFile
 from ssdlab.formats.traces.reading import Format, Source
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.replay import TraceResult
 from ssdlab.methods.traces.mapping import AT_ONCE, Laying, Speed
 from ssdlab.methods.traces.replay import replay_of
@@ -125,6 +126,7 @@ METHOD = Method(
     params=TraceParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.TRACE,
     writes=lambda p: p.fill or p.only == "all",
     needs=("span written",),
     conditions={"scheduler": "none"},

@@ -33,6 +33,7 @@ from ssdlab.analysis.over_position import LEAST_PARTS
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, lba_plot, write_on
 from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.trim import TrimEffect, TrimResult
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ METHOD = Method(
     params=TrimValidationParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.TRIM,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

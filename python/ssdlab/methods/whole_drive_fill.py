@@ -29,7 +29,8 @@ from ssdlab.analysis.over_position import LEAST_PARTS, mean_speed, speeds_over
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, write_over
 from ssdlab.methods.parts.points import mean_w_of, power_scalars
-from ssdlab.methods.results.outcome import FillResult
+from ssdlab.methods.results import kinds
+from ssdlab.methods.results.fill import FillResult
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ METHOD = Method(
     params=WholeDriveFillParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.FILL,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

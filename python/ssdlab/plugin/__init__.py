@@ -13,7 +13,7 @@ from ssdlab.methods.method import Method, Remarks, RunData, RunFacts
 from ssdlab.methods.params import Params, Seconds, param, rising
 from ssdlab.methods.parts.points import missing_point, point_of
 from ssdlab.methods.parts.workloads import closed_loop, mixed, open_loop
-from ssdlab.methods.results.outcome import PointsResult
+from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.steps import Finding, Until
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported, UsageError

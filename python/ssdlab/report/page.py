@@ -13,14 +13,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from ssdlab.host.held_folder import HeldFolder
+from ssdlab.methods.results.kinds import KINDS, shown_by
 from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import plain
-from ssdlab.report.presentation import PRESENTATIONS, found, presentation_of
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import ratings, suite
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import SuiteRun
+from ssdlab.results.kind import loaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,12 +88,14 @@ def _check(runs: Sequence[Run]) -> None:
 def _sections(placed: Sequence[Shown]) -> list[Section]:
     """One section for each method, in the order of the page."""
     sections: list[Section] = []
-    for kind in dict.fromkeys([*PRESENTATIONS, *(one.run.result.kind for one in placed)]):
+    for kind in dict.fromkeys([*KINDS, *(one.run.result.kind for one in placed)]):
         methods: dict[str, list[Shown]] = {}
         for one in placed:
             if one.run.result.kind == kind:
                 methods.setdefault(one.run.manifest.method.name, []).append(one)
-        sections += [found(presentation_of(kind).section)(group) for group in methods.values()]
+        sections += [
+            loaded(shown_by(group[0].run.result, name).section)(group) for name, group in methods.items()
+        ]
     return sections
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.report.charts import RunStyle, Shape
+from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ssdlab.report.source import Run
     from ssdlab.results.schema import DriveInfo
 
+
+R = TypeVar("R", bound=ResultBase)
 COLOURS = 8
 _SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
 _ENGINES = {"sync": "threads", "uring": "io_uring"}
@@ -32,6 +35,11 @@ class Shown:
     def label(self) -> str:
         """What the reader knows it by on this page; differs from that of every other run."""
         return self.style.label
+
+
+def with_result(runs: Sequence[Shown], model: type[R]) -> list[tuple[Shown, R]]:
+    """Return runs with their Results, of one kind: only such are handed to its section."""
+    return [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, model)]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import duckdb
 import numpy as np
 
-from ssdlab.methods.results.outcome import SuiteResult, read_result
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import STEPS, RunFolder, Step, step_logs
@@ -17,8 +18,7 @@ from ssdlab.results.store import actual_status
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.methods.results.outcome import AnyResult
-    from ssdlab.results.schema import Manifest, Note
+    from ssdlab.results.schema import Manifest, Note, ResultBase
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Run:
     """One finished run, read in full; `series` and `hist` hold only the attempts that count."""
 
     manifest: Manifest
-    result: AnyResult
+    result: ResultBase
     steps: tuple[Step, ...]
     series: tables.Columns
     hist: tables.Columns
@@ -104,7 +104,7 @@ def _read_unfinished(found: RunFolder) -> Run:
     return _run(found, finished_steps(found), series, whole)
 
 
-def _run(found: RunFolder, result: AnyResult, series: tables.Columns, hist: tables.Columns) -> Run:
+def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tables.Columns) -> Run:
     return Run(
         manifest=found.manifest,
         result=result,
@@ -134,7 +134,7 @@ def read(folder: Path) -> Run | SuiteRun:
     return SuiteRun(found.manifest, result, tuple(read_run(each) for each in done))
 
 
-def _result(found: RunFolder) -> AnyResult:
+def _result(found: RunFolder) -> ResultBase:
     manifest = found.manifest
     status = actual_status(found.path, manifest)
     if status != "finished" or manifest.result is None:

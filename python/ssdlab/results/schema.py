@@ -323,6 +323,17 @@ class ResultBase(Stored):
         """What a verdict says, where the method gives one: a failed one becomes the exit status."""
         return None
 
+    @property
+    def proofs(self) -> tuple[SteadyProof, ...]:
+        """How far the drive was brought before; empty of methods that judge no steady state."""
+        return ()
+
+    @property
+    def unsteady(self) -> tuple[str, ...]:
+        """What was judged and not found steady, each a noun phrase."""
+        failed = any(not proof.reached for proof in self.proofs)
+        return ("the writing before the measurement",) if failed else ()
+
 
 class SteadyProof(Stored):
     """How far the writing before a measurement brought the drive, judged by SNIA's rule over equal rounds."""
@@ -361,6 +372,11 @@ class PeakResult(ResultBase):
     steady: SteadyProof | None = Field(default=None, description="the state that a write sweep was taken in")
 
     @property
+    def proofs(self) -> tuple[SteadyProof, ...]:
+        """Of a write sweep, the writing before it."""
+        return () if self.steady is None else (self.steady,)
+
+    @property
     def chosen_depth(self) -> int:
         """The reported depth, in I/Os in flight."""
         return self.points[self.chosen].in_flight_asked
@@ -380,6 +396,11 @@ class Qd1Result(ResultBase):
     steady: tuple[SteadyProof, ...] = Field(
         default=(), description="what writes were taken in, sequential, then random; empty: after one fill"
     )
+
+    @property
+    def proofs(self) -> tuple[SteadyProof, ...]:
+        """Those of sequential and random writes."""
+        return self.steady
 
 
 class MeasureResult(ResultBase):

@@ -26,6 +26,7 @@ from __future__ import annotations
 from ssdlab.methods.act.params import IndexParams
 from ssdlab.methods.act.storage import CertificationParams, conclude, procedure
 from ssdlab.methods.method import Method
+from ssdlab.methods.results import kinds
 
 
 class ActIndexParams(CertificationParams, IndexParams):
@@ -39,6 +40,7 @@ METHOD = Method(
     params=ActIndexParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},

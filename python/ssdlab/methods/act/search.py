@@ -33,6 +33,7 @@ from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.act.verdict import VERSION, load_of, times_of, tries_of, try_of
 from ssdlab.methods.method import Method, RunData, Seconds, param
 from ssdlab.methods.parts.search import step_to_highest
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActSearchResult, ActTry
 from ssdlab.methods.steps import Finding
 from ssdlab.results.schema import Scalar
@@ -158,6 +159,7 @@ METHOD = Method(
     params=ActSearchParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.ACT_SEARCH,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},

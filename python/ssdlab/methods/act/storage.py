@@ -31,6 +31,7 @@ from ssdlab.methods.act.params import LoadParams, StorageParams
 from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.act.verdict import STRESS, TEST, act_result
 from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActResult
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ METHOD = Method(
     params=ActParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.ACT,
     writes=lambda p: True,
     needs=("prepared as act_prep does",),
     conditions={"scheduler": "none"},

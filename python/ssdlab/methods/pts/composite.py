@@ -29,6 +29,7 @@ from ssdlab.methods.pts.demand import DemandParams, conclude_demand, vary_demand
 from ssdlab.methods.pts.rounds import needed
 from ssdlab.methods.pts.series import Load
 from ssdlab.methods.pts.specification import KIB, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.model.pattern import Band, Bands
 from ssdlab.model.workload import Block
 
@@ -91,6 +92,7 @@ METHOD = Method(
     params=PtsCompositeParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS_DEMAND,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

@@ -29,6 +29,7 @@ from ssdlab.analysis.recovery import recovery_s
 from ssdlab.methods.method import Method, RunData, Seconds, param
 from ssdlab.methods.pts.series import common, headline, load, load_name, records_of
 from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsCrossStimulusResult, PtsStimulus, Stimulus
 from ssdlab.model.units import span_text
 
@@ -103,6 +104,7 @@ METHOD = Method(
     params=PtsCrossStimulusParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS_CROSS_STIMULUS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

@@ -33,6 +33,7 @@ from ssdlab.methods.pts.demand import DemandParams, conclude_demand, vary_demand
 from ssdlab.methods.pts.rounds import needed
 from ssdlab.methods.pts.series import Load
 from ssdlab.methods.pts.specification import KIB, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import DemandResult
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
@@ -79,6 +80,7 @@ METHOD = Method(
     params=PtsDemandIntensityParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS_DEMAND,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

@@ -43,6 +43,7 @@ from ssdlab.methods.pts.series import (
     written_rows,
 )
 from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsIdleRecoveryResult, PtsWait, Stimulus
 from ssdlab.methods.steps import Until
 from ssdlab.model.arrival import Pulses
@@ -191,6 +192,7 @@ METHOD = Method(
     params=PtsIdleRecoveryParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS_IDLE_RECOVERY,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

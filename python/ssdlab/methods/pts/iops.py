@@ -38,6 +38,7 @@ from ssdlab.methods.pts.rounds import (
     run_rounds,
 )
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsCell, PtsResult
 
 if TYPE_CHECKING:
@@ -112,6 +113,7 @@ METHOD = Method(
     params=PtsIopsParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

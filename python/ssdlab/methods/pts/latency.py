@@ -33,6 +33,7 @@ from ssdlab.methods.pts.rounds import (
     run_rounds,
 )
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsCell, PtsResult, Stimulus
 from ssdlab.model.units import significant
 
@@ -110,6 +111,7 @@ METHOD = Method(
     params=PtsLatencyParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

@@ -27,6 +27,7 @@ from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.pts.latency import cells_of, tracked_of
 from ssdlab.methods.pts.rounds import conclude_rounds, run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.results import kinds
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -76,6 +77,7 @@ METHOD = Method(
     params=LatencyQd32Params,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

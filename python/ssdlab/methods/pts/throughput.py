@@ -33,6 +33,7 @@ from ssdlab.methods.pts.rounds import (
     run_rounds,
 )
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.model.units import block_text
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ METHOD = Method(
     params=PtsThroughputParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

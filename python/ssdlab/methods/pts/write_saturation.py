@@ -42,6 +42,7 @@ from ssdlab.methods.pts.series import (
     written_rows,
 )
 from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
+from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsSaturationResult, Stimulus
 from ssdlab.methods.steps import Until
 from ssdlab.model.pattern import Sequential, Uniform
@@ -183,6 +184,7 @@ METHOD = Method(
     params=PtsWriteSaturationParams,
     procedure=procedure,
     conclude=conclude,
+    result=kinds.PTS_SATURATION,
     writes=lambda p: True,
     needs=("purged",),
     conditions={"scheduler": "none"},

@@ -71,3 +71,8 @@ class MixedResult(ResultBase):
     points: tuple[MixPoint, ...] = Field(description="by depth, then from all reads to all writes")
     latency_withheld: str = Field(description="why no latency is given")
     steady: SteadyProof | None = Field(description="the state that the mixes were taken in")
+
+    @property
+    def proofs(self) -> tuple[SteadyProof, ...]:
+        """The writing before the mixes."""
+        return () if self.steady is None else (self.steady,)

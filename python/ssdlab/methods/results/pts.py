@@ -120,6 +120,11 @@ class PtsBase(ResultBase):
         found = [window.steady for window in self.windows]
         return all(found) if found else None
 
+    @property
+    def unsteady(self) -> tuple[str, ...]:
+        """What its judgements were of that did not find it steady."""
+        return tuple(window.what for window in self.windows if not window.steady)
+
 
 class SteadyWindow(Stored):
     """One judgement of steady state."""

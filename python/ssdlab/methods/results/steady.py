@@ -1,7 +1,4 @@
-"""The proof of the state that a measurement was taken in, from the step that brought it about.
-
-And whether a finished run reached steady state wherever its method judges it.
-"""
+"""The proof of the state that a measurement was taken in, from the step that brought it about."""
 
 from __future__ import annotations
 
@@ -9,13 +6,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.analysis.rounds import round_speeds
 from ssdlab.analysis.steady_state import WINDOW, judge_window
-from ssdlab.methods.results.pts import PtsBase
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.schema import SteadyProof
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import ResultBase
     from ssdlab.results.tables import Columns
 
 
@@ -58,13 +53,3 @@ def caveats_of(steady: SteadyProof | None, *, quick: bool) -> list[str]:
     if quick and not (steady.reached and steady.capacities >= 2):
         found.append("quick: the drive was written for seconds instead of hours, so this is not steady state")
     return found
-
-
-def not_steady(result: ResultBase) -> tuple[str, ...]:
-    """Name what a result judged and did not find steady; nothing of methods that judge no steady state."""
-    if isinstance(result, PtsBase):
-        return tuple(window.what for window in result.windows if not window.steady)
-    proofs = getattr(result, "steady", None)
-    listed = proofs if isinstance(proofs, tuple) else (proofs,)
-    failed = any(isinstance(proof, SteadyProof) and not proof.reached for proof in listed)
-    return ("the writing before the measurement",) if failed else ()

@@ -15,6 +15,7 @@ from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.charts import Rule as Level
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.efficiency import Worked
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
@@ -35,7 +36,7 @@ SCORE = "ACT score"
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of tests at one load."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, ActResult)]
+    kept = with_result(runs, ActResult)
     name = runs[0].run.manifest.method.name
     return Section(
         id=name,
@@ -167,7 +168,7 @@ def _shares(over: Mapping[str, float]) -> tuple[numbers.Cell, ...]:
 
 def search_section(runs: Sequence[Shown]) -> Section:
     """Return the search_section of searches for the highest load."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, ActSearchResult)]
+    kept = with_result(runs, ActSearchResult)
     worked = [each for one in kept for each in _worked(*one)]
     power = efficiency.figure("act-search", worked)
     return Section(

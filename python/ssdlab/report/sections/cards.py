@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.report.presentation import found, presentation_of
+from ssdlab.methods.results.kinds import shown_by
+from ssdlab.results.kind import loaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
     """Return a card for each workload, in the order of the runs."""
     filed: dict[str, list[Headline]] = {}
     for shown in runs:
-        place = presentation_of(shown.run.result.kind).headlines
-        for label, headline in found(place)(shown) if place else ():
+        place = shown_by(shown.run.result, shown.run.manifest.method.name).headlines
+        for label, headline in loaded(place)(shown) if place is not None else ():
             filed.setdefault(label, []).append(headline)
     return tuple(Card(label, tuple(headlines)) for label, headlines in filed.items())

@@ -17,6 +17,7 @@ from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
@@ -78,7 +79,7 @@ _GRAPHS = (
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of consistency; buttons choose the drive and the spare area, on the same axes."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, ConsistencyResult)]
+    kept = with_result(runs, ConsistencyResult)
     sources = _sources(kept)
     found = [*(_figure(graph, sources) for graph in _GRAPHS), _efficiency(kept)]
     return Section(

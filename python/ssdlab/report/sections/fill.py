@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
-from ssdlab.methods.results.outcome import FillResult
+from ssdlab.methods.results.fill import FillResult
 from ssdlab.model.units import capacity_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.view import Figure, Section
 
@@ -23,7 +24,7 @@ Filled = tuple["Shown", FillResult]
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of fills, all of them in the same chart."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, FillResult)]
+    kept = with_result(runs, FillResult)
     return Section(
         id="whole-drive-fill",
         title=runs[0].run.manifest.method.title,

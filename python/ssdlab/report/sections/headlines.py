@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
 from ssdlab.report.numbers import of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
 from ssdlab.results.rated_shares import rated_shares
@@ -35,8 +36,7 @@ class Headline:
 
 def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield the chosen point of a depth sweep."""
-    result = shown.run.result
-    assert isinstance(result, PeakResult)
+    ((_, result),) = with_result([shown], PeakResult)
     chosen = result.points[result.chosen]
     limit = chosen.attribution.limit if chosen.attribution else "unknown"
     name = f"{'peak' if result.direction == 'read' else 'steady'}_{result.pattern}_{result.direction}"
@@ -52,8 +52,7 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
 
 def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield each corner at one I/O in flight."""
-    result = shown.run.result
-    assert isinstance(result, Qd1Result)
+    ((_, result),) = with_result([shown], Qd1Result)
     for point in result.corners:
         label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
         if point.missing is None:
@@ -65,16 +64,14 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
 
 def of_trim(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield what a verdict on TRIM rests on, with the verdict."""
-    result = shown.run.result
-    assert isinstance(result, TrimResult)
+    ((_, result),) = with_result([shown], TrimResult)
     for label, headline in of_scalars(shown):
         yield label, replace(headline, beside=(f"TRIM {VERDICTS[result.verdict]}", *headline.beside))
 
 
 def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield the one workload of `ssdlab measure`."""
-    result = shown.run.result
-    assert isinstance(result, MeasureResult)
+    ((_, result),) = with_result([shown], MeasureResult)
     summary = result.measurement
     throughput = of_unit(summary["mb_s"], "MB/s")
     latencies = tuple(

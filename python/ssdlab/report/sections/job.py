@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles, point_tables, rates
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.schema import JobResult
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of jobs; their steps are shown side by side, as they came."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, JobResult)]
+    kept = with_result(runs, JobResult)
     rows = [(shown, point) for shown, result in kept for point in result.points]
     tails = [_tail(shown, point) for shown, point in rows if point.missing is None]
     # A step that reads and writes is two points and one time series.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.report import numbers
 from ssdlab.report.numbers import Cell, Table
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles, point_tables
 from ssdlab.report.tree import flat
 from ssdlab.report.view import Exhibit, Section
@@ -23,7 +24,7 @@ _INSIDE = {"service_ns", "response_ns", "errors", *_COUNTS, "bytes"}
 
 def measured(runs: Sequence[Shown]) -> Section:
     """All runs of `measure`, side by side."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, MeasureResult)]
+    kept = with_result(runs, MeasureResult)
     latencies = tuple(_latencies(shown, result.measurement, many=len(kept) > 1) for shown, result in kept)
     tables = tuple(
         table for shown, result in kept for table in _tables(shown, result.measurement, many=len(kept) > 1)

@@ -9,6 +9,7 @@ from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.steady import steady_lead
 from ssdlab.report.view import Buttons, Figure, Section
@@ -24,7 +25,7 @@ Mixed = tuple["Shown", MixedResult]
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of mixed random I/O, all its runs in the same chart."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, MixedResult)]
+    kept = with_result(runs, MixedResult)
     return Section(
         id="mixed-random",
         title=runs[0].run.manifest.method.title,

@@ -9,6 +9,7 @@ from ssdlab.model.units import block_text, capacity_text, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Choice, Measure, SeriesChart
 from ssdlab.report.numbers import Table, of_unit, words
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.sections.burst_latency import curves
 from ssdlab.report.sections.paced_rates import rates, safe_rate
@@ -28,7 +29,7 @@ _SIDES: tuple[tuple[Direction, str], ...] = (("read", "reads"), ("write", "write
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of paced bursts; the loads are buttons, for the verdict may flip between them."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PacedBurstResult)]
+    kept = with_result(runs, PacedBurstResult)
     figures = (
         _timeline(kept),
         _throughput(kept),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.outcome import PointsResult
+from ssdlab.methods.results.points import PointsResult
 from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.numbers import Table, of_run, of_unit, words
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
 from ssdlab.report.sections.headlines import OF_POWER
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of one method, all its runs in the same charts."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PointsResult)]
+    kept = with_result(runs, PointsResult)
     method = runs[0].run.manifest.method
     rows = [(shown, point) for shown, result in kept for point in result.points]
     measured = [(shown, point) for shown, point in rows if point.missing is None]

@@ -26,6 +26,7 @@ from ssdlab.report.charts import (
     XyView,
 )
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections.pts_charts import (
     LEAD,
     RULE,
@@ -35,7 +36,7 @@ from ssdlab.report.sections.pts_charts import (
     window_table,
     window_view,
 )
-from ssdlab.report.sections.pts_header import of_kind, section_of
+from ssdlab.report.sections.pts_header import section_of
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ _NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the pages of one test of the specification."""
-    kept = of_kind(runs, PtsResult)
+    kept = with_result(runs, PtsResult)
     found = list(_pages(runs[0].run.manifest.method.name, kept))
     return section_of(
         kept,

@@ -16,6 +16,7 @@ from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Dot, HeatChart, HeatView, Line, SeriesChart, XyChart, XyView
 from ssdlab.report.numbers import Table
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time
 from ssdlab.report.sections.pts_charts import (
     LEAD,
@@ -26,7 +27,7 @@ from ssdlab.report.sections.pts_charts import (
     window_table,
     window_view,
 )
-from ssdlab.report.sections.pts_header import demand_finding, demand_page, of_kind, section_of
+from ssdlab.report.sections.pts_header import demand_finding, demand_page, section_of
 from ssdlab.report.view import Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _FIRST_PAGE: dict[PointName, int] = {"MaxIOPS": 9, "MidIOPS": 11, "MinIOPS": 13}
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the pages of one of the two tests, all runs in the same charts."""
-    kept = of_kind(runs, DemandResult)
+    kept = with_result(runs, DemandResult)
     test = kept[0][1].test
     figures = (
         _preconditioning(kept),

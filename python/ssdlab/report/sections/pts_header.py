@@ -238,11 +238,6 @@ def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
     return missed or (None if kernel is None else text(kernel))
 
 
-def of_kind(runs: Sequence[Shown], kind: type[R]) -> list[tuple[Shown, R]]:
-    """Return the runs that have a result of that kind, with it."""
-    return [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, kind)]
-
-
 def section_of(
     kept: Sequence[tuple[Shown, R]],
     finding: Callable[[Shown, R], str],

@@ -15,6 +15,7 @@ from ssdlab.model.units import significant, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections.pts_charts import (
     LEAD,
     RULE,
@@ -27,7 +28,7 @@ from ssdlab.report.sections.pts_charts import (
     window_table,
     window_view,
 )
-from ssdlab.report.sections.pts_header import of_kind, section_of
+from ssdlab.report.sections.pts_header import section_of
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ AROUND_S = 2 * 3600.0
 
 def idle_section(runs: Sequence[Shown]) -> Section:
     """Return the pages of the test."""
-    kept = of_kind(runs, PtsIdleRecoveryResult)
+    kept = with_result(runs, PtsIdleRecoveryResult)
     return section_of(kept, idle_finding, list(_idle_pages(kept)))
 
 
@@ -229,7 +230,7 @@ def _percent(share: float) -> str:
 
 def cross_section(runs: Sequence[Shown]) -> Section:
     """Return the pages of the test."""
-    kept = of_kind(runs, PtsCrossStimulusResult)
+    kept = with_result(runs, PtsCrossStimulusResult)
     return section_of(kept, cross_finding, list(_cross_pages(kept)))
 
 

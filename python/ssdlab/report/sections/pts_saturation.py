@@ -12,6 +12,7 @@ from ssdlab.model.units import span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Line, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections.pts_charts import (
     LEAD,
     RULE,
@@ -26,7 +27,7 @@ from ssdlab.report.sections.pts_charts import (
     window_table,
     window_view,
 )
-from ssdlab.report.sections.pts_header import of_kind, section_of
+from ssdlab.report.sections.pts_header import section_of
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _FILLS = Axis("drive fills: written / user capacity", "plain")
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the pages of the test."""
-    kept = of_kind(runs, PtsSaturationResult)
+    kept = with_result(runs, PtsSaturationResult)
     return section_of(kept, finding, list(_pages(kept)))
 
 

@@ -18,6 +18,7 @@ from ssdlab.report.charts import (
     XyChart,
     XyView,
 )
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
 from ssdlab.report.sections.steady import steady_lead
 from ssdlab.report.view import Buttons, Figure, Section
@@ -47,7 +48,7 @@ class One:
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of all runs of `qd1`."""
-    ones = [One(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, Qd1Result)]
+    ones = [One(*one) for one in with_result(runs, Qd1Result)]
     corners = [(one.shown, point) for one in ones for point in one.result.corners]
     sizes = [(one.shown, point) for one in ones for point in one.result.block_sizes]
     measured = [(shown, point) for shown, point in corners if point.missing is None]

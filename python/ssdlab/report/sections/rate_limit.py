@@ -9,6 +9,7 @@ from ssdlab.model.units import latency_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _SHOWN = ("mean", "p50", "p99", "p99.9", "p99.99")
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of rate limits."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, RateLimitResult)]
+    kept = with_result(runs, RateLimitResult)
     return Section(
         id="rate-limit",
         title=runs[0].run.manifest.method.title,

@@ -12,7 +12,7 @@ from ssdlab.results.store import short_id
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.methods.results.outcome import ChildOutcome, RepeatedFigure
+    from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure
     from ssdlab.report.source import SuiteRun
 
 STATES = {

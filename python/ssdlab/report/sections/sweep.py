@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.model.units import block_text, latency_text, significant, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, steady
 from ssdlab.report.still import sweep_still
 from ssdlab.report.view import Buttons, Figure, Section
@@ -70,7 +71,7 @@ _HEADLINES: tuple[tuple[str, Callable[[Sweep], Point]], ...] = (
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of one sweep method, all its runs in the same charts."""
-    sweeps = [Sweep(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, PeakResult)]
+    sweeps = [Sweep(*one) for one in with_result(runs, PeakResult)]
     name = f"peak-{sweeps[0].result.pattern}-{sweeps[0].result.direction}"
     rows = [(sweep.shown, point) for sweep in sweeps for point in sweep.result.points]
     reported = point_tables.latencies([(sweep.shown, sweep.chosen) for sweep in sweeps])

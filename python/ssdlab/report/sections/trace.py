@@ -9,6 +9,7 @@ from ssdlab.model.units import capacity_text, count_text, latency_text, span_tex
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
@@ -24,7 +25,7 @@ _FROM_DIRECTION = {"read": "reads", "write": "writes", "trim": "trims"}
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of replays, all of them in the same charts."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, TraceResult)]
+    kept = with_result(runs, TraceResult)
     tables = (_table(kept), _tail_table(kept))
     tails = [
         percentiles.Tail(

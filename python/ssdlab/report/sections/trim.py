@@ -9,6 +9,7 @@ from ssdlab.model.units import block_text, significant, span_text
 from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.numbers import NOTHING, Table, words
+from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
@@ -24,7 +25,7 @@ _REACHED = {True: "yes", False: "no", None: "not known"}
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of TRIM validation: a button for each drive, on the same axes."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, TrimResult)]
+    kept = with_result(runs, TrimResult)
     return Section(
         id="trim-validation",
         title=runs[0].run.manifest.method.title,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.outcome import UnknownResult
 from ssdlab.report.numbers import Table, of_run, of_unit, words
+from ssdlab.report.runs import with_result
 from ssdlab.report.view import Exhibit, Section
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def section(runs: Sequence[Shown]) -> Section:
     """Return the section of a method whose package is not installed."""
-    kept = [(shown, shown.run.result) for shown in runs if isinstance(shown.run.result, UnknownResult)]
+    kept = with_result(runs, UnknownResult)
     method = runs[0].run.manifest.method
     rows = tuple(
         (of_run(shown.label, shown.index), words(each.label), words(of_unit(each.value, each.unit)))

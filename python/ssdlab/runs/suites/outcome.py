@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.repeats import median_interval
-from ssdlab.methods.results.outcome import ChildOutcome, RepeatedFigure, SuiteResult, read_result
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, Scalar
 

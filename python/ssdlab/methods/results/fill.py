@@ -1,0 +1,33 @@
+"""The Result of a fill of the whole drive."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ssdlab.results.schema import ResultBase
+
+
+class FillResult(ResultBase):
+    """Speed of the first write over the whole drive, cut into parts of equal bytes."""
+
+    kind: Literal["fill"] = "fill"
+    block_bytes: int
+    depth: int
+    ordinal: int
+    part_bytes: float
+    parts_mb_s: tuple[float, ...]
+    mean_mb_s: float
+    last_mb_s: float = Field(description="of the last 16 GB, or the last part")
+    cache_bytes: int | None = Field(
+        description="bytes after which the speed drops for good; None: it does not"
+    )
+    before_mb_s: float | None
+    after_mb_s: float | None
+    mean_w: float | None = Field(default=None, description="mean power over the fill; None: no meter")
+
+    @property
+    def mb_s_per_w(self) -> float | None:
+        """Efficiency."""
+        return self.mean_mb_s / self.mean_w if self.mean_w else None

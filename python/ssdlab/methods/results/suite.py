@@ -1,0 +1,57 @@
+"""What the runs of a suite come to together."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ssdlab.model.stored import Stored
+from ssdlab.results.schema import ResultBase
+
+
+class ChildOutcome(Stored):
+    """How one part of a suite ended."""
+
+    part: str
+    run_id: str
+    method: str
+    title: str
+    state: str = Field(description="drive state that it began in")
+    prepared_by: str | None = Field(
+        default=None, description="run that brought the drive into it, where it was forked"
+    )
+    left_out: str | None = Field(default=None, description="why it was not done: there is no run of it")
+    verdict: bool | None = Field(
+        default=None, description="whether it passed; None: its method gives no verdict"
+    )
+
+
+class RepeatedFigure(Stored):
+    """One headline figure over several runs of a part."""
+
+    part: str
+    name: str
+    label: str
+    unit: str
+    better: Literal["higher", "lower"]
+    values: tuple[float, ...] = Field(description="of the runs that have it, in their order")
+    median: float
+    low: float = Field(description="lower end of the median's confidence interval")
+    high: float
+    confidence: float = Field(description="of that interval, 0 to 1: 0.95 or more from six runs on")
+
+
+class SuiteResult(ResultBase):
+    """The runs of a suite; each holds its own result. Of repeated parts, what their figures say together."""
+
+    kind: Literal["suite"] = "suite"
+    outcomes: tuple[ChildOutcome, ...]
+    repeats: int = 1
+    repeated: tuple[RepeatedFigure, ...] = Field(default=(), description="empty unless parts were repeated")
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether every part that gives a verdict passed; None where none gives one."""
+        verdicts = [each.verdict for each in self.outcomes if each.verdict is not None]
+        return all(verdicts) if verdicts else None
