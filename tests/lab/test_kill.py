@@ -98,13 +98,13 @@ def check_log(path: Path, summary: dict) -> None:
     assert kept == summary["read"]["ios"]
 
 
-def campaign(folder: Path, cycles: int) -> Counter:
+def campaign(folder: Path, cycles: int, seed: int = SEED) -> Counter:
     """Kill and resume so many runs; return how often each number of steps was finished when the kill came.
 
     A kill that comes before there is a run folder has nothing to lose and does not count as a cycle.
     """
     order = make_order(folder / "scratch.img")
-    draw = random.Random(SEED)
+    draw = random.Random(seed)
     for name in ("layout", "timed"):
         began = time.monotonic()
         assert in_child(lambda at=name: start(order, folder / at, bench=uncompacted())) == 0
@@ -142,6 +142,15 @@ def test_killed_at_fifty_seeded_moments(scratch: Path) -> None:
     found = campaign(scratch, KILLS)
     print("finished steps at the kill:", dict(found))
     assert sum(found.values()) == KILLS
+    assert spread_over_the_run(found), found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_killed_at_eighty_other_moments(scratch: Path) -> None:
+    found = campaign(scratch, 80, SEED + 1)
+    print("finished steps at the kill:", dict(found))
+    assert sum(found.values()) == 80
     assert spread_over_the_run(found), found
 
 
