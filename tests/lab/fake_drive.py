@@ -8,6 +8,7 @@ found out.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 from ssdlab.drives.purge import SUBSTITUTES, PurgeMethod, PurgeRecord
 from ssdlab.drives.trim.trimming import TrimRecord
 from ssdlab.host.identity import Identity
+from ssdlab.model.capabilities import Capabilities
 from ssdlab.model.errors import DriveError, Unsupported
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import Bench, resume, start
@@ -114,7 +116,7 @@ class FakeDrive:
 
     @property
     def identity(self) -> Identity:
-        known = {"path": "/dev/fake0", "name": "fake0", "kind": "fake", "consent_id": "FAKE-1"}
+        known = {"path": "/dev/fake0", "name": "fake0", "kind": "block", "consent_id": "FAKE-1"}
         sizes = {"capacity_bytes": self.capacity_bytes, "logical_block_bytes": self.logical_block_bytes}
         return Identity(**{**known, **sizes, **self.identity_changes})
 
@@ -161,6 +163,20 @@ class FakeDrive:
 
     def written(self, start: int, length: int) -> bool | None:
         return self.known_written
+
+    def idle(self, seconds: float, *, on_look: Any = None) -> None:
+        self.done.append(("idle", seconds))
+        if on_look is not None:
+            on_look()
+        time.sleep(seconds)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.identity.capabilities
+
+    @property
+    def attached(self) -> bool:
+        return True
 
     @property
     def unseen(self) -> tuple[str, ...]:

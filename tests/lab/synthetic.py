@@ -345,7 +345,7 @@ def _manifest(run_id: str, method: str, seconds: int, result: dict) -> Manifest:
     )
     drive = DriveInfo(
         text="/dev/synth0",
-        kind="fake",
+        kind="block",
         id="SYNTH-1",
         name="Synthetic S1 <1 & 2>",
         capacity_bytes=2**40,

@@ -62,11 +62,11 @@ def test_each_verb_reaches_the_drive(tmp_path: Path) -> None:
 
     drive = FakeDrive()
     run = run_procedure(all_verbs, drive, tmp_path)
-    assert [name for name, _ in drive.done] == ["run", "run", "run", "trim", "flush"]
+    assert [name for name, _ in drive.done] == ["run", "run", "run", "idle", "trim", "flush"]
     fill, before, read = drive.runs
     assert fill.streams[0].stop.bytes == 2 << 30 and fill.streams[0].block[0].bytes == 128 * 1024
     assert fill.streams[0].pattern.kind == "sequential" and fill.changes_data and not read.changes_data
-    assert drive.done[3] == ("trim", (0, 1 << 30))
+    assert drive.done[4] == ("trim", (0, 1 << 30))
     verbs = [step.verb for step in run.steps()]
     assert verbs == ["conditions", "fill", "precondition", "run", "idle", "trim", "flush", "note"]
     assert run.steps()[4].result.seconds >= 0.01

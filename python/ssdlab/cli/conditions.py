@@ -100,7 +100,7 @@ def _settings(drive: str) -> DriveSettings:
 
     files, identity = HostFiles(), look(drive).identity
     node = None if identity is None else files.node_named(identity.name)
-    if identity is None or node is None or identity.kind not in ("block", "partition"):
+    if identity is None or node is None or not identity.capabilities.block_device:
         raise UsageError(
             f"{drive} is no block device: ssdlab sets nothing on it", "name one of those in `ssdlab drives`"
         )

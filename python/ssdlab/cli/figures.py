@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, table
+from ssdlab.model.capabilities import capabilities_of
 from ssdlab.model.units import (
     block_text,
     capacity_text,
@@ -69,7 +70,7 @@ def print_warnings(warnings: Sequence[Mapping[str, Any]]) -> None:
 def drive_text(drive: Mapping[str, Any]) -> str:
     """Return a drive in one line: path, model, what it is, capacity."""
     capacity = capacity_text(drive["capacity_bytes"])
-    if drive["kind"] == "file":
+    if capabilities_of(drive["kind"]).on_file_system:
         beneath = f" on {drive['backing']}" if drive.get("backing") else ""
         return f"{drive['path']}  file{beneath}, {capacity}"
     known = " ".join(part for part in (drive.get("model"), drive.get("serial")) if part)
@@ -105,7 +106,7 @@ def self_text(summary: Mapping[str, Any], workload: Workload | None) -> str:
 def model_text(summary: Mapping[str, Any]) -> str:
     """Return what a simulated drive says of its inside; nothing for a real one."""
     drive = summary.get("drive") or {}
-    if drive.get("kind") != "sim":
+    if "scale" not in drive:
         return ""
     size = f"at 1/{drive['scale']} of its size" if drive["scale"] > 1 else "at scale 1"
     said = [f"simulated {size}", f"effective spare {100 * drive['effective_spare']:.1f} %"]

@@ -5,6 +5,7 @@ No method knows which kind it has. What a drive cannot do raises; it never prete
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.sysfs import HostFiles
+    from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.workload import Workload
 
     OnTick = Callable[["_core.Snapshot"], object]
     Until = Callable[[Sequence["_core.Row"]], bool]
 
+_IDLE_LOOK_S = 0.05
 SIMULATED_PREFIX = "sim:"
 """What the name of a simulated drive begins with; here, so that a real one is opened without loading it."""
 
@@ -67,6 +70,14 @@ class Drive(Protocol):
     @property
     def identity(self) -> Identity:
         """Who it is; fixed while it is held."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do: to be asked in place of what kind of drive it is."""
+
+    @property
+    def attached(self) -> bool:
+        """False of a device that was unplugged: its settings have gone with its power."""
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -173,6 +184,17 @@ class Drive(Protocol):
     def flush(self) -> None:
         """Make all written data durable, the drive's cache included."""
 
+    def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
+        """Leave the drive alone for that time of its own clock.
+
+        Parameters
+        ----------
+        seconds
+            How long.
+        on_look
+            Called about every 50 ms of waiting; what it raises ends it.
+        """
+
     def conditions(self) -> Conditions | None:
         """Read the settings that numbers depend on; None where no block device stands behind the drive."""
 
@@ -221,6 +243,16 @@ class RealDrive(ABC):
     def identity(self) -> Identity:
         """Who it is."""
         return self._identity
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        return self._identity.capabilities
+
+    @property
+    def attached(self) -> bool:
+        """True: only a device can be unplugged."""
+        return True
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -319,6 +351,14 @@ class RealDrive(ABC):
     def flush(self) -> None:
         """Make all written data durable, the drive's cache included."""
         self._target.flush()
+
+    def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
+        """Wait: a real drive's clock is the host's."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if on_look is not None:
+                on_look()
+            time.sleep(min(left, _IDLE_LOOK_S))
 
     def close(self) -> None:
         """Let go of it."""

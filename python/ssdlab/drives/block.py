@@ -184,6 +184,11 @@ class BlockDrive(RealDrive):
                 raise
             raise self._gone(error) from error
 
+    @property
+    def attached(self) -> bool:
+        """Whether there still is a node of that name."""
+        return Path(self._identity.path).exists()
+
     def conditions(self) -> Conditions:
         """Read its queue and cache settings."""
         return read_conditions(self._node)

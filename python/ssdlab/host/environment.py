@@ -323,7 +323,7 @@ def _container(files: HostFiles) -> str | None:
 
 
 def _storage(files: HostFiles, identity: Identity, allowed: tuple[int, ...]) -> Storage:
-    file_system = _file_system(files, Path(identity.path)) if identity.kind == "file" else None
+    file_system = _file_system(files, Path(identity.path)) if identity.capabilities.on_file_system else None
     beneath = (identity.name,) if file_system is None else file_system.devices[:1]
     node = files.node_named(beneath[0]) if beneath else None
     return Storage(

@@ -22,6 +22,7 @@ from ssdlab.host.attributes import (
 )
 from ssdlab.host.consent import consent_id
 from ssdlab.host.sysfs import HostFiles, flag, names, number, text
+from ssdlab.model.capabilities import Capabilities, capabilities_of
 
 SECTOR_BYTES = 512
 """The unit of `/sys/block/*/size`, whatever the logical block."""
@@ -90,6 +91,11 @@ class Identity:
     file_device: str | None = None
     birth_ns: int | None = None
     token: str | None = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a drive of its kind can do."""
+        return capabilities_of(self.kind)
 
 
 def changes_of(identity: Identity, node: Path) -> dict[str, tuple[object, object]]:

@@ -224,9 +224,10 @@ def _operating_system(files: HostFiles) -> str | None:
 
 def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | None]:
     """Return the controller of a drive, or of the one beneath a file, with its driver and its place."""
-    if identity is None or identity.kind not in {"block", "partition", "file"}:
+    if identity is None or identity.capabilities.virtual_time:
         return {}
-    beneath = identity.name if identity.kind != "file" else (identity.backing or "").removeprefix("/dev/")
+    on_file = identity.capabilities.on_file_system
+    beneath = (identity.backing or "").removeprefix("/dev/") if on_file else identity.name
     node = files.node_named(beneath) if beneath else None
     device = None if node is None else pci_device_of(controller_of(disk_of(node)))
     if device is None:

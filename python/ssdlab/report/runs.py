@@ -65,7 +65,7 @@ def engine_words(engine: str) -> str:
 
 def drive_name(drive: DriveInfo) -> str:
     """Return what a reader calls the drive; a file on a file system is called so."""
-    return f"File {drive.name}" if drive.kind == "file" else drive.name
+    return f"File {drive.name}" if drive.capabilities.on_file_system else drive.name
 
 
 def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:

@@ -15,6 +15,7 @@ from pydantic import Field, JsonValue
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.drives.rated import Rated
+from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
 from ssdlab.results.seal import Sealed
@@ -80,7 +81,7 @@ class DriveInfo(Stored):
     """The drive as it was when the run began."""
 
     text: str = Field(description="as the user named it")
-    kind: Literal["file", "block", "sim", "fake"]
+    kind: StoredKind
     id: str = Field(
         description="serial, WWID, kernel name or path: what consent and resume are checked against"
     )
@@ -89,6 +90,11 @@ class DriveInfo(Stored):
     logical_block_bytes: int
     identity: dict[str, JsonValue] = Field(default={}, description="all that the drive told about itself")
     variant: VariantInfo | None = Field(default=None, description="what a run made of it: another entry")
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What a drive of its kind can do; a partition is known by its identity."""
+        return capabilities_of(self.identity.get("kind"), self.kind)
 
 
 class Warned(Stored):

@@ -216,7 +216,7 @@ def _check_simulated(opened: str, renewal: Renewal) -> None:
 def chain_now(drive: DriveInfo) -> dict[str, JsonValue] | None:
     """Return what a block device stands on, as a record keeps it."""
     files = HostFiles()
-    node = files.node_named(str(drive.identity.get("name"))) if drive.kind == "block" else None
+    node = files.node_named(str(drive.identity.get("name"))) if drive.capabilities.block_device else None
     return None if node is None else json.loads(json.dumps(asdict(chain_of(files, node))))
 
 
@@ -232,7 +232,7 @@ def can_be_reset(drive: DriveInfo) -> bool:
     Source: Documentation/admin-guide/blockdev/zram.rst, `reset`.
     """
     files = HostFiles()
-    node = files.node_named(str(drive.identity.get("name"))) if drive.kind == "block" else None
+    node = files.node_named(str(drive.identity.get("name"))) if drive.capabilities.block_device else None
     return node is not None and (node / "reset").exists()
 
 
@@ -258,7 +258,7 @@ def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
 
 def goes_by_name(drive: DriveInfo) -> bool:
     """Whether a block device has nothing but a name of the kernel's or of this boot's."""
-    return drive.kind == "block" and not has_own_name(drive.id, drive.identity)
+    return drive.capabilities.block_device and not has_own_name(drive.id, drive.identity)
 
 
 def _lasting(drive: DriveInfo) -> dict[str, Any]:

@@ -42,14 +42,14 @@ class Observation:
         """Return what stood around the measurement that has just ended, whose summary this is."""
         from ssdlab.host.cpus import busy_share, governors, read_cpu_times
 
-        if self._drive.identity.kind == "sim":
+        if self._drive.capabilities.virtual_time:
             # In virtual time the host's load changes how long a run takes and nothing that it gives.
             return Surroundings(allow_unwritten=self._allow_unwritten, cores=len(os.sched_getaffinity(0)))
         busy = busy_share(self._cpu, read_cpu_times())
         device = self._drive.counters()
         return Surroundings(
             conditions=self._conditions,
-            is_file=self._drive.identity.kind == "file",
+            is_file=self._drive.capabilities.on_file_system,
             allow_unwritten=self._allow_unwritten,
             cores=len(os.sched_getaffinity(0)),
             cpu_busy_share=busy,

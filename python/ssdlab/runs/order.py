@@ -117,13 +117,12 @@ def plan_on(
 
     Of a run that goes on, `known` are the finished steps.
     """
-    identity: Any = getattr(drive, "identity", drive)
-    quickly = identity.kind in {"file", "sim"}
-    recorder = Recorder(known, purge_most_s=QUICK_PURGE_MOST_S if quickly else PURGE_MOST_S)
+    can = drive.capabilities
+    recorder = Recorder(known, purge_most_s=QUICK_PURGE_MOST_S if can.purges_at_once else PURGE_MOST_S)
     facts: dict[str, Any] = {
         "capacity_bytes": drive.capacity_bytes,
         "logical_block_bytes": drive.logical_block_bytes,
-        "forks": identity.kind == "sim",
+        "forks": can.forks,
     }
     method.procedure(Lab(recorder, **facts, **lab), params)
     return Plan(tuple(recorder.steps))
@@ -131,7 +130,7 @@ def plan_on(
 
 def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
     """Add to a plan what share of the rated endurance it takes, and an objection where that is too much."""
-    rating = rating_of(drive, cap) if drive.kind in {"block", "partition"} else None
+    rating = rating_of(drive, cap) if drive.capabilities.block_device else None
     if rating is None:
         return plan
     try:

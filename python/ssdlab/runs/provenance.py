@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives.rated import rated_values
 from ssdlab.results.journal import boot_id, now
@@ -24,6 +24,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
     """Return the manifest that a run begins with."""
     started = now()
     info = drive_info(order.drive, drive)
+    engine = str(getattr(order.params, "engine", order.method.engine))
     options: dict[str, JsonValue] = {
         "text": lasting_text(order.drive, info),
         "size_bytes": order.size_bytes,
@@ -40,7 +41,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         params=order.params.model_dump(mode="json"),
         drive=info,
         open_options=options,
-        engine="sim" if info.kind == "sim" else str(getattr(order.params, "engine", order.method.engine)),
+        engine="sim" if info.capabilities.virtual_time else engine,
         seed=order.seed if order.seed is not None else secrets.randbits(63),
         environment=surroundings(drive, order.rig),
         tool=tool(),
@@ -55,9 +56,9 @@ def lasting_text(text: str, info: DriveInfo) -> str:
     """Return a text that means the same drive from any working directory."""
     from ssdlab.drives.simulated.text import SimulatedText
 
-    if info.kind == "file":
+    if info.capabilities.on_file_system:
         return info.id
-    if info.kind == "sim":
+    if info.capabilities.made_to_order:
         return str(SimulatedText.parse(text).anchored())
     return str(Path(text).absolute()) if "/" in text else text
 
@@ -84,11 +85,11 @@ def drive_info(text: str, drive: Drive) -> DriveInfo:
 def identity_info(text: str, identity: Identity) -> DriveInfo:
     """Return an identity as a manifest keeps it."""
     plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(identity).items()}
-    kind = "block" if identity.kind == "partition" else identity.kind
+    can = identity.capabilities
     return DriveInfo(
         text=text,
-        kind=cast("Any", kind),
-        id=identity.path if kind == "file" else identity.consent_id,
+        kind=can.stored_as,
+        id=identity.path if can.on_file_system else identity.consent_id,
         name=identity.model or identity.name,
         capacity_bytes=identity.capacity_bytes,
         logical_block_bytes=identity.logical_block_bytes,

@@ -86,7 +86,7 @@ def check_drive(
                 begun=then,
                 found=found,
             )
-    if manifest.drive.kind == "file":
+    if manifest.drive.capabilities.on_file_system:
         _check_file(manifest, now_there.identity)
     if given is not None:
         check_attached(given, now_there, f"run {manifest.run_id}")

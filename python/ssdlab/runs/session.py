@@ -161,7 +161,7 @@ def resume(
             return _finish_again(folder, manifest, lock, bench)
         chosen, params = same_method(manifest)
         text = str(_opened_with(manifest, folder)["text"])
-        if manifest.drive.kind == "file" and not Path(text).exists():
+        if manifest.drive.capabilities.on_file_system and not Path(text).exists():
             raise Refused(
                 f"{text}, the file that this run was made on, is gone",
                 "put it back, or start a new run",
@@ -364,7 +364,7 @@ def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
     share = cast("float | None", options.get("endurance_cap"))
     writing = bool(options["writing"])
     spent_bytes = 0 if manifest.member is None else manifest.member.spent_bytes
-    if writing and manifest.drive.kind == "block":
+    if writing and manifest.drive.capabilities.block_device:
         spent_bytes += written_bytes
     return {
         "destroy": cast("str | None", options["destroy"]),

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _OVERRUN = frozenset({"rate-not-reached", "dropped"})
 """Warnings of a load that was more than the drive could do."""
-_IDLE_LOOK_S = 0.05
 _SPACE_LOOK_S = 1.0
 _SPACE_BYTES = 256 * 1024
 """What the library's file system must have left for rows and records of the next seconds."""
@@ -84,7 +83,7 @@ class Doer:
 
             return StepResult(seconds=0.0, facts=request.finding.value(tables_of_logs(self._held)))
         if request.verb == "idle":
-            self._idle(float(str(request.args["seconds"])))
+            self._drive.idle(float(str(request.args["seconds"])), on_look=self._look)
         elif request.verb == "trim":
             return trim_step(self._drive, request.args, self._look)
         elif request.verb == "flush":
@@ -138,18 +137,6 @@ class Doer:
     def _with_files(self, workload: Workload) -> Workload:
         """Return the workload with its files of records where they are, in the held folder."""
         return in_folder(workload, self._held.existing_path)
-
-    def _idle(self, seconds: float) -> None:
-        from ssdlab.drives.simulated.drive import SimulatedDrive
-
-        if isinstance(self._drive, SimulatedDrive):
-            self._drive.idle(seconds)
-            return
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.check_stop()
-            self._tracker.tick(None)
-            time.sleep(min(left, _IDLE_LOOK_S))
 
     def _workload(
         self, request: Request, workload: Workload, attempt: int, parts: list[PartRecord]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.counters import IoCounters
+    from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.queue_settings import Conditions
     from ssdlab.model.workload import Workload
@@ -109,6 +110,16 @@ class SimulatedDrive:
     def state(self) -> KeepableState:
         """Its state, which can be kept, taken up again and compared."""
         return self._state
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        return self._identity.capabilities
+
+    @property
+    def attached(self) -> bool:
+        """True: nobody unplugs it."""
+        return True
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -216,8 +227,9 @@ class SimulatedDrive:
         """
         return {**self._native.counters(), "clock_s": self._native.now_ns / 1e9}
 
-    def idle(self, seconds: float) -> None:
+    def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
         """Let the drive rest, which takes no time of ours."""
+        del on_look
         self._native.idle(round(seconds * 1e9))
 
     def power(self, start_ns: int, end_ns: int) -> Power | None:

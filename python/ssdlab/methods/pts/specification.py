@@ -207,20 +207,20 @@ def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:
 
 
 def _of_drive(facts: RunFacts) -> Iterator[Departure]:
-    drive = facts.manifest.drive
-    if drive.kind == "sim":
+    can = facts.manifest.drive.capabilities
+    if can.made_to_order:
         yield Departure(
             code="simulated-drive",
             what="the drive is simulated: its purge, write cache and times are those of a model",
             why="the specification is of solid-state storage devices",
         )
-    elif drive.kind == "file":
+    elif can.on_file_system:
         yield Departure(
             code="file",
             what="a file was tested, not a drive: its file system is part of every figure",
             why="the specification tests a device by its LBAs",
         )
-    elif drive.identity.get("kind") == "partition":
+    elif not can.whole:
         yield Departure(
             code="partition",
             what="a partition was tested, not the whole drive",
@@ -303,7 +303,7 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
 def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
     """Yield one of a run that was gone on with; a simulated drive goes back to where it was cut off."""
     times = len(facts.manifest.sessions) - 1
-    if times < 1 or facts.manifest.drive.kind == "sim":
+    if times < 1 or facts.manifest.drive.capabilities.virtual_time:
         return
     again = sorted({attempt.label for attempt in facts.voided})
     done = f"; done again: {', '.join(again)}" if again else ""

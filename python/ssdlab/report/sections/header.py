@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import Entry, Shown
 
-_BADGES = {
-    "block": "Real drive",
-    "file": "File on a file system",
-    "sim": "Simulated drive",
-    "fake": "Fake drive of a test",
-}
 _SEALS = {
     "sealed": "sealed; verified when this page was made",
     "unfinished": "sealed as far as it came; verified when this page was made",
@@ -33,7 +27,7 @@ _SEALS = {
 
 
 def _file_system(manifest: Manifest) -> str | None:
-    if manifest.drive.kind != "file":
+    if not manifest.drive.capabilities.on_file_system:
         return None
     kind = fact(manifest.environment, "fstype")
     source = fact(manifest.environment, "source") or fact(manifest.drive.identity, "backing")
@@ -54,7 +48,7 @@ def _tool(manifest: Manifest) -> str:
 
 _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Drive", lambda m: drive_name(m.drive)),
-    ("Kind", lambda m: _BADGES[m.drive.kind]),
+    ("Kind", lambda m: m.drive.capabilities.words),
     ("Path", lambda m: m.drive.text),
     ("Identity", lambda m: m.drive.id),
     ("Capacity", lambda m: f"{capacity_text(m.drive.capacity_bytes)} ({m.drive.capacity_bytes} B)"),
@@ -96,7 +90,7 @@ def header(runs: Sequence[Shown]) -> Header:
     manifests = [shown.run.manifest for shown in runs]
     drives = list(dict.fromkeys(drive_name(manifest.drive) for manifest in manifests))
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
-    badges = list(dict.fromkeys(_BADGES[manifest.drive.kind] for manifest in manifests))
+    badges = list(dict.fromkeys(manifest.drive.capabilities.words for manifest in manifests))
     if any(manifest.quick for manifest in manifests):
         badges.append("Quick run")
     return Header(

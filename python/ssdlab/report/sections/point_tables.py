@@ -116,7 +116,7 @@ def host(rows: Rows) -> tuple[Exhibit, ...]:
 
     Those keep their own time, in which no host stands between thread and drive.
     """
-    rows = [(shown, point) for shown, point in rows if shown.run.manifest.drive.kind != "sim"]
+    rows = [(shown, point) for shown, point in rows if not shown.run.manifest.drive.capabilities.virtual_time]
     if not rows:
         return ()
     many = _several(rows)

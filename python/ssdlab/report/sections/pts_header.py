@@ -207,7 +207,7 @@ def _of(manifest: Manifest, name: str) -> dict[str, Any]:
 
 
 def _maker(manifest: Manifest) -> str:
-    if manifest.drive.kind == "sim":
+    if manifest.drive.capabilities.made_to_order:
         return "simulated"
     return str(_of(manifest, "drive_record").get("maker") or UNKNOWN)
 

@@ -212,7 +212,7 @@ def _system(shown: Shown) -> str:
     """Return operating system and kernel; none stands between us and a simulated drive."""
     manifest = shown.run.manifest
     release = (cast("Any", manifest.environment).get("kernel") or {}).get("release", "")
-    return NOTHING if manifest.drive.kind == "sim" else f"Linux {release}".strip()
+    return NOTHING if manifest.drive.capabilities.virtual_time else f"Linux {release}".strip()
 
 
 def _drivers(shown: Shown) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES
@@ -219,9 +218,7 @@ class ConditionKeeper:
 
     def _gone(self, change: Change) -> bool:
         """Whether a setting went with its drive: one that was unplugged has lost its power too."""
-        who = self._drive.identity
-        here = change.drive is None or change.destroys or who.kind not in ("block", "partition")
-        return not here and not Path(who.path).exists()
+        return change.drive is not None and not change.destroys and not self._drive.attached
 
     def _note(self, setting: Setting, before: str, after: str, follows: str | None = None) -> None:
         who = None if setting.name in HOST_WIDE else self._drive.identity

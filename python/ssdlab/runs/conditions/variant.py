@@ -152,7 +152,7 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
         length=length,
         spare=(whole - length) / whole,
         of="user capacity" if raw_bytes is None else "raw capacity",
-        free=writing and identity.kind != "file",
+        free=writing and not identity.capabilities.on_file_system,
     )
 
 
@@ -214,7 +214,7 @@ def check_able(variant: Variant, drive: Drive) -> None:
     Unsupported, UsageError, DriveError
         What it cannot, and why.
     """
-    if drive.identity.kind != "sim":
+    if not drive.capabilities.made_to_order:
         for name, wanted in variant.demands.items():
             drive.setting(name).meant(wanted)
 
@@ -247,7 +247,7 @@ def variant_info(variant: Variant, identity: Identity, *, writing: bool) -> Vari
     """
     if variant == AS_IT_IS:
         return None
-    made = identity.kind == "sim"
+    made = identity.capabilities.made_to_order
     return VariantInfo(
         asked=variant.model_dump(mode="json", by_alias=True, exclude_none=True),
         words=variant.words(),

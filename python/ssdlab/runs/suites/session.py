@@ -216,7 +216,7 @@ class _Work:
 def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
     """Return why a suite would write more than may be: all its runs together are held against the cap."""
     identity = found.identity
-    if identity is None or identity.kind not in ("block", "partition"):
+    if identity is None or not identity.capabilities.block_device:
         return None
     rating = rating_of(identity, cap_of(order.like.endurance_cap))
     if rating is None:
@@ -295,7 +295,7 @@ def _first_manifest(
         params={label: params.model_dump(mode="json") for label, params in order.params.items()},
         drive=info,
         open_options=kept_options(order.like),
-        engine="sim" if info.kind == "sim" else "sync",
+        engine="sim" if info.capabilities.virtual_time else "sync",
         seed=seed,
         environment={},
         tool=tool(),

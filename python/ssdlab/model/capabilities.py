@@ -1,0 +1,61 @@
+"""What follows from the kind of a drive: nobody outside `drives/` asks for the kind itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+StoredKind = Literal["file", "block", "sim"]
+"""What a manifest calls a drive; a partition is a block device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a drive can do, and what stands behind it.
+
+    Attributes
+    ----------
+    words
+        What a reader calls its kind.
+    stored_as
+        How a manifest has it.
+    block_device
+        The kernel has a node for it: it has settings, counters, an attachment, and perhaps a rating.
+    whole
+        It is all of its device, and no partition.
+    on_file_system
+        It lies on a file system, whose disk is shared with others.
+    virtual_time
+        It keeps time of its own: neither the host's load nor a pause of the run reaches its figures.
+    made_to_order
+        Its text says what it is; a real drive has to be brought there.
+    forks
+        Its state can be kept and gone back to.
+    purges_at_once
+        A purge takes no time, or there is none.
+    """
+
+    words: str
+    stored_as: StoredKind
+    block_device: bool = False
+    whole: bool = True
+    on_file_system: bool = False
+    virtual_time: bool = False
+    made_to_order: bool = False
+    forks: bool = False
+    purges_at_once: bool = False
+
+
+_OF_KIND = {
+    "block": Capabilities("Real drive", "block", block_device=True),
+    "partition": Capabilities("Real drive", "block", block_device=True, whole=False),
+    "file": Capabilities("File on a file system", "file", on_file_system=True, purges_at_once=True),
+    "sim": Capabilities(
+        "Simulated drive", "sim", virtual_time=True, made_to_order=True, forks=True, purges_at_once=True
+    ),
+}
+
+
+def capabilities_of(*kinds: object) -> Capabilities:
+    """Return what a drive can do, by the first of its kinds that is known: what it says, how it is stored."""
+    return next(_OF_KIND[kind] for kind in kinds if isinstance(kind, str) and kind in _OF_KIND)
