@@ -54,8 +54,13 @@ _OF_KIND = {
         "Simulated drive", "sim", virtual_time=True, made_to_order=True, forks=True, purges_at_once=True
     ),
 }
+_UNKNOWN = Capabilities("Drive", "block")
 
 
 def capabilities_of(*kinds: object) -> Capabilities:
-    """Return what a drive can do, by the first of its kinds that is known: what it says, how it is stored."""
-    return next(_OF_KIND[kind] for kind in kinds if isinstance(kind, str) and kind in _OF_KIND)
+    """Return what a drive can do, by the first of its kinds that is known: what it says, how it is stored.
+
+    Of a damaged record none may be; nothing is then taken for granted.
+    """
+    known = (_OF_KIND[kind] for kind in kinds if isinstance(kind, str) and kind in _OF_KIND)
+    return next(known, _UNKNOWN)
