@@ -42,7 +42,7 @@ demo: setup ## a whole quick review of a simulated drive, and its report; ARGS="
 
 test: setup ## Rust and Python tests; what this machine cannot run is skipped, visibly and counted
 	cargo test --locked --quiet -- $(RUST_TEST_FLAGS)
-	$(BIN)/pytest -m "not slow and not guest and not wheel" $(ARGS)
+	scripts/test $(BIN)/pytest $(ARGS)
 
 test-guest: setup ## NVMe, SATA and virtio drives of a virtual machine: needs qemu and busybox, no KVM
 	$(BIN)/pytest tests/guest -m "not slow" $(ARGS)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from machine import blkio, memory_disk, mounts, tracing
+from machine import blkio, memory_disk, mounts, sharing, tracing
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -34,7 +34,13 @@ MARKER_OF_FIXTURE = {
 }
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    # Nothing of the user's own is touched, and tests beside each other do not meet in the state folder.
+    homes = tempfile.TemporaryDirectory(prefix="ssdlab-homes-")
+    config.add_cleanup(homes.cleanup)
+    for kind in ("CONFIG", "DATA", "STATE"):
+        os.environ[f"XDG_{kind}_HOME"] = str(Path(homes.name) / kind.lower())
+    sharing.watch_programs_here()
     # A shell without job control starts what it puts in the background with SIGINT ignored, nohup with SIGHUP
     # ignored, and children inherit that: a test of such a signal would wait for ever.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -43,11 +49,14 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    config.stash[sharing.COLLECTED] = list(items)
     for item in items:
         for fixture in getattr(item, "fixturenames", ()):
             if fixture in MARKER_OF_FIXTURE:
                 item.add_marker(MARKER_OF_FIXTURE[fixture])
+        if sharing.shares(item):
+            item.add_marker(sharing.MARKER)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -96,7 +96,7 @@ def moved_away(path: Path) -> Iterator[str]:
 
 
 AFFAIRS = [
-    (loop_on, "held"),
+    pytest.param(loop_on, "held", marks=pytest.mark.machine),
     (second_name, "hard-linked"),
     (open_elsewhere, "open"),
     (mapped_and_closed, "open"),
@@ -174,6 +174,7 @@ bytes = "64KiB"
 """
 
 
+@pytest.mark.machine
 def test_a_file_that_is_mounted_in_an_idle_step(
     scratch: Path, need_tool: Callable[[str], str], tmp_path: Path
 ) -> None:

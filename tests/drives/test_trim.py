@@ -64,6 +64,7 @@ def test_a_trim_of_a_device_with_queues_is_proven(loop: Callable[..., Path], tra
     assert 0 < record.blank_before < 64
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize(("device", "source"), [("loop", "counters"), ("zram", None)])
 def test_without_tracepoints_the_kernels_counters_tell(
     device: str, source: str | None, request: pytest.FixtureRequest, tmp_path: Path

@@ -117,6 +117,13 @@ def test_methods_listed_and_explained(ssdlab: Shell) -> None:
     told = ssdlab.json("methods")
     assert told["schema"] == "ssdlab.methods/1" and len(told["methods"]) == len(REGISTRY)
     assert len(told["suites"]) == len(SUITES)
+    # What is listed without loading a method is what the methods themselves say.
+    said = [
+        (each["name"], each["destructive"], each["prose"].partition("\n")[0])
+        for each in (*told["methods"], *told["suites"])
+    ]
+    listed = {**REGISTRY, **SUITES}
+    assert said == [(name, each.writes, each.line) for name, each in listed.items()]
     parameter = next(each for each in told["methods"][0]["parameters"] if each["name"] == "seconds")
     assert parameter["unit"] == "s" and parameter["reason"]
 

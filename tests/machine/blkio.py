@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from machine import sharing
+
 ROOT = Path("/sys/fs/cgroup/blkio")
 
 
@@ -30,6 +32,7 @@ class Throttle:
     """
 
     def __init__(self, device: Path, **limits: int) -> None:
+        sharing.alone("limits a device")
         number = device.stat().st_rdev
         self.device = device
         self.limits = limits

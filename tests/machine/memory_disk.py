@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from machine import sharing
+
 CONTROL = Path("/sys/class/zram-control")
 
 
@@ -15,6 +17,7 @@ def available() -> bool:
 
 def add(size_bytes: int) -> Path:
     """A new device of that size; blocks never written cost no memory."""
+    sharing.alone("makes a zram device")
     number = int((CONTROL / "hot_add").read_text())
     Path(f"/sys/block/zram{number}/disksize").write_text(str(size_bytes))
     return Path(f"/dev/zram{number}")

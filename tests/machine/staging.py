@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from machine import holding, memory_disk
+from machine import holding, memory_disk, sharing
 from machine.situations import Situation
 
 _SIZE = 16 << 20
@@ -37,6 +37,7 @@ class Stage:
     """One scene."""
 
     def __init__(self, folder: Path, need_tool: Callable[[str], str]) -> None:
+        sharing.alone("sets a scene of devices and mounts")
         self.folder, self.need_tool = folder, need_tool
         self.ended = ExitStack()
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from machine import sharing
+
 SECTOR_BYTES = 512
 TRACEFS = Path("/sys/kernel/tracing")
 READY_S = 30
@@ -19,6 +21,7 @@ READY_S = 30
 
 def mount_tracefs() -> None:
     """Mount the kernel's tracing files where they belong, if they are not."""
+    sharing.alone("traces the kernel")
     if not (TRACEFS / "events").exists():
         subprocess.run(["mount", "-t", "tracefs", "tracefs", str(TRACEFS)], check=True)
 

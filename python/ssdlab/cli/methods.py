@@ -28,8 +28,8 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
     json
         Print it as JSON, schema ssdlab.methods/1.
     """
-    from ssdlab.methods import all_methods, find_method, methods_of_others
-    from ssdlab.methods.suites import all_suites, find_suite
+    from ssdlab.methods import find_method
+    from ssdlab.methods.suites import find_suite
 
     suite = None if name is None else find_suite(name)
     if suite is not None:
@@ -42,26 +42,40 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
         else:
             _print_one(info)
         return
+    _tell_all(json=json)
+
+
+def _tell_all(*, json: bool) -> None:
+    from ssdlab.methods import REGISTRY, SUITES, all_methods, methods_of_others
+    from ssdlab.methods.suites import all_suites
+
     others = methods_of_others()
-    found = [method.info() for method in (*all_methods(), *others.methods.values())]
-    suites = all_suites()
+    infos = [method.info() for method in others.methods.values()]
     if json:
         print_json(
             {
                 "schema": SCHEMA,
-                "methods": [info.model_dump(mode="json") for info in found],
-                "suites": [_suite_json(each) for each in suites],
+                "methods": [
+                    info.model_dump(mode="json")
+                    for info in (*(method.info() for method in all_methods()), *infos)
+                ],
+                "suites": [_suite_json(each) for each in all_suites()],
                 "broken": [asdict(each) for each in others.broken],
             }
         )
         return
-    print_table([_row(info) for info in (*found, *(each.info() for each in suites))])
+    of_others = [(info.name, info.destructive, info.prose.partition("\n")[0]) for info in infos]
+    ours, suites = (
+        [(name, each.writes, each.line) for name, each in listed.items()] for listed in (REGISTRY, SUITES)
+    )
+    print_table(
+        [
+            (name, "writes" if writes else "reads only", line)
+            for name, writes, line in (*ours, *of_others, *suites)
+        ]
+    )
     for each in others.broken:
         warn(each.what)
-
-
-def _row(info: MethodInfo) -> tuple[str, str, str]:
-    return info.name, "writes" if info.destructive else "reads only", info.prose.partition("\n")[0]
 
 
 def _tell_suite(suite: Suite, *, json: bool) -> None:

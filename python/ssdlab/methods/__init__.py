@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.model.errors import Unsupported, unknown
 
@@ -11,42 +11,176 @@ if TYPE_CHECKING:
     from ssdlab.methods.method import Method
     from ssdlab.methods.plugins import Offered
 
+
+class Listed(NamedTuple):
+    """A method or suite as a list shows it, without loading it: `writes` and `line` say what it says itself.
+
+    Attributes
+    ----------
+    place
+        Module that defines it.
+    writes
+        Whether it writes to the drive with the parameters it has by default.
+    line
+        The first of its prose.
+    """
+
+    place: str
+    writes: bool
+    line: str
+
+
 REGISTRY = {
-    "qd1": "ssdlab.methods.qd1",
-    "peak-random-read": "ssdlab.methods.peak_random_read",
-    "peak-sequential-read": "ssdlab.methods.peak_sequential_read",
-    "steady-random-write": "ssdlab.methods.steady_random_write",
-    "steady-sequential-write": "ssdlab.methods.steady_sequential_write",
-    "mixed-random": "ssdlab.methods.mixed_random",
-    "low-depths": "ssdlab.methods.low_depths",
-    "whole-drive-fill": "ssdlab.methods.whole_drive_fill",
-    "consistency": "ssdlab.methods.consistency",
-    "trim-validation": "ssdlab.methods.trim_validation",
-    "paced-burst": "ssdlab.methods.paced_burst",
-    "rate-limit": "ssdlab.methods.rate_limit",
-    "pts-iops": "ssdlab.methods.pts.iops",
-    "pts-throughput": "ssdlab.methods.pts.throughput",
-    "pts-latency": "ssdlab.methods.pts.latency",
-    "latency-qd32": "ssdlab.methods.pts.latency_qd32",
-    "pts-write-saturation": "ssdlab.methods.pts.write_saturation",
-    "pts-host-idle-recovery": "ssdlab.methods.pts.idle_recovery",
-    "pts-cross-stimulus-recovery": "ssdlab.methods.pts.cross_stimulus",
-    "pts-composite": "ssdlab.methods.pts.composite",
-    "pts-demand-intensity": "ssdlab.methods.pts.demand_intensity",
-    "act": "ssdlab.methods.act.storage",
-    "act-index": "ssdlab.methods.act.index",
-    "act-search": "ssdlab.methods.act.search",
-    "trace": "ssdlab.methods.trace",
+    "qd1": Listed(
+        "ssdlab.methods.qd1", True, "What the drive does with one I/O at a time: latency bare of queueing."
+    ),
+    "peak-random-read": Listed(
+        "ssdlab.methods.peak_random_read",
+        False,
+        "How many 4 KiB random reads a second the drive serves, and how long each takes then.",
+    ),
+    "peak-sequential-read": Listed(
+        "ssdlab.methods.peak_sequential_read",
+        False,
+        "How fast the drive reads sequentially, and how many readers that takes.",
+    ),
+    "steady-random-write": Listed(
+        "ssdlab.methods.steady_random_write",
+        True,
+        "What random writes a drive keeps up for hours, once it is full and every block has been "
+        "written before.",
+    ),
+    "steady-sequential-write": Listed(
+        "ssdlab.methods.steady_sequential_write",
+        True,
+        "What sequential writes a drive keeps up for hours, once it is full.",
+    ),
+    "mixed-random": Listed(
+        "ssdlab.methods.mixed_random",
+        True,
+        "How a drive stands reads and writes at once, over every share of reads.",
+    ),
+    "low-depths": Listed(
+        "ssdlab.methods.low_depths",
+        True,
+        "What a drive sustains with one, two and four I/Os in flight, where client software works.",
+    ),
+    "whole-drive-fill": Listed(
+        "ssdlab.methods.whole_drive_fill",
+        True,
+        "How fast a fresh drive writes from its first block to its last, and where its cache ends.",
+    ),
+    "consistency": Listed(
+        "ssdlab.methods.consistency",
+        True,
+        "How evenly a drive writes, second by second, and what more spare area changes.",
+    ),
+    "trim-validation": Listed(
+        "ssdlab.methods.trim_validation",
+        True,
+        "Whether TRIM gives a drive its clean speed back after it was written at random for an hour.",
+    ),
+    "paced-burst": Listed(
+        "ssdlab.methods.paced_burst",
+        True,
+        "How a drive stands writes that come in bursts beside large reads, as on a desktop.",
+    ),
+    "rate-limit": Listed(
+        "ssdlab.methods.rate_limit",
+        False,
+        "How much load a drive can be offered before its tail latency passes a bound.",
+    ),
+    "pts-iops": Listed(
+        "ssdlab.methods.pts.iops",
+        True,
+        "SNIA's IOPS test: random I/O of eight sizes and seven mixes, round after round until steady.",
+    ),
+    "pts-throughput": Listed(
+        "ssdlab.methods.pts.throughput",
+        True,
+        "SNIA's throughput test: sequential I/O of 1024 and 128 KiB until steady.",
+    ),
+    "pts-latency": Listed(
+        "ssdlab.methods.pts.latency",
+        True,
+        "SNIA's latency test: one I/O at a time, until steady, then twenty minutes of writes one by one.",
+    ),
+    "latency-qd32": Listed(
+        "ssdlab.methods.pts.latency_qd32",
+        True,
+        "Latency at 32 I/Os in flight, as a review practice has it beside SNIA's matrix: mean and maximum.",
+    ),
+    "pts-write-saturation": Listed(
+        "ssdlab.methods.pts.write_saturation",
+        True,
+        "SNIA's write saturation test: random writes from the fresh drive on, until it is saturated.",
+    ),
+    "pts-host-idle-recovery": Listed(
+        "ssdlab.methods.pts.idle_recovery",
+        True,
+        "SNIA's host idle recovery test: what a drive gains while the host leaves it alone.",
+    ),
+    "pts-cross-stimulus-recovery": Listed(
+        "ssdlab.methods.pts.cross_stimulus",
+        True,
+        "SNIA's cross stimulus recovery test: sequential writes, random ones, and sequential ones again.",
+    ),
+    "pts-composite": Listed(
+        "ssdlab.methods.pts.composite",
+        True,
+        "SNIA's composite block-size workload: twelve sizes at once, most of them in a small part "
+        "of the drive.",
+    ),
+    "pts-demand-intensity": Listed(
+        "ssdlab.methods.pts.demand_intensity",
+        True,
+        "SNIA's demand intensity test: what a drive gives under more and more demand, and how "
+        "long each I/O takes.",
+    ),
+    "act": Listed(
+        "ssdlab.methods.act.storage",
+        True,
+        "Aerospike's certification test of a drive: a fixed load for a day, and limits on how "
+        "many reads are slow.",
+    ),
+    "act-index": Listed(
+        "ssdlab.methods.act.index",
+        True,
+        "Aerospike's certification test of a drive that holds a primary index: lookups beside its updates.",
+    ),
+    "act-search": Listed(
+        "ssdlab.methods.act.search", True, "The highest load of ACT at which a drive keeps the limits."
+    ),
+    "trace": Listed(
+        "ssdlab.methods.trace",
+        True,
+        "How a drive does a recorded workload, as timed, faster, or as fast as it can.",
+    ),
 }
-"""Name of each method and the module that defines it as `METHOD`; loaded when asked for."""
+"""Every method by its name; its module has it as `METHOD`."""
 
 SUITES = {
-    "enterprise-review": "ssdlab.methods.suites.enterprise_review",
-    "client-review": "ssdlab.methods.suites.client_review",
-    "quick-look": "ssdlab.methods.suites.quick_look",
-    "snia": "ssdlab.methods.suites.snia",
+    "enterprise-review": Listed(
+        "ssdlab.methods.suites.enterprise_review",
+        True,
+        "An enterprise drive as reviews judge one: alone, at its peaks, in steady state, and "
+        "under mixed load.",
+    ),
+    "client-review": Listed(
+        "ssdlab.methods.suites.client_review",
+        True,
+        "A client drive as reviews judge one: fresh and full, in bursts and without a pause.",
+    ),
+    "quick-look": Listed(
+        "ssdlab.methods.suites.quick_look", True, "A first look at a drive, in under ten minutes."
+    ),
+    "snia": Listed(
+        "ssdlab.methods.suites.snia",
+        True,
+        "All eight tests of SNIA's Solid State Storage Performance Test Specification, in one report.",
+    ),
 }
-"""Name of each suite and the module that defines it as `SUITE`; loaded when asked for."""
+"""Every suite by its name; its module has it as `SUITE`."""
 
 _UNLISTED = {"job": "ssdlab.methods.job"}
 """What has a command of its own and is found here only to be resumed."""
@@ -62,7 +196,7 @@ def find_method(name: str) -> Method:
     Unsupported
         Another package brings it along, and it cannot be used.
     """
-    place = REGISTRY.get(name) or _UNLISTED.get(name)
+    place = REGISTRY[name].place if name in REGISTRY else _UNLISTED.get(name)
     if place is not None:
         found: Method = import_module(place).METHOD
         return found

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 def find_suite(name: str) -> Suite | None:
     """Return a suite by its name; None if no suite has it."""
-    place = SUITES.get(name)
-    if place is None:
+    listed = SUITES.get(name)
+    if listed is None:
         return None
-    found: Suite = import_module(place).SUITE
+    found: Suite = import_module(listed.place).SUITE
     return found
 
 
 def all_suites() -> list[Suite]:
     """Return every suite."""
-    return [import_module(place).SUITE for place in SUITES.values()]
+    return [import_module(each.place).SUITE for each in SUITES.values()]

@@ -1,0 +1,44 @@
+"""What a command loads: modules are counted, not seconds, so that a busy host changes nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "duckdb", "pydantic", "jinja2", "asyncio", "multiprocessing", "unittest")
+_LOADED = """
+import contextlib, io, json, sys
+from ssdlab.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    status = main(sys.argv[1:])
+print(json.dumps([status, sorted(sys.modules)]))
+"""
+
+
+def loaded(*words: str) -> list[str]:
+    """Modules that a command has loaded when it ends well."""
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED, *words], capture_output=True, text=True, check=True, cwd="/"
+    )
+    status, modules = json.loads(done.stdout.splitlines()[-1])
+    assert status == 0
+    return list(modules)
+
+
+def packages(modules: list[str]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+def ours(modules: list[str]) -> list[str]:
+    return [name for name in modules if name.partition(".")[0] == "ssdlab"]
+
+
+@pytest.mark.parametrize(("words", "most"), [("--help", 18), ("--version", 19), ("methods", 22)])
+def test_what_lists_loads_nothing_heavy(words: str, most: int) -> None:
+    modules = loaded(words)
+    assert not packages(modules) & set(HEAVY)
+    assert len(ours(modules)) <= most, ours(modules)
+    assert not [name for name in modules if name.startswith("ssdlab.drives")]
