@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives.rated import rated_values
-from ssdlab.results.journal import boot_id, now
-from ssdlab.results.schema import DriveInfo, Manifest, Session
+from ssdlab.results.journal import now
+from ssdlab.results.schema import DriveInfo, Manifest
 from ssdlab.results.store import new_run_id
+from ssdlab.runs.session_record import first_session
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -46,7 +47,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         environment=surroundings(drive, order.rig),
         tool=tool(),
         created=started,
-        sessions=(Session(started=started, boot_id=boot_id()),),
+        sessions=(first_session(started),),
         member=order.member,
         ratings=rated_values(drive.identity),
     )

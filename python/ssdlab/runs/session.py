@@ -7,7 +7,6 @@ across steps.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,12 +19,12 @@ from ssdlab.drives.guard.endurance import cap_of
 from ssdlab.host.durable import library_errors
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
-from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
-from ssdlab.results.journal import Journal, RunLock, boot_id, now
+from ssdlab.model.errors import Refused
+from ssdlab.results.journal import Journal, RunLock
 from ssdlab.results.live import LiveFile
 from ssdlab.results.run_folder import STEPS, RunFolder
-from ssdlab.results.schema import Departure, Failure, Manifest, Session, Warned
-from ssdlab.results.store import begin_run, run_words, write_manifest
+from ssdlab.results.schema import Departure, Manifest, Warned
+from ssdlab.results.store import begin_run, run_words
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
@@ -36,6 +35,7 @@ from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
 from ssdlab.runs.remarks import departures_of, warnings_of
 from ssdlab.runs.resume_checks import check_attached, check_drive, same_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
+from ssdlab.runs.session_record import SessionRecord, gone_on_with, nothing_left
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
 
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ssdlab.methods.method import Method, Params
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import Status
 
 __all__ = ["Bench", "resume", "start"]
 
@@ -178,13 +177,10 @@ def resume(
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
             plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), span_bytes=span_bytes)
-            session = Session(started=now(), boot_id=boot_id())
-            again = manifest.model_copy(
-                update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
-            )
+            again = gone_on_with(manifest)
             if renewal is not None:
                 record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))
-            work = _Work(folder, again, chosen, params, drive, bench, lock=lock, before=manifest)
+            work = _Work(folder, again, chosen, params, drive, bench, lock=lock)
             return work.run(plan, observers)
     finally:
         lock.release()
@@ -203,30 +199,32 @@ class _Work:
         bench: Bench,
         *,
         lock: RunLock | None = None,
-        before: Manifest | None = None,
     ) -> None:
-        self._folder, self._manifest, self._method, self._params = folder, manifest, method, params
-        self._drive, self._bench, self._lock, self._before = drive, bench, lock, before
+        self._folder, self._begun_with, self._method, self._params = folder, manifest, method, params
+        self._drive, self._bench, self._lock = drive, bench, lock
         self._left: list[Warned] = []
-        *earlier, session = manifest.sessions
-        found = session.model_copy(update=told_of(drive, "drive_found"))
-        self._manifest = manifest.model_copy(update={"sessions": (*earlier, found)})
+
+    @property
+    def _manifest(self) -> Manifest:
+        return self._record.manifest
 
     def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
         lock = self._lock or RunLock(self._folder)
         self._held = lock.folder
+        self._record = SessionRecord(self._held, self._begun_with)
+        self._record.note(**told_of(self._drive, "drive_found"))
         tracker = Tracker(plan, [*observers, LiveFile(self._held)])
         try:
             with StopFlag() as stop, Journal(self._held, self._manifest.run_id) as journal:
-                write_manifest(self._held, self._manifest)
-                keeper = keeper_of(self._drive, self._held, new=self._before is None)
+                self._record.write()
+                keeper = keeper_of(self._drive, self._held, new=self._lock is None)
                 options = {"stopped": stop, "keeper": keeper, **self._bench.runner}
                 if (member := self._manifest.member) is not None:
                     options["written_by"] = member.written_by
                 runner = Runner(self._drive, journal, self._held, tracker, **options)
                 self._walk(runner, tracker)
             discard_states(self._held)
-            self._manifest = self._bench.finish(self._folder, self._manifest, lock)
+            self._bench.finish(self._folder, self._manifest, lock)
             tracker.ended("finished")
         finally:
             if self._lock is None:
@@ -243,18 +241,14 @@ class _Work:
                     runner.restart()
             runner.catch_up(only_lasting=True)
             self._settle()
-            self._manifest = measured_under(self._manifest, self._drive)
+            self._record.manifest = measured_under(self._manifest, self._drive)
             lost = runner.conditions.lost()
             self._left = runner.conditions.put_back(finished=True)
             self._conclude(runner.steps, lost)
         except BaseException as error:
-            status = self._stopped_by(error)
             self._left = runner.conditions.put_back(finished=False)
-            self._record(error, status, runner.steps)
-            tracker.ended(status)
-            if isinstance(error, LabError):
-                error.facts.setdefault("run", self._manifest.run_id)
-                error.facts.setdefault("folder", str(self._folder))
+            self._record.note(**told_of(self._drive, "drive_left"))
+            tracker.ended(self._record.stop(error, warnings=self._warnings(runner.steps)))
             raise
 
     def _lab(self, runner: Runner) -> Lab:
@@ -275,10 +269,8 @@ class _Work:
         What the file is going to hold is on record first: it is no other drive that a resume finds there.
         """
         if self._drive.state is not None and self._drive.state.lasting:
-            *earlier, session = self._manifest.sessions
-            left = session.model_copy(update=told_of(self._drive, "drive_left"))
-            self._manifest = self._manifest.model_copy(update={"sessions": (*earlier, left)})
-            write_manifest(self._held, self._manifest)
+            self._record.note(**told_of(self._drive, "drive_left"))
+            self._record.write()
             self._drive.state.settle()
 
     def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> None:
@@ -300,7 +292,13 @@ class _Work:
         remarks = self._method.remarks(facts, self._params)
         self._left += remarks.warnings
         departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
-        self._put("finished", steps, result=result.model_dump(mode="json"), departures=departures)
+        self._record.note(**told_of(self._drive, "drive_left"))
+        self._record.finish(
+            warnings=self._warnings(steps), result=result.model_dump(mode="json"), departures=departures
+        )
+
+    def _warnings(self, steps: Sequence[Step]) -> tuple[Warned, ...]:
+        return (*warnings_of(steps), *self._left)
 
     def _unknown_state(self, steps: Sequence[Step]) -> list[Departure]:
         """Tell what the method needs and this drive cannot prove: that every block was written."""
@@ -317,32 +315,6 @@ class _Work:
                 why="a device does not tell, and reads of unwritten blocks touch no flash: fill it first",
             )
         ]
-
-    def _stopped_by(self, error: BaseException) -> Status:
-        if isinstance(error, DriveError):
-            return "failed"
-        if isinstance(error, HostError | Interrupted | KeyboardInterrupt):
-            return "interrupted"
-        return "failed" if self._before is None else self._before.status
-
-    def _record(self, error: BaseException, status: Status, steps: Sequence[Step]) -> None:
-        """Say in the manifest how the session ended; on a full disk the journal alone must do."""
-        kind = error.kind if isinstance(error, LabError) else type(error).__name__
-        facts = error.as_dict()["facts"] if isinstance(error, LabError) else {}
-        what = error.what if isinstance(error, LabError) else str(error)
-        advice = error.advice if isinstance(error, LabError) else ""
-        failure = Failure(kind=kind, what=what, advice=advice, facts=facts)
-        with contextlib.suppress(HostError):
-            self._put(status, steps, failure=failure)
-
-    def _put(self, status: Status, steps: Sequence[Step], **changes: object) -> None:
-        sessions = list(self._manifest.sessions)
-        sessions[-1] = sessions[-1].model_copy(
-            update={"ended": now(), "status": status, **told_of(self._drive, "drive_left")}
-        )
-        warned = (*warnings_of(steps), *self._left)
-        update = {"status": status, "sessions": tuple(sessions), "warnings": warned, **changes}
-        self._manifest = write_manifest(self._held, self._manifest.model_copy(update=update))
 
 
 def _opened_with(manifest: Manifest, folder: Path) -> dict[str, JsonValue]:
@@ -387,11 +359,7 @@ def _cap(order: Order) -> EnduranceCap:
 
 def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench) -> Path:
     if manifest.tables:
-        raise Refused(
-            f"run {manifest.run_id} is finished; there is nothing to go on with",
-            f"see it with ssdlab show {run_words(folder)}, or run the method again",
-            run=manifest.run_id,
-        )
+        raise nothing_left(manifest, folder)
     discard_states(lock.folder)
     bench.finish(folder, manifest, lock)
     return folder

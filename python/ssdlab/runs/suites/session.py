@@ -7,11 +7,10 @@ not begun is begun under the name that it was given.
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from ssdlab.drives import look
 from ssdlab.drives.base import SIMULATED_PREFIX
@@ -19,14 +18,15 @@ from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.rated import rated_values
 from ssdlab.host.durable import library_errors
 from ssdlab.methods import find_method
-from ssdlab.model.errors import DriveError, HostError, Interrupted, LabError, Refused
-from ssdlab.results.journal import RunLock, boot_id, now
+from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.results.journal import RunLock, now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
-from ssdlab.results.schema import Failure, Manifest, Session
-from ssdlab.results.store import begin_run, new_run_id, run_words, write_manifest
+from ssdlab.results.schema import Manifest
+from ssdlab.results.store import begin_run, new_run_id, run_words
 from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
 from ssdlab.runs.resume_checks import check_attached
+from ssdlab.runs.session_record import SessionRecord, first_session, gone_on_with, nothing_left
 from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.children import kept_options
 from ssdlab.runs.suites.forks import Forks
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.results.schema import Child, Status
+    from ssdlab.results.schema import Child
     from ssdlab.runs.session import Bench
     from ssdlab.runs.suites.watching import SuiteObserver
 
@@ -129,20 +129,12 @@ def resume_suite(
         lock.folder.check_plain()
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
-            raise Refused(
-                f"suite {manifest.run_id} is finished; there is nothing to go on with",
-                f"see it with ssdlab show {run_words(folder)}, or run it again",
-                run=manifest.run_id,
-            )
+            raise nothing_left(manifest, folder)
         writes = any(_writes(child) for child in manifest.children if child.left_out is None)
         manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
-        session = Session(started=now(), boot_id=boot_id())
-        again = manifest.model_copy(
-            update={"status": "running", "sessions": (*manifest.sessions, session), "failure": None}
-        )
+        again = gone_on_with(manifest)
         if renewal is not None or given is not None:
             _check_drive(again, given, lock.folder, bench)
-        write_manifest(lock.folder, again)
         return _Work(lock.folder, again, bench, renewal).run(observer)
     finally:
         lock.release()
@@ -154,26 +146,24 @@ class _Work:
     def __init__(
         self, folder: HeldFolder, manifest: Manifest, bench: Bench | None, renewal: Renewal | None = None
     ) -> None:
-        self._held, self._folder = folder, folder.path
-        self._manifest, self._bench, self._renewal = manifest, bench, renewal
-        self._library = self._folder.parent
+        self._held, self._folder, self._library = folder, folder.path, folder.path.parent
+        self._record, self._bench, self._renewal = SessionRecord(folder, manifest), bench, renewal
 
     def run(self, observer: SuiteObserver) -> Path:
+        self._record.write()
         try:
             self._do(observer)
+            self._conclude()
         except BaseException as error:
-            self._stopped_by(error)
-            if isinstance(error, LabError):
-                told = {"run": self._manifest.run_id, "folder": str(self._folder)}
-                error.facts |= {"part_run": error.facts.get("run"), **told}
+            self._record.stop(error)
             if isinstance(error, Interrupted):
                 error.advice = f"go on with: ssdlab resume {run_words(self._folder)}"
             raise
-        self._conclude()
+        self._seal()
         return self._folder
 
     def _do(self, observer: SuiteObserver) -> None:
-        suite, library = self._manifest, self._library
+        suite, library = self._record.manifest, self._library
         children = tuple(child for child in suite.children if child.left_out is None)
         if can_run_side_by_side(suite):
             side_by_side(self._folder, children, Forks(suite, library), observer)
@@ -181,36 +171,21 @@ class _Work:
             one_after_another(suite, self._held, children, observer, self._bench, self._renewal)
 
     def _conclude(self) -> None:
+        suite = self._record.manifest
+        runs = outcome.finished_children(self._library, suite.children)
+        self._record.finish(
+            environment=runs[0].manifest.environment,
+            result=outcome.conclude(self._library, suite).model_dump(mode="json"),
+            departures=outcome.departures(suite),
+        )
+
+    def _seal(self) -> None:
         from ssdlab.results import catalogue
 
-        runs = outcome.finished_children(self._library, self._manifest.children)
-        self._put(
-            "finished",
-            environment=runs[0].manifest.environment,
-            result=outcome.conclude(self._library, self._manifest).model_dump(mode="json"),
-            departures=outcome.departures(self._manifest),
-        )
         with library_errors(self._folder):
             self._held.set_mode(MANIFEST, _READ_ONLY)
             library = self._held.parent()
         catalogue.add(library, self._folder)
-
-    def _stopped_by(self, error: BaseException) -> None:
-        kind = error.kind if isinstance(error, LabError) else type(error).__name__
-        told = error if isinstance(error, LabError) else LabError(str(error), "")
-        failure = Failure(
-            kind=kind, what=told.what, advice=told.advice, facts=cast("Any", told.as_dict()["facts"])
-        )
-        stopped = isinstance(error, HostError | Interrupted | KeyboardInterrupt | Refused)
-        failed = isinstance(error, DriveError) or not stopped
-        with contextlib.suppress(HostError):
-            self._put("failed" if failed else "interrupted", failure=failure)
-
-    def _put(self, status: Status, **changes: object) -> None:
-        sessions = list(self._manifest.sessions)
-        sessions[-1] = sessions[-1].model_copy(update={"ended": now(), "status": status})
-        update = {"status": status, "sessions": tuple(sessions), **changes}
-        self._manifest = write_manifest(self._held, self._manifest.model_copy(update=update))
 
 
 def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
@@ -301,7 +276,7 @@ def _first_manifest(
         tool=tool(),
         ratings=rated_values(found.identity),
         created=started,
-        sessions=(Session(started=started, boot_id=boot_id()),),
+        sessions=(first_session(started),),
         children=tuple(
             replace(each, child=each.child.model_copy(update={"drive": lasting(each.child.drive)})).child
             for each in children

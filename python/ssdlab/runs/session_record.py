@@ -1,0 +1,119 @@
+"""One session of a run or of a suite, as its manifest tells it.
+
+    start, resume -> running -> finished
+                             -> interrupted   by a signal, the host or a refusal; resume goes on
+                             -> failed        the drive failed, or this program; resume tries again
+
+Runs and suites end by the same rules, so the same error has the same status and the same exit status in both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from ssdlab.model.errors import HostError, Interrupted, LabError, Refused
+from ssdlab.results.journal import boot_id, now
+from ssdlab.results.schema import Failure, Session
+from ssdlab.results.store import run_words, write_manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results.schema import Manifest, Status
+
+
+class SessionRecord:
+    """The manifest of a run or suite while a session of it is at work.
+
+    Parameters
+    ----------
+    held
+        The run folder, under the session's lock.
+    manifest
+        Says "running"; its last session is this one.
+    """
+
+    def __init__(self, held: HeldFolder, manifest: Manifest) -> None:
+        self._held, self.manifest = held, manifest
+
+    def write(self) -> None:
+        """Put the manifest into the folder as it is now.
+
+        Raises
+        ------
+        HostError
+            When the library cannot be written.
+        """
+        self.manifest = write_manifest(self._held, self.manifest)
+
+    def note(self, **facts: str) -> None:
+        """Say something of this session in the manifest, which is not written yet."""
+        *earlier, session = self.manifest.sessions
+        told = session.model_copy(update=facts)
+        self.manifest = self.manifest.model_copy(update={"sessions": (*earlier, told)})
+
+    def finish(self, **changes: object) -> None:
+        """Put the end on record: all was done.
+
+        Raises
+        ------
+        HostError
+            When the library cannot be written.
+        """
+        self._end("finished", changes)
+
+    def stop(self, error: BaseException, **changes: object) -> Status:
+        """Put on record that an error ended the session, and return the status.
+
+        A full disk keeps the old manifest. The error then names run and folder among its facts; what a part
+        of a suite has said of itself there stands as `part_run`.
+        """
+        status = status_after(error)
+        with contextlib.suppress(HostError):
+            self._end(status, {"failure": failure_of(error), **changes})
+        if isinstance(error, LabError):
+            if self.manifest.children:
+                error.facts["part_run"] = error.facts.get("run")
+            error.facts |= {"run": self.manifest.run_id, "folder": str(self._held.path)}
+        return status
+
+    def _end(self, status: Status, changes: dict[str, object]) -> None:
+        self.note(ended=now(), status=status)
+        self.manifest = self.manifest.model_copy(update={"status": status, **changes})
+        self.write()
+
+
+def status_after(error: BaseException) -> Status:
+    """Return what a run or a suite is after an error ended its session."""
+    stopped = isinstance(error, HostError | Refused | Interrupted | KeyboardInterrupt)
+    return "interrupted" if stopped else "failed"
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Return an error as a manifest keeps it."""
+    told = error if isinstance(error, LabError) else LabError(str(error), "")
+    kind = error.kind if isinstance(error, LabError) else type(error).__name__
+    return Failure(kind=kind, what=told.what, advice=told.advice, facts=told.as_dict()["facts"])
+
+
+def gone_on_with(manifest: Manifest) -> Manifest:
+    """Return the manifest of a run or suite that a new session begins to work on."""
+    sessions = (*manifest.sessions, first_session())
+    return manifest.model_copy(update={"status": "running", "sessions": sessions, "failure": None})
+
+
+def first_session(started: str | None = None) -> Session:
+    """Return a session that begins now, or began at a moment."""
+    return Session(started=started or now(), boot_id=boot_id())
+
+
+def nothing_left(manifest: Manifest, folder: Path) -> Refused:
+    """Return the refusal to go on with what is finished."""
+    noun, again = ("suite", "run it again") if manifest.children else ("run", "run the method again")
+    return Refused(
+        f"{noun} {manifest.run_id} is finished; there is nothing to go on with",
+        f"see it with ssdlab show {run_words(folder)}, or {again}",
+        run=manifest.run_id,
+    )
