@@ -113,3 +113,35 @@ def test_a_signal_is_status_130(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert guarded(interrupt, as_json=False) == 130
     assert "stopped by a signal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sort", errors.KINDS.values())
+def test_an_error_told_by_another_process_is_read_back(sort: type[errors.LabError]) -> None:
+    error = sort("the drive is gone", "attach it", errno=19, device="/dev/x")
+    back = errors.error_of(json.loads(json.dumps(error.as_dict())))
+    assert type(back) is sort
+    assert back.as_dict() == error.as_dict()
+
+
+def test_every_class_of_the_tree_can_be_read_back() -> None:
+    named = {each for each in vars(errors).values() if isinstance(each, type)}
+    assert {each for each in named if issubclass(each, errors.LabError)} == set(errors.KINDS.values())
+
+
+def test_a_class_without_a_name_is_told_as_the_one_above_it() -> None:
+    class Paused(errors.Interrupted):
+        pass
+
+    told = Paused("stopped", "go on").as_dict()
+    assert type(errors.error_of(told)) is errors.Interrupted
+
+
+def test_no_two_classes_have_one_name() -> None:
+    with pytest.raises(TypeError, match="'drive'"):
+        type("Another", (errors.LabError,), {"kind": "drive"})
+
+
+@pytest.mark.parametrize("told", [{"error": "melted", "what": "", "advice": "", "facts": {}}, {}])
+def test_what_is_no_error_is_not_read_back(told: dict[str, object]) -> None:
+    with pytest.raises(LookupError):
+        errors.error_of(told)

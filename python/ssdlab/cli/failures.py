@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import output_errors
-from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os
 from ssdlab.model.printable import styled
+from ssdlab.model.python_errors import TRACEBACK_VARIABLE, of_python
 
 if TYPE_CHECKING:
     from types import FrameType
 
-TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
-"""Set to anything, an error comes with its traceback."""
+    from ssdlab.model.errors import LabError, UsageError
 
 
 def guarded(command: Callable[[], int], *, as_json: bool) -> int:
@@ -51,18 +50,7 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
 
 def as_lab_error(error: BaseException) -> LabError | None:
     """Return any exception as an error of ours; None for those that end the process by themselves."""
-    if isinstance(error, LabError):
-        return error
-    if isinstance(error, KeyboardInterrupt):
-        return Interrupted("stopped by a signal", "run it again, or resume the run if it was one")
-    if isinstance(error, SystemExit | GeneratorExit):
-        return None
-    if (told := _of_parser(error) or _of_python(error)) is not None:
-        return told
-    return LabError(
-        f"internal error: {type(error).__name__}: {error}",
-        f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
-    )
+    return _of_parser(error) or of_python(error)
 
 
 def _of_parser(error: BaseException) -> UsageError | None:
@@ -73,22 +61,6 @@ def _of_parser(error: BaseException) -> UsageError | None:
     from ssdlab.cli.parser_errors import usage_error
 
     return usage_error(error)
-
-
-def _of_python(error: BaseException) -> LabError | None:
-    """Return the error for what Python raises at what was given, or the host lacks; None for our faults."""
-    if isinstance(error, OSError):
-        named = error.filename if error.filename2 is None else error.filename2
-        what = "a call of the system failed" if named is None else excerpt(os.fsdecode(named))
-        advice = "see whether the name is right, and what lies there" if named else "see the kernel's log"
-        return of_os(error, what, advice, path=None if named is None else os.fsdecode(named))
-    if isinstance(error, MemoryError):
-        return HostError("there is not enough memory", "stop other work, or ask for less at a time")
-    if isinstance(error, RecursionError):
-        return UsageError("what was given is nested too deeply", "write it with fewer levels")
-    if isinstance(error, UnicodeError):
-        return UsageError(f"what was given is not text in UTF-8: {error}", "correct that part")
-    return None
 
 
 def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:

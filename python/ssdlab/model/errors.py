@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Protocol
 
 from ssdlab.model.limits import MESSAGE_CHARACTERS, SHOWN_CHARACTERS
@@ -48,9 +48,16 @@ class LabError(Exception):
     """
 
     kind: ClassVar[str] = "internal"
-    """Name of the error in `--json`."""
+    """Name of the error in `--json`; a class that has none of its own is told as the one above it."""
     exit_status: ClassVar[int] = 70
     """What the command line exits with."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "kind" in cls.__dict__ and KINDS.setdefault(cls.kind, cls) is not cls:
+            raise TypeError(
+                f"{cls.__qualname__} and {KINDS[cls.kind].__qualname__} are both told as {cls.kind!r}"
+            )
 
     def __init__(
         self, what: str, advice: str, *, measurement: Measured | None = None, **facts: object
@@ -92,6 +99,10 @@ class LabError(Exception):
         if self.measurement is not None:
             told["measurement"] = self.measurement.summary()
         return told
+
+
+KINDS: dict[str, type[LabError]] = {LabError.kind: LabError}
+"""Every class of errors by the name that it is told under, so that it can be read back: see `error_of`."""
 
 
 class UsageError(LabError):
@@ -140,6 +151,17 @@ class VerdictFailed(LabError):
 
     kind = "verdict"
     exit_status = 1
+
+
+def error_of(told: Mapping[str, Any]) -> LabError:
+    """Return the error that another process has told with `as_dict`.
+
+    Raises
+    ------
+    LookupError
+        It is none, or of a class that is not known here.
+    """
+    return KINDS[told["error"]](told["what"], told["advice"], **told["facts"])
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

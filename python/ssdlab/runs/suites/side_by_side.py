@@ -11,11 +11,10 @@ import os
 import subprocess
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
-from ssdlab.model import errors
-from ssdlab.model.errors import HostError, Interrupted, LabError
+from ssdlab.model.errors import HostError, Interrupted, LabError, error_of
 from ssdlab.results.live import read_live
 from ssdlab.results.progress import Progress
 from ssdlab.results.store import run_words
@@ -195,15 +194,14 @@ class _Pool:
 def _error_of(task: _Task, out: str, told: str) -> LabError:
     """Return the error that a run ended with."""
     try:
-        stored: dict[str, Any] = json.loads(out.splitlines()[-1])
-    except (ValueError, IndexError):
+        error = error_of(json.loads(out.splitlines()[-1]))
+    except (ValueError, LookupError):
         why = told.strip().splitlines()[-1] if told.strip() else f"status {task.process.returncode}"
         return HostError(
             f"{task.child.part} ended without a word: {why}",
             "go on with ssdlab resume: nothing that was finished is lost",
             part=task.child.part,
         )
-    every = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-    kinds = {kind.kind: kind for kind in every if issubclass(kind, LabError)}
-    facts = {**stored["facts"], "part": task.child.part}
-    return kinds[stored["error"]](f"{task.child.part}: {stored['what']}", stored["advice"], **facts)
+    error.what = f"{task.child.part}: {error.what}"
+    error.facts["part"] = task.child.part
+    return error

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from ssdlab.model.errors import LabError
+from ssdlab.model.python_errors import of_python
 from ssdlab.results.run_folder import read_manifest
 from ssdlab.runs.runner import Paused
 from ssdlab.runs.session import Bench
@@ -32,9 +32,12 @@ def main(words: list[str]) -> int:
         work_on(suite, folder.parent, child, bench=Bench(**options))
     except Paused:
         return 0
-    except LabError as error:
-        print(json.dumps(error.as_dict()), flush=True)
-        return error.exit_status
+    except BaseException as error:
+        told = of_python(error)
+        if told is None:
+            raise
+        print(json.dumps(told.as_dict()), flush=True)
+        return told.exit_status
     return 0
 
 

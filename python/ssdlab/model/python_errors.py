@@ -1,0 +1,39 @@
+"""What Python raises, as an error of ours: what was given is wrong, the host lacks something, or we err."""
+
+from __future__ import annotations
+
+import os
+
+from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os
+
+TRACEBACK_VARIABLE = "SSDLAB_TRACEBACK"
+"""Set to anything, an error comes with its traceback."""
+
+
+def of_python(error: BaseException) -> LabError | None:
+    """Return any exception as an error of ours; None for those that end the process by themselves."""
+    if isinstance(error, LabError):
+        return error
+    if isinstance(error, KeyboardInterrupt):
+        return Interrupted("stopped by a signal", "run it again, or resume the run if it was one")
+    if isinstance(error, SystemExit | GeneratorExit):
+        return None
+    if isinstance(error, OSError):
+        return _of_system(error)
+    if isinstance(error, MemoryError):
+        return HostError("there is not enough memory", "stop other work, or ask for less at a time")
+    if isinstance(error, RecursionError):
+        return UsageError("what was given is nested too deeply", "write it with fewer levels")
+    if isinstance(error, UnicodeError):
+        return UsageError(f"what was given is not text in UTF-8: {error}", "correct that part")
+    return LabError(
+        f"internal error: {type(error).__name__}: {error}",
+        f"please report it, with the command and the output under {TRACEBACK_VARIABLE}=1",
+    )
+
+
+def _of_system(error: OSError) -> LabError:
+    named = error.filename if error.filename2 is None else error.filename2
+    what = "a call of the system failed" if named is None else excerpt(os.fsdecode(named))
+    advice = "see whether the name is right, and what lies there" if named else "see the kernel's log"
+    return of_os(error, what, advice, path=None if named is None else os.fsdecode(named))
