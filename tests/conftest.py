@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from machine import blkio, memory_disk, mounts, sharing, tracing
@@ -32,6 +33,11 @@ MARKER_OF_FIXTURE = {
     "fio": "fio",
     "chromium": "browser",
 }
+
+
+# How long it takes to think of an example says how busy the host is.
+hypothesis.settings.register_profile("any-host", suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("any-host")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -176,6 +176,7 @@ def test_the_file_behind_a_loop_device(loop: Callable[..., Path]) -> None:
     assert device.name in error.what
 
 
+@pytest.mark.machine
 def test_a_swap_file(scratch: Path, need_tool: Callable[[str], str]) -> None:
     path = scratch / "swap"
     with path.open("wb") as file:

@@ -188,6 +188,7 @@ def test_a_read_only_device(loop: Callable[..., Path]) -> None:
     assert look(device).reading is None
 
 
+@pytest.mark.machine
 def test_a_device_without_a_medium() -> None:
     free = subprocess.run(["losetup", "--find"], capture_output=True, text=True, check=False).stdout.strip()
     if not free:
