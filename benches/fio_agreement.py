@@ -133,7 +133,7 @@ def workloads(depths: Collection[int] = DEPTHS, names: Collection[str] = NAMES) 
             yield Workload(engine, depth, name.removeprefix("rand"), name.startswith("rand"))
 
 
-class Bench:
+class Benchmark:
     """The engine's program and a file that is really written."""
 
     def __init__(self, folder: Path, size_bytes: int, seconds: float) -> None:
@@ -195,8 +195,8 @@ def agreement(
     print("'?' one where that of the control does so too: this machine is too restless to tell")
     print(f"{'':19}{'IOPS':>9}" + "".join(f"  {figure:20} {'control':20} " for figure in BOUNDS))
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        bench = Bench(Path(scratch), size_bytes, seconds)
-        verdicts = [bench.compare(workload, rounds) for workload in lines]
+        benchmark = Benchmark(Path(scratch), size_bytes, seconds)
+        verdicts = [benchmark.compare(workload, rounds) for workload in lines]
     print(f"{sum(verdicts)} of {len(verdicts)} workloads agree")
     return all(verdicts)
 

@@ -59,7 +59,7 @@ def marginal(command: Sequence[str | Path], ios_option: str = "{}") -> float:
     return (long - short) / (LONG_IOS - SHORT_IOS)
 
 
-class Bench:
+class Benchmark:
     """The programs and the file of one session."""
 
     def __init__(self, folder: Path) -> None:
@@ -157,15 +157,15 @@ def told(ratios: list[float]) -> str:
 def lean(folder: Path | None, pairs: int) -> bool:
     """Print all figures; returns whether all are reached."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        bench = Bench(Path(scratch))
+        benchmark = Benchmark(Path(scratch))
         good = True
         if shutil.which("valgrind"):
-            good &= bench.count_instructions()
-            bench.count_recording()
+            good &= benchmark.count_instructions()
+            benchmark.count_recording()
         else:
             print("instructions are not counted: valgrind is not installed")
-        good &= bench.time_user(5)
-        good &= bench.compare_iops(pairs)
+        good &= benchmark.time_user(5)
+        good &= benchmark.compare_iops(pairs)
     return good
 
 

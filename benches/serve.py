@@ -119,7 +119,7 @@ def served(drive: str, folder: Path, *options: str) -> Iterator[Served]:
             server.record = json.loads(out)
 
 
-class Bench:
+class Benchmark:
     """The drive in both states, and where files go."""
 
     def __init__(self, folder: Path, rounds: int, seconds: float) -> None:
@@ -189,9 +189,9 @@ def agreement(folder: Path | None, rounds: int = ROUNDS, seconds: float = SECOND
     points = [Point("randread", depth) for depth in READ_DEPTHS]
     points += [Point("randwrite", depth) for depth in WRITE_DEPTHS]
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        bench = Bench(Path(scratch), rounds, seconds)
-        bench.make_steady()
-        verdicts = [bench.compare(point) for point in points]
+        benchmark = Benchmark(Path(scratch), rounds, seconds)
+        benchmark.make_steady()
+        verdicts = [benchmark.compare(point) for point in points]
     claimed = [verdict for verdict in verdicts if verdict is not None]
     print(f"  {sum(claimed)} of {len(claimed)} points agree, {verdicts.count(None)} without a claim")
     return bool(claimed) and all(claimed)

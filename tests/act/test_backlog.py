@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdlab.analysis.act import Backlog, GivenUp, Interval, Paced, forecast_s, least_done
+from ssdlab.analysis.act import Backlog, GivenUp, Interval, Paced, forecast_s, min_done
 
 READS = Paced("service", 2000.0, 10.0, overrun="fell behind")
 
@@ -65,7 +65,7 @@ def test_a_forecast_needs_points_a_backlog_and_a_rise_in_every_quarter() -> None
 
 
 def test_of_an_hour_99_5_percent_must_be_done_of_a_second_what_can_be_in_flight_less() -> None:
-    assert least_done(2000.0, 3600.0, 80, 0, 0.995) == 7_164_000 - 160
-    assert least_done(23.53, 1.0, 1, 0, 0.995) == 22
-    assert least_done(4000.0, 1.0, 8, 1600, 0.995) == 3980 - 16 - 1600
-    assert least_done(1.0, 1.0, 80, 0, 0.995) == 0
+    assert min_done(2000.0, 3600.0, 80, 0, 0.995) == 7_164_000 - 160
+    assert min_done(23.53, 1.0, 1, 0, 0.995) == 22
+    assert min_done(4000.0, 1.0, 8, 1600, 0.995) == 3980 - 16 - 1600
+    assert min_done(1.0, 1.0, 80, 0, 0.995) == 0

@@ -178,6 +178,6 @@ def test_stepping_finds_the_limit_from_either_side(
         tried[load] = load <= limit
         return tried[load]
 
-    step_to_highest(first, coarse, 1, holds, most=100, upwards=upwards)
+    step_to_highest(first, coarse, 1, holds, maximum=100, upwards=upwards)
     assert max((load for load, held in tried.items() if held), default=0) == limit
     assert min(load for load, held in tried.items() if not held) == max(limit + 1, 1)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from machine.fake_drive import FakeAta, FakeNvme, FakeScsi
-from machine.purge_bench import Bench, Make
+from machine.purge_rig import Make, PurgeRig
 from ssdlab.drives.purge.ledger import Ledger
 from ssdlab.host.sysfs import HostFiles
 
@@ -105,9 +105,9 @@ def loop(scratch: Path) -> Iterator[Callable[..., Path]]:
 
 @pytest.fixture
 def make(host: FakeHost, tmp_path: Path) -> Make:
-    """Puts a fake drive on a bench for purging: ``make(FakeNvme()) -> Bench``."""
+    """Sets a fake drive up for a purge: ``make(FakeNvme()) -> PurgeRig``."""
 
-    def bench(drive: Any, **identity: Any) -> Bench:
+    def rig(drive: Any, **identity: Any) -> PurgeRig:
         disk = {"nsid": "1"} if isinstance(drive, FakeNvme) else {}
         if isinstance(drive, FakeAta):
             identity["transport"] = "sata"
@@ -115,9 +115,9 @@ def make(host: FakeHost, tmp_path: Path) -> Make:
             disk["device__scsi_level"] = "7"
         if isinstance(drive, FakeNvme):
             identity["nsid"] = 1
-        return Bench(host, drive, Ledger(tmp_path / "purges"), disk, identity)
+        return PurgeRig(host, drive, Ledger(tmp_path / "purges"), disk, identity)
 
-    return bench
+    return rig
 
 
 def _paths(attributes: dict[str, str | bytes]) -> dict[str, str | bytes]:

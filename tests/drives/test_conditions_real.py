@@ -19,7 +19,7 @@ from ssdlab.runs.conditions.ledger import ledgers
 from ssdlab.runs.conditions.leftovers import left_behind
 from ssdlab.runs.doctor import _left
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench, resume, start
+from ssdlab.runs.session import RunEnvironment, resume, start
 
 JOB = """
 [[step]]
@@ -57,8 +57,8 @@ def order(device: Path, duration: str = "200ms") -> Order:
     return Order(find_method("job"), steps, str(device), seed=1)
 
 
-def bench() -> Bench:
-    return Bench(finish=lambda folder, manifest, lock: manifest)
+def environment() -> RunEnvironment:
+    return RunEnvironment(finish=lambda folder, manifest, lock: manifest)
 
 
 def killed(device: Path, library: Path, how: signal.Signals) -> Path:
@@ -67,7 +67,7 @@ def killed(device: Path, library: Path, how: signal.Signals) -> Path:
     if child == 0:
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            start(order(device, "60s"), library, bench=bench())
+            start(order(device, "60s"), library, environment=environment())
         finally:
             os._exit(0)
     deadline = time.monotonic() + 60
@@ -82,7 +82,7 @@ def killed(device: Path, library: Path, how: signal.Signals) -> Path:
 
 def test_set_in_mid_run_and_put_back(device: Path, scratch: Path) -> None:
     before = queue(device)
-    folder = start(order(device), scratch / "library", bench=bench())
+    folder = start(order(device), scratch / "library", environment=environment())
     assert queue(device) == before
     assert before["scheduler"] == "mq-deadline" and before["nr_requests"] == "77"
     facts = RunFolder(folder).steps()[1].result.facts
@@ -125,14 +125,14 @@ def test_after_a_kill_resume_sets_again_and_puts_back(
     before = queue(device)
     folder = killed(device, scratch / "library", signal.SIGKILL)
     short = read_job(JOB.format(time="200ms"), "job")
-    monkeypatch.setattr("ssdlab.runs.session.same_method", lambda manifest: (find_method("job"), short))
+    monkeypatch.setattr("ssdlab.runs.session.resumable_method", lambda manifest: (find_method("job"), short))
     # The step that was cut short is another one then: its begin is forgotten.
     journal = folder / "journal.jsonl"
     kept = [line for line in journal.read_text().splitlines(keepends=True) if '"ordinal":2' not in line]
     journal.write_text("".join(kept))
     for log in (folder / "steps").iterdir():
         log.unlink()
-    assert resume(folder, bench=bench()) == folder
+    assert resume(folder, environment=environment()) == folder
     assert RunFolder(folder).manifest.status == "finished"
     assert queue(device) == before and not list(ledgers())
 
@@ -144,7 +144,7 @@ def test_a_run_that_goes_on_is_nobodys_leftover(device: Path, scratch: Path) -> 
         def __getattr__(self, name: str) -> Callable[..., None]:
             return lambda *a, **k: seen.append(len(list(ledgers())) - len(list(left_behind())))
 
-    start(order(device), scratch / "library", [Look()], bench=bench())
+    start(order(device), scratch / "library", [Look()], environment=environment())
     assert max(seen) == 1
 
 

@@ -32,14 +32,14 @@ def test_the_rating_comes_from_the_record(records: Path) -> None:
     (records / "x.toml").write_text('model = "Model X"\ntbw = 600')
     rating = rating_of(drive())
     assert rating is not None
-    assert rating.most_bytes == 60 * TB
+    assert rating.max_bytes == 60 * TB
     assert cap_of(None).share == DEFAULT_SHARE
     (records / "x.toml").write_text('model = "Model X"\nnand = "QLC"')
     assert rating_of(drive()) is None
 
 
 def test_beyond_the_cap_is_refused_with_the_way_to_lift_it() -> None:
-    rating = Rating(600 * TB, EnduranceCap(0.10, spent_bytes=20 * TB))
+    rating = Rating(600 * TB, EnduranceCap(0.10, bytes_written=20 * TB))
     rating.check("/dev/x", 40 * TB)
     with pytest.raises(Refused) as caught:
         rating.check("/dev/x", 40 * TB + 1)

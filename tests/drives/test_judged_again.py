@@ -20,7 +20,7 @@ from ssdlab.results.journal import RunLock
 from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.session import Order, RunEnvironment, resume, start
 
 MIB = 1 << 20
 SIZE = 64 * MIB
@@ -200,7 +200,7 @@ def test_a_file_that_is_mounted_in_an_idle_step(
     order = Order(find_method("job"), read_job(JOB, "idle"), str(path), size_bytes=SIZE, seed=1)
     try:
         with pytest.raises(Refused, match="is the backing file of /dev/loop") as caught:
-            start(order, tmp_path / "library", bench=Bench(finish=as_it_is, stopped=mount))
+            start(order, tmp_path / "library", environment=RunEnvironment(finish=as_it_is, stopped=mount))
         assert (caught.value.exit_status, caught.value.facts["reason"]) == (2, "held")
         assert (point / "precious").read_text() == "letters"
     finally:
@@ -208,7 +208,7 @@ def test_a_file_that_is_mounted_in_an_idle_step(
     before = path.read_bytes()
     folder = Path(str(caught.value.facts["folder"]))
     with pytest.raises(Refused) as again:
-        resume(folder, bench=Bench(finish=as_it_is))
+        resume(folder, environment=RunEnvironment(finish=as_it_is))
     assert again.value.facts["reason"] == "no-consent"
     assert path.read_bytes() == before
 

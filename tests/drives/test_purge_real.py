@@ -15,8 +15,8 @@ from machine import tracing
 from ssdlab import cli
 from ssdlab.drives import open_drive
 from ssdlab.drives.block import BlockDrive
-from ssdlab.drives.purge import PurgeMethod, PurgeProgress, dry_run
-from ssdlab.drives.purge.way import Sibling
+from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, dry_run
+from ssdlab.drives.purge.method import Sibling
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import Refused
 
@@ -193,7 +193,7 @@ def test_what_takes_longer_than_its_limit_ends_with_3(
     [("nvme-sanitize-block", "the drive goes on by itself"), ("zero-fill", "nothing more is erased")],
 )
 def test_a_signal_ends_the_waiting_and_says_what_goes_on(
-    ssdlab: Shell, small: Path, monkeypatch: pytest.MonkeyPatch, method: PurgeMethod, words: str
+    ssdlab: Shell, small: Path, monkeypatch: pytest.MonkeyPatch, method: PurgeMethodName, words: str
 ) -> None:
     def stopped(drive: BlockDrive, *, on_progress: Callable[[PurgeProgress], object], **_: Any) -> None:
         on_progress(PurgeProgress(method, 3.0, 0.5, "at work"))

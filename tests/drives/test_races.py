@@ -25,7 +25,7 @@ from ssdlab.methods.job import read_job
 from ssdlab.model.errors import LabError
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.runner import Paused
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.session import Order, RunEnvironment, resume, start
 
 MIB = 1 << 20
 SIZE = 2 * MIB
@@ -143,8 +143,8 @@ def order(scene: Scene) -> Order:
     return Order(find_method("job"), read_job(JOB, "two writes"), str(scene.scratch), size_bytes=SIZE, seed=1)
 
 
-def uncompacted(**options: object) -> Bench:
-    return Bench(finish=lambda folder, manifest, lock: manifest, **options)
+def uncompacted(**options: object) -> RunEnvironment:
+    return RunEnvironment(finish=lambda folder, manifest, lock: manifest, **options)
 
 
 def run(scene: Scene, tries: int, library: Path) -> None:
@@ -154,7 +154,7 @@ def run(scene: Scene, tries: int, library: Path) -> None:
             if outcomes.total() % 2:  # every other one finds its file there already
                 with swapper.still():
                     scene.scratch.unlink(missing_ok=True)
-            outcomes[status_of(lambda: start(order(scene), library, bench=uncompacted()))] += 1
+            outcomes[status_of(lambda: start(order(scene), library, environment=uncompacted()))] += 1
             shutil.rmtree(library, ignore_errors=True)
     scene.check(outcomes, swapper)
 
@@ -164,9 +164,9 @@ def go_on(scene: Scene, tries: int, library: Path) -> None:
     with scene.swapper() as swapper:
         for _ in range(tries):
             with swapper.still(), pytest.raises(Paused) as paused:
-                start(order(scene), library, bench=uncompacted(pause_after=0))
+                start(order(scene), library, environment=uncompacted(pause_after=0))
             folder = Path(str(paused.value.facts["folder"]))
-            outcomes[status_of(lambda at=folder: resume(at, bench=uncompacted()))] += 1
+            outcomes[status_of(lambda at=folder: resume(at, environment=uncompacted()))] += 1
             shutil.rmtree(library)
     scene.check(outcomes, swapper)
 

@@ -19,10 +19,11 @@ from pathlib import Path
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench, start
+from ssdlab.runs.session import RunEnvironment, start
 drive, text = sys.argv[1:]
 order = Order(find_method("job"), read_job(text, "job"), drive)
-start(order, Path("/run/guest/sata"), bench=Bench(finish=lambda folder, manifest, lock: manifest))
+environment = RunEnvironment(finish=lambda folder, manifest, lock: manifest)
+start(order, Path("/run/guest/sata"), environment=environment)
 """
 SATA_JOB = """
 [[step]]

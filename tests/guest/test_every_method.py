@@ -61,14 +61,15 @@ from ssdlab.cli.showing import as_json
 from ssdlab.methods import find_method
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_order
-from ssdlab.runs.session import Bench, start
+from ssdlab.runs.session import RunEnvironment, start
 name, drive, consent, library, settings = sys.argv[1:]
 method = find_method(name)
 params = method.params.build(json.loads(settings), quick=True)
 order = Order(method, params, drive, quick=True, destroy=consent)
 plan = plan_as_json(order, plan_order(order))
 began = time.monotonic()
-folder = start(order, Path(library), bench=Bench(finish=lambda folder, manifest, lock: manifest))
+environment = RunEnvironment(finish=lambda folder, manifest, lock: manifest)
+folder = start(order, Path(library), environment=environment)
 took_s = time.monotonic() - began
 print(json.dumps({"plan": plan, "run": as_json(RunFolder(folder)), "took_s": took_s}))
 """
@@ -90,6 +91,6 @@ def test_quick_on_an_nvme_drive(small: Guest, name: str) -> None:
     assert run["status"] == "finished"
     assert run["manifest"]["drive"]["kind"] == "block"
     assert run["result"]["quick"] is True
-    least, most = told["plan"]["seconds"]
-    assert least <= told["took_s"] <= most
+    lower, upper = told["plan"]["seconds"]
+    assert lower <= told["took_s"] <= upper
     check_inside(told["plan"], run)

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from ssdlab.drives.purge import SUBSTITUTES, PurgeMethod, PurgeRecord
+from ssdlab.drives.purge import SUBSTITUTES, PurgeMethodName, PurgeRecord
 from ssdlab.drives.trim.trimming import TrimRecord
 from ssdlab.host.identity import Identity
 from ssdlab.model.capabilities import Capabilities
 from ssdlab.model.errors import DriveError, Unsupported
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench, resume, start
+from ssdlab.runs.session import RunEnvironment, resume, start
 
 GIB = 1 << 30
 Curve = Callable[[int, int, bool], float]
@@ -111,7 +111,7 @@ class FakeDrive:
     """Everything that was done to it, in order."""
     purgeable: bool = True
     trims_reach: bool = True
-    purge_method: PurgeMethod = "nvme-format-user-data"
+    purge_method: PurgeMethodName = "nvme-format-user-data"
     identity_changes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -204,9 +204,9 @@ class FakeDrive:
         return [what for name, what in self.done if name == "run"]
 
 
-def bench(drive: FakeDrive, **options: Any) -> Bench:
-    """A bench with this drive on it; runs are left uncompacted."""
-    return Bench(lambda text, **opened: drive, lambda folder, manifest, lock: manifest, **options)
+def environment(drive: FakeDrive, **options: Any) -> RunEnvironment:
+    """An environment that opens this drive; runs are left uncompacted."""
+    return RunEnvironment(lambda text, **opened: drive, lambda folder, manifest, lock: manifest, **options)
 
 
 def run_on(drive: FakeDrive, method: Any, params: Any, library: Path, **options: Any) -> Path:
@@ -214,10 +214,12 @@ def run_on(drive: FakeDrive, method: Any, params: Any, library: Path, **options:
     quick = options.pop("quick", False)
     seed = options.pop("seed", 7)
     return start(
-        Order(method, params, "/dev/fake0", quick, seed=seed), library, bench=bench(drive, **options)
+        Order(method, params, "/dev/fake0", quick, seed=seed),
+        library,
+        environment=environment(drive, **options),
     )
 
 
 def resume_on(drive: FakeDrive, folder: Path, **options: Any) -> Path:
     """Resume a run on a fake drive."""
-    return resume(folder, bench=bench(drive, **options))
+    return resume(folder, environment=environment(drive, **options))

@@ -25,7 +25,7 @@ from ssdlab.results.step_log import DIRECTIONS
 from ssdlab.results.store import make_run_folder, write_manifest
 from ssdlab.runs.order import Order
 from ssdlab.runs.saving import save_measurement
-from ssdlab.runs.session import Bench, start
+from ssdlab.runs.session import RunEnvironment, start
 
 JOB = """
 [[step]]
@@ -53,7 +53,9 @@ def uncompacted(scratch: Path) -> Iterator[Path]:
     order = Order(
         find_method("job"), read_job(JOB, "job"), str(scratch / "s.img"), size_bytes=16 << 20, seed=3
     )
-    yield start(order, scratch / "library", bench=Bench(finish=lambda folder, manifest, lock: manifest))
+    yield start(
+        order, scratch / "library", environment=RunEnvironment(finish=lambda folder, manifest, lock: manifest)
+    )
 
 
 def finish(folder: Path):

@@ -330,12 +330,12 @@ def test_a_damaged_ledger_is_refused(tmp_path: Path, host: Path) -> None:
 
 
 def start_variant(drive: FakeDrive, variant: Variant, library: Path, steps: Any = procedure) -> Path:
-    from lab.fake_drive import bench
+    from lab.fake_drive import environment
 
     return start(
         Order(method_of(steps), NoParams(), "/dev/fake0", seed=7, variant=variant),
         library,
-        bench=bench(drive),
+        environment=environment(drive),
     )
 
 
@@ -390,12 +390,12 @@ def test_a_variant_that_the_drive_cannot_be_is_refused_before_anything(tmp_path:
 def test_a_writing_run_frees_what_it_does_not_use(tmp_path: Path, host: Path) -> None:
     from dataclasses import replace as with_changes
 
-    from lab.fake_drive import bench
+    from lab.fake_drive import environment
 
     drive = FakeDrive()
     writes = with_changes(method_of(), writes=lambda p: True)
     order = Order(writes, NoParams(), "/dev/fake0", seed=7, variant=Variant(spare="25%"))
-    folder = start(order, tmp_path / "library", bench=bench(drive))
+    folder = start(order, tmp_path / "library", environment=environment(drive))
     assert drive.done[0] == ("trim", (768 << 20, 256 << 20))
     assert departures(folder).keys() == {"spare-of-user-capacity", "condition-write_cache"}
 

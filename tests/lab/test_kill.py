@@ -28,7 +28,7 @@ from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecor
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.step_log import DIRECTIONS, log_name, read_progress
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench, resume, start
+from ssdlab.runs.session import RunEnvironment, resume, start
 
 SEED = 20_261_121
 SETTINGS = {"depths": "1,2,4,8", "seconds": "40ms", "ramp_seconds": "5ms"}
@@ -40,8 +40,8 @@ def make_order(scratch: Path) -> Order:
     return Order(method, method.params.build(SETTINGS), str(scratch), size_bytes=8 << 20, seed=SEED)
 
 
-def uncompacted() -> Bench:
-    return Bench(finish=lambda folder, manifest, lock: manifest)
+def uncompacted() -> RunEnvironment:
+    return RunEnvironment(finish=lambda folder, manifest, lock: manifest)
 
 
 def in_child(work: Callable[[], object], kill_after_s: float | None = None) -> int:
@@ -107,7 +107,7 @@ def campaign(folder: Path, cycles: int, seed: int = SEED) -> Counter:
     draw = random.Random(seed)
     for name in ("layout", "timed"):
         began = time.monotonic()
-        assert in_child(lambda at=name: start(order, folder / at, bench=uncompacted())) == 0
+        assert in_child(lambda at=name: start(order, folder / at, environment=uncompacted())) == 0
         whole_s = time.monotonic() - began
     (sample,) = (folder / "timed").iterdir()
     check_finished(sample, [])
@@ -116,7 +116,7 @@ def campaign(folder: Path, cycles: int, seed: int = SEED) -> Counter:
     while sum(found.values()) < cycles and tries < 4 * cycles:
         tries += 1
         library = folder / f"cycle-{tries}"
-        in_child(lambda at=library: start(order, at, bench=uncompacted()), draw.uniform(0.0, whole_s))
+        in_child(lambda at=library: start(order, at, environment=uncompacted()), draw.uniform(0.0, whole_s))
         runs = list(library.iterdir()) if library.exists() else []
         if not runs or not (runs[0] / "manifest.json").exists():
             continue
@@ -124,10 +124,10 @@ def campaign(folder: Path, cycles: int, seed: int = SEED) -> Counter:
         before = [records_of(run)]
         found[sum(isinstance(record, EndRecord) for record in before[0])] += 1
         while draw.random() < 0.3 and RunFolder(run).manifest.status != "finished":
-            in_child(lambda at=run: resume(at, bench=uncompacted()), draw.uniform(0.0, whole_s))
+            in_child(lambda at=run: resume(at, environment=uncompacted()), draw.uniform(0.0, whole_s))
             before.append(records_of(run))
         if RunFolder(run).manifest.status != "finished":
-            assert in_child(lambda at=run: resume(at, bench=uncompacted())) == 0
+            assert in_child(lambda at=run: resume(at, environment=uncompacted())) == 0
         check_finished(run, before)
     return found
 
@@ -158,7 +158,7 @@ def test_killed_while_the_tables_are_written(scratch: Path) -> None:
     order = make_order(scratch / "scratch.img")
     draw = random.Random(SEED)
     began = time.monotonic()
-    assert in_child(lambda: start(order, scratch / "plain", bench=uncompacted())) == 0
+    assert in_child(lambda: start(order, scratch / "plain", environment=uncompacted())) == 0
     steps_s = time.monotonic() - began
     for cycle in range(4):
         library = scratch / f"cycle-{cycle}"
@@ -208,7 +208,7 @@ def test_a_fill_goes_on_where_it_was_killed(scratch: Path) -> None:
     library = scratch / "library"
     child = os.fork()
     if child == 0:
-        start(order, library, bench=uncompacted())
+        start(order, library, environment=uncompacted())
         os._exit(0)
     deadline = time.monotonic() + 60
     while not any(read_progress(path) for path in library.glob("*/steps/*.log")):
@@ -217,7 +217,7 @@ def test_a_fill_goes_on_where_it_was_killed(scratch: Path) -> None:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     (folder,) = library.iterdir()
-    assert in_child(lambda: resume(folder, bench=uncompacted())) == 0
+    assert in_child(lambda: resume(folder, environment=uncompacted())) == 0
     fill = RunFolder(folder).steps()[1].result
     (part,) = [record for record in RunFolder(folder).journal() if isinstance(record, PartRecord)]
     assert 0 < part.done["bytes"] < passes * size, "the kill came too late to test anything"

@@ -28,7 +28,7 @@ def planned(workload: Workload, **args):
 
 def test_a_step_by_time_takes_its_time() -> None:
     step = planned(closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=60, ramp_seconds=2))
-    assert step.seconds.least == 62 and 62 < step.seconds.most <= 70
+    assert step.seconds.lower == 62 and 62 < step.seconds.upper <= 70
     assert step.bytes_written == Bounds(0, 0) and step.target_bytes is None
 
 
@@ -42,38 +42,38 @@ def test_a_step_by_bytes_is_bounded_by_any_drive() -> None:
     )
     step = planned(Workload.of(stream))
     assert step.bytes_written == Bounds(1e12, 1e12) and step.target_bytes == 10**12
-    assert step.seconds.least < 1e12 / 15e9, "a PCIe 5.0 drive is faster than the least"
-    assert step.seconds.most > 1e12 / 60e6, "a QLC drive is slower than the most"
+    assert step.seconds.lower < 1e12 / 15e9, "a PCIe 5.0 drive is faster than the least"
+    assert step.seconds.upper > 1e12 / 60e6, "a QLC drive is slower than the most"
 
 
 def test_random_arrivals_may_end_before_the_time_is_over() -> None:
     step = planned(open_loop(100, block_bytes=4096, threads=4, rate=100, seconds=10))
-    assert 9.5 < step.seconds.least < 10
+    assert 9.5 < step.seconds.lower < 10
 
 
 def test_a_purge_is_long_only_on_a_device(tmp_path: Path) -> None:
     method = find_method("whole-drive-fill")
     order = Order(method, method.params(), str(tmp_path / "new.img"), size_bytes=1 << 20)
     (purge,) = (step for step in plan_order(order).steps if step.verb == "purge")
-    assert purge.seconds.most <= 60
-    assert planned_step(Request(0, "purge", "purge", {}, "restart")).seconds.most >= 3600
+    assert purge.seconds.upper <= 60
+    assert planned_step(Request(0, "purge", "purge", {}, "restart")).seconds.upper >= 3600
 
 
 def test_writes_by_time_are_bounded_by_depth() -> None:
     one = planned(closed_loop("random", "write", block_bytes=4096, in_flight=1, seconds=10))
     many = planned(closed_loop("random", "write", block_bytes=4096, in_flight=512, seconds=10))
-    assert one.bytes_written.least == 0 and 0 < one.bytes_written.most < many.bytes_written.most
+    assert one.bytes_written.lower == 0 and 0 < one.bytes_written.upper < many.bytes_written.upper
 
 
 def test_a_condition_or_a_skip_may_end_at_once() -> None:
     workload = closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=60)
-    assert planned(workload, unless_written=True).seconds.least == 0
+    assert planned(workload, unless_written=True).seconds.lower == 0
 
 
 def test_streams_of_one_step_run_at_the_same_time() -> None:
     one = Stream(name="a", stop=Stop(time_ns=10 * 10**9))
     two = Stream(name="b", stop=Stop(time_ns=20 * 10**9))
-    assert planned(Workload.of(one, two)).seconds.least == 20
+    assert planned(Workload.of(one, two)).seconds.lower == 20
 
 
 SEARCHES = {"rate-limit", "paced-burst", "act-search"}
@@ -110,9 +110,9 @@ def test_planning_a_drive_touches_nothing_of_it() -> None:
 def test_the_default_sweep_is_ten_minutes_and_a_quick_one_is_half_of_one() -> None:
     method = find_method("peak-random-read")
     full = plan_on(method, method.params.build(), FakeDrive())
-    assert 600 <= full.seconds.least <= 640
+    assert 600 <= full.seconds.lower <= 640
     quick = plan_on(method, method.params.build(quick=True), FakeDrive())
-    assert quick.seconds.least <= 30
+    assert quick.seconds.lower <= 30
 
 
 def test_planning_touches_nothing(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_planning_touches_nothing(tmp_path: Path) -> None:
     order = Order(method, method.params(), str(tmp_path / "new.img"), size_bytes=1 << 30)
     plan = plan_order(order)
     assert list(tmp_path.iterdir()) == []
-    assert plan.preparation_bytes == 1 << 30 and plan.preparation.most > plan.preparation.least > 0
-    assert plan.bytes_written.least >= 1 << 30
+    assert plan.preparation_bytes == 1 << 30 and plan.preparation.upper > plan.preparation.lower > 0
+    assert plan.bytes_written.lower >= 1 << 30
 
 
 def test_a_plan_says_what_speaks_against_the_run(tmp_path: Path) -> None:
@@ -153,16 +153,16 @@ def test_the_run_falls_inside_what_the_plan_said(scratch: Path, name: str) -> No
     began = time.monotonic()
     folder = start(order, scratch / "library")
     took = time.monotonic() - began
-    assert plan.seconds.least <= took <= plan.seconds.most
+    assert plan.seconds.lower <= took <= plan.seconds.upper
     steps = RunFolder(folder).steps()
     assert len(steps) == len(plan.steps)
     written = order.size_bytes
     for step, said in zip(steps, plan.steps, strict=True):
-        assert said.seconds.least * 0.999 <= step.result.seconds <= said.seconds.most, step.label
+        assert said.seconds.lower * 0.999 <= step.result.seconds <= said.seconds.upper, step.label
         side = (step.result.measurement or {}).get("write") or {"bytes": 0}
         written += side["bytes"]
-        assert said.bytes_written.least <= side["bytes"] <= said.bytes_written.most
-    assert plan.bytes_written.least <= written <= plan.bytes_written.most
+        assert said.bytes_written.lower <= side["bytes"] <= said.bytes_written.upper
+    assert plan.bytes_written.lower <= written <= plan.bytes_written.upper
 
 
 def test_a_procedure_sees_no_difference() -> None:

@@ -44,7 +44,7 @@ AT = Progress(
 
 
 @pytest.mark.parametrize(
-    ("least", "most", "text"),
+    ("lower", "upper", "text"),
     [
         (60, 61, "61.0 s"),
         (480, 560, "8 min 00 s to 9 min 20 s"),
@@ -53,8 +53,8 @@ AT = Progress(
         (0, 0, "0 s"),
     ],
 )
-def test_a_range_is_told_as_one(least: float, most: float, text: str) -> None:
-    assert shown.range_text(least, most) == text
+def test_a_range_is_told_as_one(lower: float, upper: float, text: str) -> None:
+    assert shown.range_text(lower, upper) == text
 
 
 def test_the_lines_tell_place_time_left_and_live_figures() -> None:
@@ -146,12 +146,12 @@ class Seen:
 
 
 def test_observers_are_told_in_order_and_the_time_left_falls(tmp_path: Path) -> None:
-    from lab.fake_drive import bench
+    from lab.fake_drive import environment
     from ssdlab.runs.order import Order
     from ssdlab.runs.session import start
 
     method, seen = find_method("peak-random-read"), Seen()
-    start(Order(method, method.params(), "/dev/fake0", seed=1), tmp_path, [seen], bench(FakeDrive()))
+    start(Order(method, method.params(), "/dev/fake0", seed=1), tmp_path, [seen], environment(FakeDrive()))
     assert [label for label, _ in seen.finished_with] == ["conditions", *[f"depth {2**n}" for n in range(10)]]
     assert not any(read_back for _, read_back in seen.finished_with)
     left = [progress.remaining_least_s for progress in seen.began_with]

@@ -111,7 +111,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {"finished": finished, "measured": measured, "killed": killed}
 
 
-class Bench:
+class DamagedRun:
     """A copy of a run to be damaged, and what the commands make of it."""
 
     def __init__(self, run: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -179,49 +179,53 @@ class Bench:
 
 
 @pytest.fixture
-def bench(made: dict[str, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Callable[[str], Bench]:
-    def get(which: str, place: str = "bench") -> Bench:
+def make_damaged(
+    made: dict[str, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> Callable[[str], DamagedRun]:
+    def get(which: str, place: str = "copy") -> DamagedRun:
         run = made.get(which) or UNSEALED / which.removeprefix("unsealed ")
-        return Bench(run, tmp_path / place, capfd)
+        return DamagedRun(run, tmp_path / place, capfd)
 
     return get
 
 
-def campaign(bench: Bench, count: int) -> Counter[str]:
+def campaign(damaged: DamagedRun, count: int) -> Counter[str]:
     """Flip so many bits, one at a time; return how many flips were refused and how many had no effect."""
-    status, truth = bench.shown()
+    status, truth = damaged.shown()
     assert status == 0
-    allowed = {truth} if read_manifest(bench.folder).status == "finished" else bench.prefixes()
+    allowed = {truth} if read_manifest(damaged.folder).status == "finished" else damaged.prefixes()
     came_to: Counter[str] = Counter()
-    for name, bit in bench.sample(count):
-        status, out = bench.flipped(name, bit)
+    for name, bit in damaged.sample(count):
+        status, out = damaged.flipped(name, bit)
         where = f"bit {bit % 8} of byte {bit // 8} of {name}"
         assert status in (0, REFUSED), f"{where}: exit status {status}"
         assert status == REFUSED or out in allowed, f"{where}: accepted, and something else is shown"
         came_to["refused" if status else "same"] += 1
-    assert bench.shown() == (0, truth)
+    assert damaged.shown() == (0, truth)
     return came_to
 
 
 @pytest.mark.parametrize("which", ["finished", "measured", "killed"])
-def test_a_flipped_bit_is_refused_or_changes_nothing(bench: Callable[[str], Bench], which: str) -> None:
-    came_to = campaign(bench(which), 100)
+def test_a_flipped_bit_is_refused_or_changes_nothing(
+    make_damaged: Callable[[str], DamagedRun], which: str
+) -> None:
+    came_to = campaign(make_damaged(which), 100)
     assert came_to["refused"] >= 98
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(("which", "count"), [("finished", 4000), ("measured", 2000), ("killed", 4000)])
-def test_ten_thousand_flipped_bits(bench: Callable[[str], Bench], which: str, count: int) -> None:
-    came_to = campaign(bench(which), count)
+def test_ten_thousand_flipped_bits(make_damaged: Callable[[str], DamagedRun], which: str, count: int) -> None:
+    came_to = campaign(make_damaged(which), count)
     print(f"{which}: {dict(came_to)}")
     assert came_to.total() == count
 
 
 @pytest.mark.parametrize("which", ["finished", "killed"])
-def test_every_bit_that_says_there_is_a_seal(bench: Callable[[str], Bench], which: str) -> None:
+def test_every_bit_that_says_there_is_a_seal(make_damaged: Callable[[str], DamagedRun], which: str) -> None:
     """No single flip makes a sealed folder one from before there were seals."""
-    damaged = bench(which)
+    damaged = make_damaged(which)
     for name, key in (
         (MANIFEST, b'"schema": "ssdlab.run/2"'),
         (MANIFEST, b'"seal": "'),
@@ -237,8 +241,10 @@ def test_every_bit_that_says_there_is_a_seal(bench: Callable[[str], Bench], whic
         damaged.restore()
 
 
-def test_an_old_schema_number_does_not_open_a_sealed_manifest(bench: Callable[[str], Bench]) -> None:
-    damaged = bench("finished")
+def test_an_old_schema_number_does_not_open_a_sealed_manifest(
+    make_damaged: Callable[[str], DamagedRun],
+) -> None:
+    damaged = make_damaged("finished")
     text = damaged.whole[MANIFEST]
     damaged.put(MANIFEST, seal_document(json.dumps(json.loads(text) | {"schema": "ssdlab.run/1"})).encode())
     with pytest.raises(Refused, match="schema has none"):
@@ -250,8 +256,10 @@ def test_an_old_schema_number_does_not_open_a_sealed_manifest(bench: Callable[[s
 
 
 @pytest.mark.parametrize("which", ["finished", "killed"])
-def test_a_journal_with_lines_removed_doubled_or_moved(bench: Callable[[str], Bench], which: str) -> None:
-    damaged = bench(which)
+def test_a_journal_with_lines_removed_doubled_or_moved(
+    make_damaged: Callable[[str], DamagedRun], which: str
+) -> None:
+    damaged = make_damaged(which)
     allowed = {damaged.shown()[1]} if which == "finished" else damaged.prefixes()
     lines = damaged.whole[JOURNAL].splitlines(keepends=True)
     variants = [lines[:at] + lines[at + 1 :] for at in range(len(lines))]
@@ -267,8 +275,8 @@ def test_a_journal_with_lines_removed_doubled_or_moved(bench: Callable[[str], Be
 
 
 @pytest.mark.parametrize("which", ["finished", "measured", "killed"])
-def test_cut_at_any_place(bench: Callable[[str], Bench], which: str) -> None:
-    damaged = bench(which)
+def test_cut_at_any_place(make_damaged: Callable[[str], DamagedRun], which: str) -> None:
+    damaged = make_damaged(which)
     finished = read_manifest(damaged.folder).status == "finished"
     allowed = damaged.prefixes() if not finished else set()
     draw = random.Random(SEED)
@@ -280,23 +288,23 @@ def test_cut_at_any_place(bench: Callable[[str], Bench], which: str) -> None:
         damaged.put(name, data)
 
 
-def test_the_journal_and_tables_of_another_run(bench: Callable[[str], Bench]) -> None:
-    damaged, other = bench("finished"), bench("measured", "other")
+def test_the_journal_and_tables_of_another_run(make_damaged: Callable[[str], DamagedRun]) -> None:
+    damaged, other = make_damaged("finished"), make_damaged("measured", "other")
     for name in (JOURNAL, SERIES, HIST):
         damaged.put(name, other.whole[name])
         status, _ = damaged.shown()
         assert status == REFUSED, name
         damaged.restore()
-    killed = bench("killed", "third")
+    killed = make_damaged("killed", "third")
     killed.put(JOURNAL, damaged.whole[JOURNAL])
     with pytest.raises(Refused, match="line 1: its seal"):
         RunFolder(killed.folder).journal()
 
 
 def test_a_torn_tail_of_a_killed_run_is_told_and_of_a_finished_one_refused(
-    bench: Callable[[str], Bench], capfd: pytest.CaptureFixture[str]
+    make_damaged: Callable[[str], DamagedRun], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    killed = bench("killed")
+    killed = make_damaged("killed")
     killed.put(JOURNAL, killed.whole[JOURNAL] + b'{"t":"begin","ord')
     status, out = killed.command("show", str(killed.folder), "--json")
     assert status == 0 and json.loads(out)["torn_bytes"] == 17 and json.loads(out)["seal"] == "unfinished"
@@ -304,15 +312,15 @@ def test_a_torn_tail_of_a_killed_run_is_told_and_of_a_finished_one_refused(
     assert main(["resume", str(killed.folder)]) == 0
     assert "the last 17 bytes of the journal are torn" in capfd.readouterr().err
     assert RunFolder(killed.folder).verify() == "sealed"
-    finished = bench("finished", "other")
+    finished = make_damaged("finished", "other")
     finished.put(JOURNAL, finished.whole[JOURNAL] + b"{")
     assert finished.shown()[0] == REFUSED
 
 
 def test_a_sector_that_was_never_written_is_a_torn_end_and_a_changed_line_is_not(
-    bench: Callable[[str], Bench],
+    make_damaged: Callable[[str], DamagedRun],
 ) -> None:
-    killed = bench("killed")
+    killed = make_damaged("killed")
     *lines, last = killed.whole[JOURNAL].splitlines(keepends=True)
     assert len(last) > 1200
     path = killed.folder / JOURNAL
@@ -338,8 +346,8 @@ def noted(folder: Path) -> bytes:
     return (folder / NOTES).read_bytes()
 
 
-def test_damaged_notes_are_refused_with_file_and_line(bench: Callable[[str], Bench]) -> None:
-    damaged = bench("finished")
+def test_damaged_notes_are_refused_with_file_and_line(make_damaged: Callable[[str], DamagedRun]) -> None:
+    damaged = make_damaged("finished")
     data = noted(damaged.folder)
     truth = damaged.shown()
     for bit in random.Random(SEED).sample(range(8 * len(data)), 60):
@@ -383,8 +391,8 @@ def test_notes_from_before_there_were_seals_are_gone_on_with(tmp_path: Path) -> 
 # --- what else there is ---
 
 
-def test_settings_in_the_folder_are_sealed(bench: Callable[[str], Bench], tmp_path: Path) -> None:
-    damaged = bench("killed")
+def test_settings_in_the_folder_are_sealed(make_damaged: Callable[[str], DamagedRun], tmp_path: Path) -> None:
+    damaged = make_damaged("killed")
     ledger = Ledger(HeldFolder(damaged.folder, writing=True), tmp_path / "host")
     ledger.note(change_of("nomerges", "id", "dev", before="0", after="2", lasting=False, destroys=False))
     data = (damaged.folder / CONDITIONS).read_bytes()
@@ -402,8 +410,8 @@ def test_settings_in_the_folder_are_sealed(bench: Callable[[str], Bench], tmp_pa
     assert read_ledger(damaged.folder / CONDITIONS).changes[0].name == "nomerges"
 
 
-def test_a_damaged_state_of_a_run_that_goes_on_is_none(bench: Callable[[str], Bench]) -> None:
-    damaged = bench("killed")
+def test_a_damaged_state_of_a_run_that_goes_on_is_none(make_damaged: Callable[[str], DamagedRun]) -> None:
+    damaged = make_damaged("killed")
     data = (damaged.folder / LIVE).read_bytes()
     truth = read_live(damaged.folder)
     assert truth is not None and truth["label"].startswith("depth")
@@ -414,8 +422,8 @@ def test_a_damaged_state_of_a_run_that_goes_on_is_none(bench: Callable[[str], Be
         assert read_live(damaged.folder) is None
 
 
-def test_a_damaged_log_of_a_finished_step_is_refused(bench: Callable[[str], Bench]) -> None:
-    damaged = bench("killed")
+def test_a_damaged_log_of_a_finished_step_is_refused(make_damaged: Callable[[str], DamagedRun]) -> None:
+    damaged = make_damaged("killed")
     status, truth = damaged.shown()
     assert status == 0 and "<html" in truth
     folder, page = damaged.folder, damaged.folder.parent / "page.html"
@@ -436,8 +444,8 @@ def test_a_damaged_log_of_a_finished_step_is_refused(bench: Callable[[str], Benc
     assert damaged.command("report", str(folder), "-o", str(page))[0] == REFUSED
 
 
-def test_the_recording_that_a_replay_was_made_of_is_sealed(bench: Callable[[str], Bench]) -> None:
-    whole = bench("finished")
+def test_the_recording_that_a_replay_was_made_of_is_sealed(make_damaged: Callable[[str], DamagedRun]) -> None:
+    whole = make_damaged("finished")
     manifest = read_manifest(whole.folder)
     (whole.folder / "trace-0001.records").write_bytes(bytes(100))
     store.write_manifest(whole.folder, manifest.model_copy(update={"sealed": None}))
@@ -451,8 +459,8 @@ def test_the_recording_that_a_replay_was_made_of_is_sealed(bench: Callable[[str]
 
 
 @pytest.mark.parametrize("which", ["finished", "measured", "killed"])
-def test_an_old_folder_opens_and_is_marked(bench: Callable[[str], Bench], which: str) -> None:
-    old = bench(f"unsealed {which}")
+def test_an_old_folder_opens_and_is_marked(make_damaged: Callable[[str], DamagedRun], which: str) -> None:
+    old = make_damaged(f"unsealed {which}")
     status, out = old.command("show", str(old.folder), "--json")
     assert status == 0 and json.loads(out)["seal"] == "not sealed"
     assert "not sealed" in old.command("show", str(old.folder))[1]
@@ -462,8 +470,10 @@ def test_an_old_folder_opens_and_is_marked(bench: Callable[[str], Bench], which:
     assert verify_run(old.folder).seal == "not sealed"
 
 
-def test_an_old_run_that_was_killed_is_gone_on_with_and_sealed(bench: Callable[[str], Bench]) -> None:
-    old = bench("unsealed killed")
+def test_an_old_run_that_was_killed_is_gone_on_with_and_sealed(
+    make_damaged: Callable[[str], DamagedRun],
+) -> None:
+    old = make_damaged("unsealed killed")
     before = old.whole[JOURNAL]
     status, out = old.command("resume", str(old.folder), "--json")
     assert status == 0 and json.loads(out)["seal"] == "sealed"
@@ -476,29 +486,33 @@ def test_an_old_run_that_was_killed_is_gone_on_with_and_sealed(bench: Callable[[
             RunFolder(old.folder).journal()
 
 
-def test_an_old_table_is_held_against_the_hash_that_was_always_there(bench: Callable[[str], Bench]) -> None:
-    old = bench("unsealed finished")
+def test_an_old_table_is_held_against_the_hash_that_was_always_there(
+    make_damaged: Callable[[str], DamagedRun],
+) -> None:
+    old = make_damaged("unsealed finished")
     data = old.whole[SERIES]
     old.put(SERIES, data[:900] + bytes([data[900] ^ 4]) + data[901:])
     assert old.shown()[0] == REFUSED
 
 
 @pytest.mark.parametrize("which", ["finished", "measured", "killed"])
-def test_damage_to_an_old_folder_is_never_our_own_fault(bench: Callable[[str], Bench], which: str) -> None:
+def test_damage_to_an_old_folder_is_never_our_own_fault(
+    make_damaged: Callable[[str], DamagedRun], which: str
+) -> None:
     """Without seals a flip can show something else; it must not end in an internal error."""
-    old = bench(f"unsealed {which}")
+    old = make_damaged(f"unsealed {which}")
     for name, bit in old.sample(40):
         assert old.flipped(name, bit)[0] in (0, REFUSED), f"bit {bit} of {name}"
 
 
 def test_what_makes_no_sense_is_laid_to_a_folder_without_a_seal_only(
-    bench: Callable[[str], Bench], capfd: pytest.CaptureFixture[str]
+    make_damaged: Callable[[str], DamagedRun], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    old = bench("unsealed measured")
+    old = make_damaged("unsealed measured")
     old.put(MANIFEST, old.whole[MANIFEST].replace(b'"in_flight"', b'"in_glight"'))
     assert main(["show", str(old.folder)]) == REFUSED
     assert "holds what cannot be made sense of (KeyError: 'in_flight')" in capfd.readouterr().err
-    sealed = bench("measured", "other")
+    sealed = make_damaged("measured", "other")
     with pytest.raises(KeyError), doubting([sealed.folder]):
         {}["of our own"]
 
@@ -521,16 +535,16 @@ def test_an_end_that_nothing_began_is_damage() -> None:
 
 
 @pytest.mark.parametrize("which", ["finished", "unsealed finished"])
-def test_a_finished_run_has_a_journal(bench: Callable[[str], Bench], which: str) -> None:
-    damaged = bench(which)
+def test_a_finished_run_has_a_journal(make_damaged: Callable[[str], DamagedRun], which: str) -> None:
+    damaged = make_damaged(which)
     damaged.put(JOURNAL, b"")
     assert damaged.shown()[0] == REFUSED
     (damaged.folder / JOURNAL).unlink()
     assert damaged.shown()[0] == REFUSED
 
 
-def test_a_manifest_without_sessions_or_options_of_opening(bench: Callable[[str], Bench]) -> None:
-    damaged = bench("killed")
+def test_a_manifest_without_sessions_or_options_of_opening(make_damaged: Callable[[str], DamagedRun]) -> None:
+    damaged = make_damaged("killed")
     for changes in ({"open_options": {}}, {"open_options": {"text": 3}}, {"sessions": []}):
         edited(damaged.folder, **changes)
         status, _ = damaged.command("resume", str(damaged.folder))
@@ -543,9 +557,9 @@ def test_a_manifest_without_sessions_or_options_of_opening(bench: Callable[[str]
 
 @pytest.mark.parametrize("name", [MANIFEST, JOURNAL])
 def test_every_command_refuses_a_damaged_run(
-    bench: Callable[[str], Bench], capfd: pytest.CaptureFixture[str], name: str
+    make_damaged: Callable[[str], DamagedRun], capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
-    damaged = bench("killed")
+    damaged = make_damaged("killed")
     folder, data = damaged.folder, damaged.whole[name]
     at = len(data) // 2
     damaged.put(name, data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
@@ -562,7 +576,7 @@ def test_every_command_refuses_a_damaged_run(
 def test_a_suite_names_the_seals_of_its_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     made = suites.suite(Part("peak-random-read", "any"), Part("peak-sequential-read", "any"))
     order = suites.suite_order(made, "/dev/fake0", {"depths": "1", "seconds": "1", "ramp_seconds": "0"})
-    folder = start_suite(order, tmp_path, suites.Watcher(), suites.bench(FakeDrive()))
+    folder = start_suite(order, tmp_path, suites.Watcher(), suites.environment(FakeDrive()))
     suite = RunFolder(folder)
     assert suite.verify() == "sealed"
     first, second = (tmp_path / run_id for run_id in suite.manifest.sealed.runs)

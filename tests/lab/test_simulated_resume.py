@@ -27,7 +27,7 @@ from ssdlab.runs import drive_state
 from ssdlab.runs import resume_checks as same_run
 from ssdlab.runs.drive_state import STATES
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench, resume, start
+from ssdlab.runs.session import RunEnvironment, resume, start
 
 SEED = 20_261_121
 CYCLES = 5
@@ -72,16 +72,16 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(same_run, "find_method", lambda name: METHOD)
 
 
-def bench() -> Bench:
-    return Bench(finish=lambda folder, manifest, lock: manifest)
+def environment() -> RunEnvironment:
+    return RunEnvironment(finish=lambda folder, manifest, lock: manifest)
 
 
 def begin(library: Path, drive: str = DRIVE) -> Path:
-    return start(Order(METHOD, NoParams(), drive, seed=SEED), library, bench=bench())
+    return start(Order(METHOD, NoParams(), drive, seed=SEED), library, environment=environment())
 
 
 def go_on(folder: Path) -> Path:
-    return resume(folder, bench=bench())
+    return resume(folder, environment=environment())
 
 
 def results(folder: Path) -> list[Any]:

@@ -26,12 +26,12 @@ def check_inside(plan: Mapping[str, Any], shown: Mapping[str, Any]) -> None:
         bounds = plan["steps"][step["ordinal"]]
         if (bounds["verb"], bounds["label"]) != (step["verb"], step["label"]):
             continue
-        least, most = bounds["seconds"]
+        lower, upper = bounds["seconds"]
         if measured or not simulated:
-            assert least * _ROUNDING <= seconds <= most, (step["label"], seconds, bounds["seconds"])
-        least, most = bounds["bytes_written"]
-        assert least <= moved <= most, (step["label"], moved, bounds["bytes_written"])
+            assert lower * _ROUNDING <= seconds <= upper, (step["label"], seconds, bounds["seconds"])
+        lower, upper = bounds["bytes_written"]
+        assert lower <= moved <= upper, (step["label"], moved, bounds["bytes_written"])
     laid_out = plan["layout"]["bytes"] if plan["layout"] else 0
     assert took_s <= plan["seconds"][1]
-    least, most = plan["bytes_written"]
-    assert least <= written + laid_out <= most, (written, laid_out, plan["bytes_written"])
+    lower, upper = plan["bytes_written"]
+    assert lower <= written + laid_out <= upper, (written, laid_out, plan["bytes_written"])

@@ -44,12 +44,12 @@ def test_the_lowest_depth_with_95_percent_of_the_best(curve: list[float], chosen
     found = saturation(DEPTHS, curve)
     assert (found.chosen, found.best) == (chosen, best)
     assert found.threshold == 0.95 * max(curve)
-    assert (found.least, found.most) == (min(curve), max(curve))
+    assert (found.lowest, found.highest) == (min(curve), max(curve))
 
 
 def test_one_point_is_its_own_best() -> None:
     found = saturation([32], [7.0])
-    assert (found.chosen, found.best, found.least, found.most) == (0, 0, 7.0, 7.0)
+    assert (found.chosen, found.best, found.lowest, found.highest) == (0, 0, 7.0, 7.0)
 
 
 @given(st.lists(st.floats(0, 1e7), min_size=1, max_size=20), st.floats(0.01, 1))
@@ -105,11 +105,11 @@ def test_99_9_percent_is_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("percent", "least"), [("50", 20), ("99", 1000), ("99.9", 10_000), ("99.999", 1_000_000)]
+    ("percent", "lowest"), [("50", 20), ("99", 1000), ("99.9", 10_000), ("99.999", 1_000_000)]
 )
-def test_a_percentile_needs_ten_samples_beyond(percent: str, least: int) -> None:
-    assert percentiles.sayable(percent, least)
-    assert not percentiles.sayable(percent, least - 1)
+def test_a_percentile_needs_ten_samples_beyond(percent: str, lowest: int) -> None:
+    assert percentiles.sayable(percent, lowest)
+    assert not percentiles.sayable(percent, lowest - 1)
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=400), st.sampled_from(["50", "90", "99", "99.9"]))

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdlab.analysis.change import LEAST_POINTS, find_drop
+from ssdlab.analysis.change import MIN_POINTS, find_drop
 
 
 @given(
-    at=st.integers(LEAST_POINTS, 60),
-    after=st.integers(LEAST_POINTS, 60),
+    at=st.integers(MIN_POINTS, 60),
+    after=st.integers(MIN_POINTS, 60),
     fast=st.floats(500, 5000),
     factor=st.floats(2, 20),
     seed=st.integers(0, 1000),

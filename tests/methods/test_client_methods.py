@@ -43,8 +43,8 @@ def assert_inside_its_plan(found: RunFolder) -> None:
         measured: Any = step.result.measurement or {}
         seconds += measured.get("elapsed_s", 0.0) if measured else float(str(step.args.get("seconds", 0)))
         written += (measured.get("write") or {}).get("bytes", 0)
-    assert plan.seconds.least * 0.999 <= seconds <= plan.seconds.most
-    assert plan.bytes_written.least <= written <= plan.bytes_written.most
+    assert plan.seconds.lower * 0.999 <= seconds <= plan.seconds.upper
+    assert plan.bytes_written.lower <= written <= plan.bytes_written.upper
 
 
 def test_a_drive_that_honours_trim_is_as_fast_as_clean(tmp_path: Path) -> None:

@@ -47,6 +47,6 @@ def test_quick_on_a_file(tmp_path: Path, name: str) -> None:
     run = ssdlab("run", *words, "--library", str(tmp_path / "library"))
     took_s = time.monotonic() - began
     assert run["status"] == "finished"
-    least, most = plan["seconds"]
-    assert least <= took_s <= most
+    lower, upper = plan["seconds"]
+    assert lower <= took_s <= upper
     check_inside(plan, run)

@@ -20,7 +20,7 @@ from ssdlab.model.errors import Interrupted, Refused, UsageError
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_order
-from ssdlab.runs.session import Bench, resume, start
+from ssdlab.runs.session import RunEnvironment, resume, start
 
 GAP_US = 20_000
 BYTES = {"R": 4096, "W": 16384}
@@ -69,11 +69,11 @@ def test_faster_is_shorter_and_max_is_a_closed_loop(tmp_path: Path, gaps: Path) 
     # The same I/Os, and so much room between them that the drive does not notice.
     slower = replayed(tmp_path / "b", gaps)
     assert faster.done.service_mean_ns == pytest.approx(slower.done.service_mean_ns, rel=0.02)
-    most = replayed(tmp_path / "c", gaps, speed="max", depth="4")
-    assert (most.done.ios, most.done.late) == (100, 0)
-    assert most.done.busy_s == pytest.approx(most.done.seconds)
-    assert most.done.seconds < faster.done.seconds / 10
-    assert 3 < most.done.in_flight <= 4
+    upper = replayed(tmp_path / "c", gaps, speed="max", depth="4")
+    assert (upper.done.ios, upper.done.late) == (100, 0)
+    assert upper.done.busy_s == pytest.approx(upper.done.seconds)
+    assert upper.done.seconds < faster.done.seconds / 10
+    assert 3 < upper.done.in_flight <= 4
 
 
 def test_one_at_a_time_is_late_by_what_is_in_front(tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ def test_the_plan_holds_and_knows_the_trace(tmp_path: Path, gaps: Path) -> None:
     params = method.params.build({"file": str(gaps), "fill": "false"})
     plan = plan_order(Order(method, params, SMALL, destroy=SMALL))
     step = plan.steps[-1]
-    assert step.seconds.least == pytest.approx(99 * GAP_US / 1e6)
+    assert step.seconds.lower == pytest.approx(99 * GAP_US / 1e6)
     done = replayed(tmp_path, gaps, fill="false").done
-    assert step.seconds.least <= done.seconds <= step.seconds.most
-    assert step.bytes_written.least <= done.write_bytes <= step.bytes_written.most == 25 * 16384
+    assert step.seconds.lower <= done.seconds <= step.seconds.upper
+    assert step.bytes_written.lower <= done.write_bytes <= step.bytes_written.upper == 25 * 16384
 
 
 def test_the_page_shows_the_bench_the_trace_and_the_lateness(tmp_path: Path, gaps: Path) -> None:
@@ -161,7 +161,7 @@ def _interrupted_at(order: Order, library: Path) -> Path:
         return any('"verb":"fill"' in path.read_text() for path in library.glob("*/journal.jsonl"))
 
     with pytest.raises(Interrupted):
-        start(order, library, bench=Bench(stopped=flag))
+        start(order, library, environment=RunEnvironment(stopped=flag))
     (folder,) = (path.parent for path in library.glob("*/manifest.json"))
     assert any(step.verb == "trace" for step in RunFolder(folder).steps())
     return folder

@@ -148,8 +148,8 @@ def test_fixed_rounds_choose_by_the_first_steady_window() -> None:
     params = PtsDemandIntensityParams(fixed_rounds=True, most_rounds=8)
     asked = done(figures, params)
     assert len([request for request in asked if request.label.endswith("pre-write")]) == 8 + 3
-    (most,) = [request for request in asked if request.label == "MaxIOPS, histogram"]
-    assert shape(most)[:2] == (8, 8)
+    (highest,) = [request for request in asked if request.label == "MaxIOPS, histogram"]
+    assert shape(highest)[:2] == (8, 8)
 
 
 def test_without_a_cell_below_the_limit_only_the_least_is_measured() -> None:
@@ -185,8 +185,8 @@ def grid(*cells: tuple[int, int, float, float]) -> list[Demand]:
 def test_the_three_points_of_a_grid(cells: Sequence[tuple[int, int, float, float]], expected: object) -> None:
     found = choose(grid(*cells), 5 * MS)
     assert isinstance(found, Chosen)
-    places = [None if each is None else (each.threads, each.depth) for each in (found.most, found.middle)]
-    assert (*places, (found.least.threads, found.least.depth)) == expected
+    places = [None if each is None else (each.threads, each.depth) for each in (found.highest, found.middle)]
+    assert (*places, (found.lowest.threads, found.lowest.depth)) == expected
 
 
 def test_an_empty_grid_is_refused() -> None:
@@ -296,8 +296,8 @@ def test_a_run_comes_to_its_points_within_its_plan(short: RunFolder) -> None:
     window = slice(result.rounds.first - 1, result.rounds.last)
     swift = [cell for cell in result.cells if np.mean(cell.mean_ns[window]) < 5 * MS]
     best = max(swift, key=lambda cell: float(np.mean(cell.iops[window])))
-    most = result.points[0]
-    assert (most.name, most.threads, most.depth) == ("MaxIOPS", best.threads, best.depth)
+    highest = result.points[0]
+    assert (highest.name, highest.threads, highest.depth) == ("MaxIOPS", best.threads, best.depth)
     steps = {step.ordinal: step for step in short.steps()}
     for point in result.points:
         assert point.ordinal is not None and point.histogram is not None
@@ -328,8 +328,8 @@ def test_every_page_of_the_specification_is_there(short: RunFolder) -> None:
     assert numbered == list(range(1, last + 1))
     assert html.count(", MRT ") >= 3
     data = json.loads(html.partition('id="page-data">')[2].partition("</script>")[0])
-    most = data["charts"][f"pts-{result.test}-p7"]["views"][0]["lines"]
-    assert [line["name"] for line in most] == ["TC1", "TC4", "TC32"]
+    highest = data["charts"][f"pts-{result.test}-p7"]["views"][0]["lines"]
+    assert [line["name"] for line in highest] == ["TC1", "TC4", "TC32"]
 
 
 def test_the_grid_is_that_of_the_specification() -> None:

@@ -354,7 +354,7 @@ def test_a_run_gives_a_verdict_within_its_plan(short: RunFolder) -> None:
         for step in short.steps()
         if step.result.measurement is not None
     )
-    assert planned.bytes_written.least <= written <= planned.bytes_written.most
+    assert planned.bytes_written.lower <= written <= planned.bytes_written.upper
     assert [step.label for step in planned.steps] == [step.label for step in short.steps()]
     codes = {departure.code for departure in short.manifest.departures}
     assert {"simulated-drive", "parameter-seconds"} <= codes

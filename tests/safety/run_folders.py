@@ -22,7 +22,7 @@ from ssdlab.results.seal import seal_document
 from ssdlab.results.store import add_note, run_folders
 from ssdlab.runs.consent_record import record_consent
 from ssdlab.runs.runner import Paused
-from ssdlab.runs.session import Bench, Order, start
+from ssdlab.runs.session import Order, RunEnvironment, start
 
 JOB = """
 [[step]]
@@ -49,7 +49,11 @@ def interrupted(library: Path, drive: str, **order: Any) -> Path:
     """A run that was stopped after its first step, which has written the whole file."""
     job = find_method("job")
     with pytest.raises(Paused):
-        start(Order(job, read_job(JOB, "j.toml"), drive, **order), library, bench=Bench(pause_after=1))
+        start(
+            Order(job, read_job(JOB, "j.toml"), drive, **order),
+            library,
+            environment=RunEnvironment(pause_after=1),
+        )
     folder = run_folders(library)[-1]
     add_note(folder, "a note")
     return folder

@@ -25,7 +25,7 @@ from ssdlab.results.store import run_folders, write_manifest
 from ssdlab.runs import consent_record, resume_checks
 from ssdlab.runs.consent_record import CONSENT, Renewal
 from ssdlab.runs.runner import Paused
-from ssdlab.runs.session import Bench, Order, resume, start
+from ssdlab.runs.session import Order, RunEnvironment, resume, start
 from ssdlab.runs.suites.session import resume_suite, start_suite
 from suites.made import Watcher, suite, suite_order
 
@@ -112,7 +112,7 @@ def test_a_folder_of_an_earlier_version_asks_once(
 def test_consent_given_again_stays_given(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (run / CONSENT).unlink()
     with pytest.raises(Paused):
-        resume(run, bench=Bench(pause_after=2), renewal=Renewal("foreign.img"))
+        resume(run, environment=RunEnvironment(pause_after=2), renewal=Renewal("foreign.img"))
     assert resume(run) == run
 
 
@@ -121,7 +121,7 @@ def test_a_run_that_only_reads_needs_none(scratch: Path) -> None:
     params = read_job('[[step]]\ndo = "run"\nseconds = "50ms"\n[[step]]\ndo = "idle"\nseconds = "1ms"', "j")
     with pytest.raises(Paused):
         order = Order(job, params, str(scratch / "s.img"), size_bytes=made.SIZE_BYTES)
-        start(order, scratch / "library", bench=Bench(pause_after=1))
+        start(order, scratch / "library", environment=RunEnvironment(pause_after=1))
     (folder,) = run_folders(scratch / "library")
     (folder / CONSENT).unlink()
     assert resume(folder) == folder
@@ -192,7 +192,7 @@ def stopped_suite(library: Path, drive: Path) -> Path:
     parts = (Part("qd1", "written"), Part("peak-random-read", "written"))
     order = suite_order(suite(*parts), str(drive), settings, destroy=drive.name)
     with pytest.raises(Interrupted):
-        start_suite(order, library, Watcher(), bench=Bench(pause_after=1))
+        start_suite(order, library, Watcher(), environment=RunEnvironment(pause_after=1))
     return next(each for each in run_folders(library) if read_manifest(each).children)
 
 

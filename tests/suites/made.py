@@ -14,7 +14,7 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, Manifest, TableInfo
 from ssdlab.results.store import write_manifest
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench
+from ssdlab.runs.session import RunEnvironment
 from ssdlab.runs.suites.ordering import SuiteOrder, suite_params
 from ssdlab.runs.suites.session import start_suite
 
@@ -44,8 +44,8 @@ class Watcher:
     def look(self, running: Mapping[str, Any]) -> None:
         pass
 
-    def ended(self, child: Child, number: int, total: int, *, found_finished: bool) -> None:
-        self.told.append(("found" if found_finished else "ended", child.part))
+    def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
+        self.told.append(("found" if already_finished else "ended", child.part))
 
 
 def suite(*parts: Part, **more: Any) -> Suite:
@@ -61,8 +61,8 @@ def suite_order(
     return SuiteOrder(made, params, like, repeat)
 
 
-def bench(drive: FakeDrive, **options: Any) -> Bench:
-    """A bench with this drive on it; it writes no rows, so its tables are empty."""
+def environment(drive: FakeDrive, **options: Any) -> RunEnvironment:
+    """An environment that opens this drive; it writes no rows, so its tables are empty."""
     found = Look(drive.identity, True, None, None)
 
     def finish(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
@@ -70,7 +70,7 @@ def bench(drive: FakeDrive, **options: Any) -> Bench:
         write_manifest(folder, done)
         return done
 
-    return Bench(lambda text, **opened: drive, finish, lambda text, **asked: found, **options)
+    return RunEnvironment(lambda text, **opened: drive, finish, lambda text, **asked: found, **options)
 
 
 def run(

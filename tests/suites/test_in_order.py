@@ -13,7 +13,7 @@ from ssdlab.methods.suites.suite import Part
 from ssdlab.model.errors import DriveError, Interrupted, Refused
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.session import resume_suite, start_suite
-from suites.made import Watcher, bench, children, suite, suite_order
+from suites.made import Watcher, children, environment, suite, suite_order
 
 READERS = suite(
     Part("peak-random-read", "written", {"fill": "true"}),
@@ -38,7 +38,7 @@ def fills(drive: FakeDrive) -> int:
 def test_what_was_filled_once_is_read_by_all_until_something_writes(tmp_path: Path, drive: FakeDrive) -> None:
     watcher = Watcher()
     order = suite_order(READERS, "/dev/fake0", QUICK)
-    folder = RunFolder(start_suite(order, tmp_path, watcher, bench(drive)))
+    folder = RunFolder(start_suite(order, tmp_path, watcher, environment(drive)))
     runs = children(folder)
     first = runs["peak-random-read"].manifest
     assert [each.manifest.member.written_by for each in runs.values()] == [
@@ -65,13 +65,13 @@ def test_a_drive_that_fails_stops_the_suite_and_a_resume_repeats_nothing(
     drive.before_run = fail
     order = suite_order(READERS, "/dev/fake0", QUICK)
     with pytest.raises(DriveError) as stopped:
-        start_suite(order, tmp_path, Watcher(), bench(drive))
+        start_suite(order, tmp_path, Watcher(), environment(drive))
     folder = Path(stopped.value.facts["folder"])
     assert RunFolder(folder).manifest.status == "failed"
     done = sum(name == "run" for name, _ in drive.done)
     drive.before_run = lambda count: None
     watcher = Watcher()
-    resume_suite(folder, watcher, bench(drive))
+    resume_suite(folder, watcher, environment(drive))
     assert RunFolder(folder).manifest.status == "finished"
     assert watcher.told[0] == ("found", "peak-random-read")
     # Of what was done before, only the step that failed is done again.
@@ -79,7 +79,7 @@ def test_a_drive_that_fails_stops_the_suite_and_a_resume_repeats_nothing(
     assert len(drive.runs) == sum(alone) + 1
     assert done == 6
     with pytest.raises(Refused, match="is finished"):
-        resume_suite(folder, Watcher(), bench(drive))
+        resume_suite(folder, Watcher(), environment(drive))
 
 
 def test_a_signal_stops_the_suite_and_it_is_the_suite_that_is_to_be_resumed(
@@ -91,7 +91,7 @@ def test_a_signal_stops_the_suite_and_it_is_the_suite_that_is_to_be_resumed(
 
     drive.before_run = stop
     with pytest.raises(Interrupted) as stopped:
-        start_suite(suite_order(READERS, "/dev/fake0", QUICK), tmp_path, Watcher(), bench(drive))
+        start_suite(suite_order(READERS, "/dev/fake0", QUICK), tmp_path, Watcher(), environment(drive))
     folder = Path(stopped.value.facts["folder"])
     assert stopped.value.advice == f"go on with: ssdlab resume {folder}"
     manifest = RunFolder(folder).manifest
@@ -117,7 +117,7 @@ def suite_of(library: Path) -> dict[str, int]:
     """How many workloads the same suite runs on a drive that does not fail, part by part."""
     drive = FakeDrive(known_written=None)
     folder = RunFolder(
-        start_suite(suite_order(READERS, "/dev/fake0", QUICK), library, Watcher(), bench(drive))
+        start_suite(suite_order(READERS, "/dev/fake0", QUICK), library, Watcher(), environment(drive))
     )
     return {
         part: sum(step.result.measurement is not None for step in run.steps())
@@ -129,7 +129,7 @@ def test_a_part_that_does_not_fit_is_left_out_and_said(tmp_path: Path, drive: Fa
     made = suite(Part("peak-random-read", "written", {"fill": "true"}), Part("consistency", "fresh"))
     drive.capacity_bytes = 4096 * 16
     order = suite_order(made, "/dev/fake0", {**PEAK, "consistency.spares": "0,90"})
-    folder = RunFolder(start_suite(order, tmp_path, Watcher(), bench(drive)))
+    folder = RunFolder(start_suite(order, tmp_path, Watcher(), environment(drive)))
     result = read_result(folder)
     assert isinstance(result, SuiteResult)
     left = {each.part: each.left_out for each in result.outcomes if each.left_out}
@@ -141,7 +141,7 @@ def test_a_part_that_does_not_fit_is_left_out_and_said(tmp_path: Path, drive: Fa
 def test_a_span_of_its_own_is_all_that_is_touched(tmp_path: Path, drive: FakeDrive) -> None:
     made = suite(Part("peak-random-read", "written", {"fill": "true"}), span_bytes=64 << 20)
     order = suite_order(made, "/dev/fake0", PEAK)
-    folder = RunFolder(start_suite(order, tmp_path, Watcher(), bench(drive)))
+    folder = RunFolder(start_suite(order, tmp_path, Watcher(), environment(drive)))
     assert folder.manifest.status == "finished"
     assert {workload.streams[0].span.length for workload in drive.runs} == {64 << 20}
 
@@ -150,7 +150,7 @@ def test_the_same_words_and_seed_give_the_same_seeds_whatever_the_order(tmp_path
     seeds = []
     for number, parts in enumerate((READERS.parts, READERS.parts[::-1])):
         order = suite_order(suite(*parts), "/dev/fake0", QUICK)
-        folder = RunFolder(start_suite(order, tmp_path / str(number), Watcher(), bench(FakeDrive())))
+        folder = RunFolder(start_suite(order, tmp_path / str(number), Watcher(), environment(FakeDrive())))
         seeds.append({child.part: child.seed for child in folder.manifest.children})
     assert seeds[0] == seeds[1]
     assert len(set(seeds[0].values())) == len(READERS.parts)

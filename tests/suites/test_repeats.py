@@ -18,7 +18,7 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.suites.ordering import SuiteOrder, check_repeat, repeated
 from ssdlab.runs.suites.session import start_suite
-from suites.made import Watcher, bench
+from suites.made import Watcher, environment
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_method_run_three_times_gives_the_median_of_each_figure(tmp_path: Path
     params = method.params.build({"depths": "1,2", "seconds": "1", "ramp_seconds": "0"})
     made, by_part = repeated(method, params, 3)
     order = SuiteOrder(made, by_part, Order(method, params, "/dev/fake0", seed=7), 3)
-    folder = RunFolder(start_suite(order, tmp_path, Watcher(), bench(drive)))
+    folder = RunFolder(start_suite(order, tmp_path, Watcher(), environment(drive)))
     result = read_result(folder)
     assert isinstance(result, SuiteResult)
     assert (result.repeats, [each.part for each in result.outcomes]) == (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ssdlab.model import warnings
-from ssdlab.model.host_load import Surroundings
+from ssdlab.model.host_load import HostContext
 from ssdlab.model.queue_settings import Conditions
 from ssdlab.model.warnings import CATALOGUE, Warning, judge
 from ssdlab.model.workload import Bursts, Closed, Open, Stream, Workload
@@ -46,14 +46,14 @@ def summary(**changes: Any) -> dict[str, Any]:
 
 
 def codes(
-    measured: dict[str, Any] | None = None, around: Surroundings | None = None, **stream: Any
+    measured: dict[str, Any] | None = None, around: HostContext | None = None, **stream: Any
 ) -> list[str]:
     workload = Workload.of(Stream(**{"workers": 8, **stream}))
-    return [each.code for each in judge(measured or summary(), workload, around or Surroundings())]
+    return [each.code for each in judge(measured or summary(), workload, around or HostContext())]
 
 
 def test_a_clean_measurement_has_none() -> None:
-    around = Surroundings(
+    around = HostContext(
         conditions=settings(),
         cores=16,
         cpu_busy_share=0.5,
@@ -67,41 +67,41 @@ def test_a_clean_measurement_has_none() -> None:
 @pytest.mark.parametrize(
     ("around", "code"),
     [
-        (Surroundings(cores=2, cpu_busy_share=0.95), "host-limited"),
-        (Surroundings(governors=("performance", "powersave")), "governor"),
-        (Surroundings(build_profile="debug"), "debug-build"),
-        (Surroundings(is_file=True), "file-system"),
-        (Surroundings(unseen=("what others have open",)), "unseen"),
-        (Surroundings(allow_unwritten=True), "unwritten-allowed"),
-        (Surroundings(device_in_flight=7.5), "device-depth"),
-        (Surroundings(conditions=settings(scheduler="bfq")), "scheduler"),
-        (Surroundings(conditions=settings(rotational=True)), "rotational"),
-        (Surroundings(conditions=settings(link="8.0 GT/s x4 of 16.0 GT/s x4")), "link"),
-        (Surroundings(conditions=settings(max_io_bytes=2048)), "split"),
-        (Surroundings(conditions=settings(nr_requests=4)), "queue-limit"),
+        (HostContext(cores=2, cpu_busy_share=0.95), "host-limited"),
+        (HostContext(governors=("performance", "powersave")), "governor"),
+        (HostContext(build_profile="debug"), "debug-build"),
+        (HostContext(is_file=True), "file-system"),
+        (HostContext(unseen=("what others have open",)), "unseen"),
+        (HostContext(allow_unwritten=True), "unwritten-allowed"),
+        (HostContext(device_in_flight=7.5), "device-depth"),
+        (HostContext(conditions=settings(scheduler="bfq")), "scheduler"),
+        (HostContext(conditions=settings(rotational=True)), "rotational"),
+        (HostContext(conditions=settings(link="8.0 GT/s x4 of 16.0 GT/s x4")), "link"),
+        (HostContext(conditions=settings(max_io_bytes=2048)), "split"),
+        (HostContext(conditions=settings(nr_requests=4)), "queue-limit"),
     ],
 )
-def test_what_stands_around(around: Surroundings, code: str) -> None:
+def test_what_stands_around(around: HostContext, code: str) -> None:
     assert codes(around=around) == [code]
 
 
 @pytest.mark.parametrize(
     "around",
     [
-        Surroundings(cores=2, cpu_busy_share=0.85),
-        Surroundings(cores=16, cpu_busy_share=0.95),
-        Surroundings(device_in_flight=7.7),
-        Surroundings(conditions=settings(link="16.0 GT/s x4 of 16.0 GT/s x4")),
-        Surroundings(conditions=settings(max_io_bytes=4096, nr_requests=8)),
-        Surroundings(conditions=settings(write_cache=None)),
+        HostContext(cores=2, cpu_busy_share=0.85),
+        HostContext(cores=16, cpu_busy_share=0.95),
+        HostContext(device_in_flight=7.7),
+        HostContext(conditions=settings(link="16.0 GT/s x4 of 16.0 GT/s x4")),
+        HostContext(conditions=settings(max_io_bytes=4096, nr_requests=8)),
+        HostContext(conditions=settings(write_cache=None)),
     ],
 )
-def test_what_stands_around_and_is_no_reason(around: Surroundings) -> None:
+def test_what_stands_around_and_is_no_reason(around: HostContext) -> None:
     assert codes(around=around) == []
 
 
 def test_the_write_cache_matters_to_writes() -> None:
-    around = Surroundings(conditions=settings(write_cache=None))
+    around = HostContext(conditions=settings(write_cache=None))
     assert codes(summary(read=None, write=part()), around, ops="write") == ["write-cache-unknown"]
 
 
@@ -162,7 +162,7 @@ def test_the_hosts_own_time_does_not_lack_at_the_device(
         workers={"run_queue_wait_ns": waited_ns * 100_000},
         read=part(response_ns=tail),
     )
-    assert codes(measured, Surroundings(device_in_flight=at_device)) == found
+    assert codes(measured, HostContext(device_in_flight=at_device)) == found
 
 
 def test_that_nothing_was_measured_is_told() -> None:
@@ -176,7 +176,7 @@ def test_that_nothing_was_measured_is_told() -> None:
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 I/O was never"), (2, "2 I/Os were never")])
 def test_one_io_is_one(count: int, said: str) -> None:
-    (warned,) = judge(summary(read=part(dropped=count)), Workload.of(Stream(workers=8)), Surroundings())
+    (warned,) = judge(summary(read=part(dropped=count)), Workload.of(Stream(workers=8)), HostContext())
     assert warned.what.startswith(said)
 
 
@@ -201,7 +201,7 @@ def test_every_warning_is_said_with_cause_and_advice(code: str) -> None:
 
 
 def test_a_warning_keeps_raw_facts() -> None:
-    (warned,) = judge(summary(in_flight=7.123), Workload.of(Stream(workers=8)), Surroundings())
+    (warned,) = judge(summary(in_flight=7.123), Workload.of(Stream(workers=8)), HostContext())
     assert warned.what == "7.12 I/Os were in flight on average, not the 8 asked for"
     assert warned.facts == {"reached": 7.123, "asked": 8}
 
@@ -213,7 +213,7 @@ def test_a_code_that_is_not_in_the_catalogue_is_a_fault() -> None:
 
 def test_errors_are_named() -> None:
     (warned,) = judge(
-        summary(read=part(failed=3, errors={"5": 3})), Workload.of(Stream(workers=8)), Surroundings()
+        summary(read=part(failed=3, errors={"5": 3})), Workload.of(Stream(workers=8)), HostContext()
     )
     assert "3 I/Os failed (3 x EIO: Input/output error)" in warned.what
 

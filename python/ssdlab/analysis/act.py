@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-LEAST_BEHIND_S = 1.0
+MIN_BEHIND_S = 1.0
 """A trend counts from here on: below, ticks look like one."""
 QUARTERS = 4
 """Parts of the stretch that all have to show it."""
@@ -40,7 +40,7 @@ LIMITS = {1: 0.05, 8: 0.01, 64: 0.001}
 """Shares of reads that must take less than so many ms: fewer than this share may be slower."""
 THRESHOLDS_MS = (1, 2, 4, 8, 16, 32, 64)
 """Columns of ACT's table."""
-LEAST_DONE = 0.995
+MIN_DONE = 0.995
 """Share of what is due in a slice that must be done. An hour that ends 10 s late has 99.7 %, so that in a
 test of full length ACT's own rule is the stricter."""
 
@@ -179,17 +179,17 @@ def forecast_s(behind: Sequence[tuple[float, float]], ends_s: float) -> float:
     -------
     float
         Seconds of load; 0 while there is too little to tell from: fewer than five points, or less than
-        `LEAST_BEHIND_S` behind.
+        `MIN_BEHIND_S` behind.
     """
     at_s, now_s = behind[-1]
-    if len(behind) < QUARTERS + 1 or now_s < LEAST_BEHIND_S:
+    if len(behind) < QUARTERS + 1 or now_s < MIN_BEHIND_S:
         return 0.0
     marks = [behind[round(part * (len(behind) - 1) / QUARTERS)] for part in range(QUARTERS + 1)]
     slope = min((late[1] - early[1]) / (late[0] - early[0]) for early, late in pairwise(marks))
     return now_s + slope * max(0.0, ends_s - at_s) if slope > 0 else 0.0
 
 
-def least_done(rate: float, seconds: float, workers: int, burst: int, share: float) -> int:
+def min_done(rate: float, seconds: float, workers: int, burst: int, share: float) -> int:
     """Return how many I/Os of a slice must be done for its load to count as given.
 
     A slice may begin and end between two ticks and with I/Os in flight: one burst, or one tick of all

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean
 
-LEAST_DROP = 1.25
+MIN_DROP = 1.25
 """First plateau divided by the second from which on it is one."""
 OWN_SIDE = 0.9
 """Share of the values of a plateau that must lie on its side of the geometric middle of both."""
-LEAST_POINTS = 3
+MIN_POINTS = 3
 """Points of each plateau."""
 
 
@@ -36,14 +36,14 @@ class Drop:
     after: float
 
 
-def find_drop(values: Sequence[float], least: float = LEAST_DROP) -> Drop | None:
+def find_drop(values: Sequence[float], min_drop: float = MIN_DROP) -> Drop | None:
     """Find where the values drop for good; None where they do not.
 
     Parameters
     ----------
     values
         Speeds in any one unit, all above 0, at even distances.
-    least
+    min_drop
         How many times faster the first plateau must be.
 
     Raises
@@ -54,16 +54,16 @@ def find_drop(values: Sequence[float], least: float = LEAST_DROP) -> Drop | None
     if any(value <= 0 for value in values):
         raise ValueError("speeds must be above 0")
     n = len(values)
-    if n < 2 * LEAST_POINTS:
+    if n < 2 * MIN_POINTS:
         return None
     sums = [0.0, *accumulate(math.log(value) for value in values)]
     # With two means the squared deviation is least where the sum of squared sums over counts is greatest.
     at = max(
-        range(LEAST_POINTS, n - LEAST_POINTS + 1),
+        range(MIN_POINTS, n - MIN_POINTS + 1),
         key=lambda split: sums[split] ** 2 / split + (sums[n] - sums[split]) ** 2 / (n - split),
     )
     before, after = fmean(values[:at]), fmean(values[at:])
-    if before < least * after:
+    if before < min_drop * after:
         return None
     middle = math.sqrt(before * after)
     fast, slow = sum(value > middle for value in values[:at]), sum(value < middle for value in values[at:])

@@ -35,9 +35,9 @@ class Demand:
 class Chosen:
     """The three points; without a cell below the limit there is no `most`, and so no `middle`."""
 
-    most: Demand | None
+    highest: Demand | None
     middle: Demand | None
-    least: Demand
+    lowest: Demand
 
 
 def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
@@ -57,14 +57,14 @@ def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
     """
     if not grid:
         raise ValueError("a grid without cells has no points")
-    least = min(grid, key=lambda each: (each.threads * each.depth, each.threads))
+    lowest = min(grid, key=lambda each: (each.threads * each.depth, each.threads))
     swift = [each for each in grid if each.art_ns < limit_ns]
     if not swift:
-        return Chosen(None, None, least)
-    most = max(swift, key=lambda each: (each.iops, -each.art_ns))
-    half_way = (most.iops + least.iops) / 2
+        return Chosen(None, None, lowest)
+    highest = max(swift, key=lambda each: (each.iops, -each.art_ns))
+    half_way = (highest.iops + lowest.iops) / 2
     middle = min(swift, key=lambda each: (abs(each.iops - half_way), each.art_ns))
-    return Chosen(most, middle, least)
+    return Chosen(highest, middle, lowest)
 
 
 def unwritten_reads(fills: float, parts: Sequence[tuple[float, float]]) -> float:

@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 
-LEAST_ROUNDS = 3
+MIN_ROUNDS = 3
 """Two differences, and so one ratio of them."""
 DIFFERENCES = 4
 """Last differences that the ratio is estimated from: the steps of a window."""
@@ -44,14 +44,14 @@ class Forecast:
     last: int | None
 
 
-def forecast(series: Sequence[Sequence[float]], most_rounds: int) -> Forecast | None:
+def forecast(series: Sequence[Sequence[float]], max_rounds: int) -> Forecast | None:
     """Say in which round all tracked variables are likely to be steady at once.
 
     Parameters
     ----------
     series
         The rounds so far of each tracked variable, all of the same number.
-    most_rounds
+    max_rounds
         After which the test ends.
 
     Returns
@@ -60,9 +60,9 @@ def forecast(series: Sequence[Sequence[float]], most_rounds: int) -> Forecast | 
         None: too few rounds to say.
     """
     rounds = min((len(values) for values in series), default=0)
-    if rounds < LEAST_ROUNDS:
+    if rounds < MIN_ROUNDS:
         return None
-    expected = [continued(values, most_rounds) for values in series]
+    expected = [continued(values, max_rounds) for values in series]
     first = first_steady(expected)
     if first is None:
         return Forecast(None, None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 PART_BYTES = 10**9
-LEAST_PARTS = 50
+MIN_PARTS = 50
 
 
 def written_over_time(
@@ -42,12 +42,12 @@ def written_over_time(
     return np.cumsum(np.concatenate(moved)), np.concatenate(ends)
 
 
-def speeds_over(rows: Mapping[str, npt.NDArray[Any]], most_parts: int) -> tuple[list[float], float]:
+def speeds_over(rows: Mapping[str, npt.NDArray[Any]], max_parts: int) -> tuple[list[float], float]:
     """Return the speed over each equal part of what was written in MB/s, and the bytes of a part."""
     written, ends_s = written_over_time([rows])
     total = float(written[-1])
     # A part needs several rows, or its speed would be that of the rows' edges.
-    parts = int(max(LEAST_PARTS, min(most_parts, total / PART_BYTES)))
+    parts = int(max(MIN_PARTS, min(max_parts, total / PART_BYTES)))
     parts = max(1, min(parts, (written.size - 1) // 2))
     edges = np.linspace(0.0, total, parts + 1)
     seconds = np.diff(np.interp(edges, written, ends_s))

@@ -37,14 +37,14 @@ class Buckets:
         Edges of the buckets, rising; the high edge does not belong to its bucket.
     count
         Samples in each.
-    most_ns
+    max_ns
         The greatest sample, exactly: no other can be above it, wherever its bucket ends.
     """
 
     low_ns: npt.NDArray[Any]
     high_ns: npt.NDArray[Any]
     count: npt.NDArray[Any]
-    most_ns: float
+    max_ns: float
 
     @property
     def samples(self) -> int:
@@ -54,30 +54,30 @@ class Buckets:
     @property
     def mean_ns(self) -> float | None:
         """Mean of the buckets' middles; None without samples."""
-        middle = np.minimum((self.low_ns.astype(np.float64) + self.high_ns - 1) / 2, self.most_ns)
+        middle = np.minimum((self.low_ns.astype(np.float64) + self.high_ns - 1) / 2, self.max_ns)
         return float((middle * self.count).sum()) / self.samples if self.samples else None
 
     def percentile(self, percent: Fraction) -> float | None:
         """Return a percentile; None where too few samples lie beyond it."""
         if not sayable(percent, self.samples):
             return None
-        return min(of_buckets(self.low_ns, self.high_ns, self.count, percent), self.most_ns)
+        return min(of_buckets(self.low_ns, self.high_ns, self.count, percent), self.max_ns)
 
 
-def merged(columns: Mapping[str, npt.NDArray[Any]], kept: npt.NDArray[Any], most_ns: float = inf) -> Buckets:
+def merged(columns: Mapping[str, npt.NDArray[Any]], kept: npt.NDArray[Any], max_ns: float = inf) -> Buckets:
     """Return the chosen lines of a table of buckets as one histogram: equal buckets are added up.
 
-    `most_ns` is the greatest sample, where it is known exactly.
+    `max_ns` is the greatest sample, where it is known exactly.
     """
     low, high, count = (columns[key][kept] for key in ("low_ns", "high_ns", "count"))
     edges, which = np.unique(low, return_inverse=True)
     upper = np.zeros(edges.size, dtype=np.int64)
     upper[which] = high
     summed = np.bincount(which, weights=count, minlength=edges.size).astype(np.int64)
-    return Buckets(edges, upper, summed, most_ns)
+    return Buckets(edges, upper, summed, max_ns)
 
 
-def by_record(columns: Mapping[str, npt.NDArray[Any]], most_ns: Sequence[float]) -> list[Buckets]:
+def by_record(columns: Mapping[str, npt.NDArray[Any]], max_ns: Sequence[float]) -> list[Buckets]:
     """Return the histogram of each record: all directions together, by the service clock.
 
     In a closed loop an I/O is due when it is submitted, so that it is the response time as well.
@@ -86,13 +86,13 @@ def by_record(columns: Mapping[str, npt.NDArray[Any]], most_ns: Sequence[float])
     ----------
     columns
         The table of buckets of a step, with the number of its record in `row`, from 0.
-    most_ns
+    max_ns
         The greatest response time of each record.
     """
-    records = len(most_ns)
+    records = len(max_ns)
     ours = np.flatnonzero(
         (columns["clock"] == "service") & (columns["row"] >= 0) & (columns["row"] < records)
     )
     ours = ours[np.argsort(columns["row"][ours], kind="stable")]
     edges = np.searchsorted(columns["row"][ours], np.arange(records + 1))
-    return [merged(columns, ours[edges[at] : edges[at + 1]], most_ns[at]) for at in range(records)]
+    return [merged(columns, ours[edges[at] : edges[at + 1]], max_ns[at]) for at in range(records)]

@@ -26,8 +26,8 @@ class Saturation:
     chosen: int
     best: int
     threshold: float
-    least: float
-    most: float
+    lowest: float
+    highest: float
 
 
 def saturation(
@@ -62,7 +62,7 @@ def saturation(
         raise ValueError(f"depths must rise: {list(depths)}")
     if not 0 < share <= 1:
         raise ValueError(f"a share of {share} is not above 0 and up to 1")
-    most = max(throughputs)
-    threshold = share * most
+    highest = max(throughputs)
+    threshold = share * highest
     chosen = next(index for index, value in enumerate(throughputs) if value >= threshold)
-    return Saturation(chosen, throughputs.index(most), threshold, min(throughputs), most)
+    return Saturation(chosen, throughputs.index(highest), threshold, min(throughputs), highest)

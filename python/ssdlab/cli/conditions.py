@@ -32,11 +32,11 @@ def show(drive: str, /, *, json: bool = False) -> None:
     from ssdlab.drives.settings import NAMES
 
     settings = _settings(drive)
-    found = {name: _told(settings, name) for name in NAMES}
+    found = {name: _describe_setting(settings, name) for name in NAMES}
     if json:
         print_json({"schema": SHOW_SCHEMA, "drive": drive, "settings": found, "left_set": left_set()})
         return
-    rows = [(name, told["value"] or "-", told["remark"] or "") for name, told in found.items()]
+    rows = [(name, row["value"] or "-", row["remark"] or "") for name, row in found.items()]
     print_table(rows, ("setting", "now", ""))
 
 
@@ -84,7 +84,7 @@ def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool
         raise damaged
 
 
-def _told(settings: DriveSettings, name: str) -> dict[str, str | None]:
+def _describe_setting(settings: DriveSettings, name: str) -> dict[str, str | None]:
     try:
         setting = settings.find(name)
         return {"value": setting.read(), "remark": setting.remark()}

@@ -40,8 +40,8 @@ def _print_part(title: str, fields: Fields) -> None:
 
 def _nvme_fields(found: NvmeDetails) -> Fields:
     fields: Fields = []
-    if (told := found.controller) is not None:
-        fields += _controller_fields(told)
+    if (reported := found.controller) is not None:
+        fields += _controller_fields(reported)
     if (space := found.namespace) is not None:
         fields += _namespace_fields(space)
     if len(found.active_namespaces) > 1:
@@ -59,22 +59,22 @@ def _nvme_fields(found: NvmeDetails) -> Fields:
     return fields
 
 
-def _controller_fields(told: Controller) -> Fields:
-    methods = [name for name in ("block", "crypto", "overwrite") if getattr(told.sanitize, name)]
-    formats = ["user data", *(["crypto"] if told.erase_crypto else [])] if told.format else []
-    reach = " (of all namespaces at once)" if told.erase_all and formats else ""
+def _controller_fields(reported: Controller) -> Fields:
+    methods = [name for name in ("block", "crypto", "overwrite") if getattr(reported.sanitize, name)]
+    formats = ["user data", *(["crypto"] if reported.erase_crypto else [])] if reported.format else []
+    reach = " (of all namespaces at once)" if reported.erase_all and formats else ""
     return [
-        ("vendor", f"{told.vendor_id:04x}h, OUI {told.ieee_oui}"),
-        ("NVMe version", told.version),
-        ("NVM in all", None if told.total_bytes is None else capacity_text(told.total_bytes)),
+        ("vendor", f"{reported.vendor_id:04x}h, OUI {reported.ieee_oui}"),
+        ("NVMe version", reported.version),
+        ("NVM in all", None if reported.total_bytes is None else capacity_text(reported.total_bytes)),
         ("sanitize", ", ".join(methods) or "no"),
         ("format", (", ".join(formats) or "no") + reach),
-        ("security", "yes" if told.security else "no"),
-        ("TRIM", "yes" if told.deallocate else "no"),
-        ("write zeroes", "yes" if told.write_zeroes else "no"),
-        ("cache", "volatile" if told.write_cache else "none that is volatile"),
-        ("power states", "; ".join(_power_text(state) for state in told.power_states)),
-        ("warns at", None if told.warning_c is None else f"{told.warning_c} C"),
+        ("security", "yes" if reported.security else "no"),
+        ("TRIM", "yes" if reported.deallocate else "no"),
+        ("write zeroes", "yes" if reported.write_zeroes else "no"),
+        ("cache", "volatile" if reported.write_cache else "none that is volatile"),
+        ("power states", "; ".join(_power_text(state) for state in reported.power_states)),
+        ("warns at", None if reported.warning_c is None else f"{reported.warning_c} C"),
     ]
 
 
@@ -133,29 +133,29 @@ def _ata_fields(device: AtaDevice, statistics: AtaStatistics | None) -> Fields:
     return fields
 
 
-def _locking_text(told: Locking) -> str:
-    if not told.supported:
+def _locking_text(reported: Locking) -> str:
+    if not reported.supported:
         return "none"
-    states = ["locked" if told.locked else "set up, unlocked" if told.enabled else "not set up"]
-    states += ["a shadow stands in for its data"] if told.shadow else []
-    return ", ".join([*told.rules, *states])
+    states = ["locked" if reported.locked else "set up, unlocked" if reported.enabled else "not set up"]
+    states += ["a shadow stands in for its data"] if reported.shadow else []
+    return ", ".join([*reported.rules, *states])
 
 
-def _scsi_fields(told: ScsiDetails) -> Fields:
-    shape, supply = told.characteristics, told.provisioning
-    cache = {True: "on", False: "off", None: None}[told.write_cache_enabled]
+def _scsi_fields(reported: ScsiDetails) -> Fields:
+    shape, supply = reported.characteristics, reported.provisioning
+    cache = {True: "on", False: "off", None: None}[reported.write_cache_enabled]
     return [
         (
             "medium",
             {True: "solid state", False: "rotating", None: None}[shape.solid_state] if shape else None,
         ),
         ("form factor", shape.form_factor if shape else None),
-        ("link", told.link),
+        ("link", reported.link),
         ("TRIM", ("yes" if supply.unmap or supply.write_same_unmap else "no") if supply else None),
         ("trimmed reads", (supply.unmapped_reads or "not said") if supply else None),
         ("write cache", cache),
-        ("temperature", None if told.temperature_c is None else f"{told.temperature_c} C"),
-        ("wear", None if told.used_pct is None else f"{told.used_pct} % of rated endurance used"),
+        ("temperature", None if reported.temperature_c is None else f"{reported.temperature_c} C"),
+        ("wear", None if reported.used_pct is None else f"{reported.used_pct} % of rated endurance used"),
     ]
 
 

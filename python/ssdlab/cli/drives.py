@@ -83,13 +83,13 @@ def _tell(drive: str, *, as_json: bool) -> None:
     if as_json:
         facts = {} if storage is None else asdict(storage)
         facts.pop("identity", None)
-        told = {"details": None if details is None else asdict(details)}
+        shown_details = {"details": None if details is None else asdict(details)}
         noted = {"record": None if record is None else record.model_dump(mode="json")}
         print_json(
             {
                 "schema": "ssdlab.drive/1",
                 **_record(found),
-                **told,
+                **shown_details,
                 **noted,
                 **facts,
                 **placed,

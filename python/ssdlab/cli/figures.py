@@ -109,14 +109,14 @@ def model_text(summary: Mapping[str, Any]) -> str:
     if "scale" not in drive:
         return ""
     size = f"at 1/{drive['scale']} of its size" if drive["scale"] > 1 else "at scale 1"
-    said = [f"simulated {size}", f"effective spare {100 * drive['effective_spare']:.1f} %"]
+    text = [f"simulated {size}", f"effective spare {100 * drive['effective_spare']:.1f} %"]
     if (amplification := drive["write_amplification"]) is not None:
-        said.append(f"write amplification {significant(amplification)}")
+        text.append(f"write amplification {significant(amplification)}")
     if power := summary.get("power"):
-        said.append(f"{significant(power['mean_w'])} W, {significant(power['energy_j'])} J by its model")
+        text.append(f"{significant(power['mean_w'])} W, {significant(power['energy_j'])} J by its model")
     if (temperature := drive.get("temperature_c")) is not None:
-        said.append(f"{temperature:.1f} °C at the end")
-    return "; ".join(said)
+        text.append(f"{temperature:.1f} °C at the end")
+    return "; ".join(text)
 
 
 def _print_direction(
@@ -136,9 +136,9 @@ def _print_direction(
 
 
 def _counts_text(part: Mapping[str, Any]) -> str:
-    said = [f"{part['ios']} I/Os"]
-    said += [f"{part[name]} {name}" for name in ("failed", "dropped", "late") if part[name]]
-    return ", ".join(said)
+    text = [f"{part['ios']} I/Os"]
+    text += [f"{part[name]} {name}" for name in ("failed", "dropped", "late") if part[name]]
+    return ", ".join(text)
 
 
 def _latency(latency_ns: float | None) -> str:

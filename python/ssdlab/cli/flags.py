@@ -73,16 +73,16 @@ def _flag(name: str, field: FieldInfo) -> inspect.Parameter:
 
 
 def _help(field: FieldInfo) -> str:
-    said = field.description or ""
+    text = field.description or ""
     plain = isinstance(field.default, str | int) and not isinstance(field.default, bool)
-    if plain and "[default" not in said:
-        said += f" [default: {field.default}]"
-    return said
+    if plain and "[default" not in text:
+        text += f" [default: {field.default}]"
+    return text
 
 
-def _sentence(said: str) -> str:
+def _sentence(text: str) -> str:
     """Return a description as the help has it, beside those of docstrings; a value it begins with stays."""
-    text, bracket, default = said.partition(" [default")
+    text, bracket, default = text.partition(" [default")
     first, _, rest = text.partition(" ")
     if not first.endswith(":") and not rest.startswith("("):
         text = text[:1].upper() + text[1:]

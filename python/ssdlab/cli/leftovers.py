@@ -23,12 +23,12 @@ def name_leftovers(words: Sequence[str]) -> None:
     if not ledger_paths() or any(list(words[: len(each)]) == each for each in _SAY_IT_THEMSELVES):
         return
     from ssdlab.cli.output import warn
-    from ssdlab.runs.conditions.leftovers import leftovers, told
+    from ssdlab.runs.conditions.leftovers import describe_leftovers, leftovers
 
     left, damaged = leftovers()
     carried_on = words[1:] if words[:1] == ["resume"] else ()
     others = [each for each in left if not any(each.ledger.is_called(word) for word in carried_on)]
-    for what, advice in told(others, damaged):
+    for what, advice in describe_leftovers(others, damaged):
         warn(what, advice)
 
 

@@ -61,7 +61,7 @@ def plan(
     endurance_cap
         Share of the rated endurance that may be written, to see whether the plan keeps to it.
     json
-        Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [least, most].
+        Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper].
     """
     from ssdlab.cli.suites import suite_order
     from ssdlab.runs.order import plan_order
@@ -96,7 +96,7 @@ def _plan_suite(name: str, several: SuiteOrder, *, json: bool) -> None:
     planned = plan_suite(several)
     objection = planned.objection
     if json:
-        told = None if objection is None else objection.as_dict()
+        problem = None if objection is None else objection.as_dict()
         parts = plan_json(planned)
         print_json(
             {
@@ -137,14 +137,14 @@ def _endurance(planned: Plan) -> str:
     if planned.endurance_bytes is None:
         return "share not known: the drive's rating is not on record"
     written, rated = planned.bytes_written, planned.endurance_bytes
-    least, most = written.least / rated, written.most / rated
-    shares = f"{least:.2%}" if least == most else f"{least:.2%} to {most:.2%}"
+    lower, upper = written.lower / rated, written.upper / rated
+    shares = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"
     return f"{shares} of the rated {units.capacity_text(planned.endurance_bytes)}"
 
 
 def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
-    """Return a plan as JSON, schema ssdlab.plan/1; times in seconds, as [least, most]."""
-    written = [planned.bytes_written.least, planned.bytes_written.most]
+    """Return a plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]."""
+    written = [planned.bytes_written.lower, planned.bytes_written.upper]
     rated = planned.endurance_bytes
     return {
         "schema": SCHEMA,
@@ -156,18 +156,18 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
                 "ordinal": step.ordinal,
                 "verb": step.verb,
                 "label": step.label,
-                "seconds": [step.seconds.least, step.seconds.most],
-                "bytes_written": [step.bytes_written.least, step.bytes_written.most],
+                "seconds": [step.seconds.lower, step.seconds.upper],
+                "bytes_written": [step.bytes_written.lower, step.bytes_written.upper],
                 "effects": list(step.effects),
             }
             for step in planned.steps
         ],
         "layout": {
             "bytes": planned.preparation_bytes,
-            "seconds": [planned.preparation.least, planned.preparation.most],
+            "seconds": [planned.preparation.lower, planned.preparation.upper],
         },
         "wipes": [asdict(found) for found in planned.signatures],
-        "seconds": [planned.seconds.least, planned.seconds.most],
+        "seconds": [planned.seconds.lower, planned.seconds.upper],
         "bytes_written": written,
         "endurance_bytes": rated,
         "endurance_share": None if rated is None else [bound / rated for bound in written],
@@ -177,8 +177,8 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
 
 
 def _seconds(bounds: Bounds) -> str:
-    return range_text(bounds.least, bounds.most)
+    return range_text(bounds.lower, bounds.upper)
 
 
 def _bytes(bounds: Bounds) -> str:
-    return bytes_text(bounds.least, bounds.most)
+    return bytes_text(bounds.lower, bounds.upper)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab.cli.output import on_terminal, say
 from ssdlab.model import units
-from ssdlab.runs.drive_steps import told
+from ssdlab.runs.drive_steps import describe_step
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -155,7 +155,11 @@ def outcome(step: Step) -> str | None:
     """Return a step's result in a line; None for one that measured nothing."""
     summary = step.result.measurement
     if summary is None:
-        return "already written, nothing to do" if step.result.facts.get("already_written") else told(step)
+        return (
+            "already written, nothing to do"
+            if step.result.facts.get("already_written")
+            else describe_step(step)
+        )
     sides: list[Any] = [summary.get(name) for name in ("read", "write", "trim")]
     tails = [side["response_ns"] for side in sides if side and side["ios"]]
     parts = [
@@ -191,23 +195,23 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
     return first, "      " + "  ".join(parts)
 
 
-def range_text(least_s: float, most_s: float) -> str:
+def range_text(min_s: float, max_s: float) -> str:
     """Return a range of time: `4 min 10 s to 6 min 00 s`, or one figure where both ends are near."""
-    if most_s - least_s <= _SAME_SHARE * most_s:
-        return units.span_text(round(most_s))
-    if least_s < 1:
-        return f"at most {units.span_text(round(most_s))}"
-    return f"{units.span_text(round(least_s))} to {units.span_text(round(most_s))}"
+    if max_s - min_s <= _SAME_SHARE * max_s:
+        return units.span_text(round(max_s))
+    if min_s < 1:
+        return f"at most {units.span_text(round(max_s))}"
+    return f"{units.span_text(round(min_s))} to {units.span_text(round(max_s))}"
 
 
-def bytes_text(least: float, most: float) -> str:
+def bytes_text(lower: float, upper: float) -> str:
     """Return a range of bytes written; nothing for none."""
-    if most == 0:
+    if upper == 0:
         return ""
-    if least == most:
-        return units.capacity_text(int(most))
-    beginning = f"{units.capacity_text(int(least))} to " if least else "at most "
-    return beginning + units.capacity_text(int(most))
+    if lower == upper:
+        return units.capacity_text(int(upper))
+    beginning = f"{units.capacity_text(int(lower))} to " if lower else "at most "
+    return beginning + units.capacity_text(int(upper))
 
 
 def _expected(progress: Progress) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge.dry_run import DryRun
 
 SCHEMA = "ssdlab.purge/1"
-_MOST_S = 30 * 24 * 3600.0
+_MAX_S = 30 * 24 * 3600.0
 
 
 def purge(
@@ -33,7 +33,7 @@ def purge(
     dry_run: bool = False,
     json: bool = False,
 ) -> None:
-    """Erase a drive to its fresh state by the strongest way it has, and prove it by reading back.
+    """Erase a drive to its fresh state by the strongest method it has, and prove it by reading back.
 
     A sanitize that goes on in the drive already is followed. What is done is kept in a file, also when it
     fails.
@@ -48,11 +48,11 @@ def purge(
     wipe_signatures
         Consent to losing a file system, partition table or array member on it.
     method
-        How, by name: see --dry-run for the drive's ways.
+        How, by name: see --dry-run for the drive's methods.
     limit
         How long it may take: 90min, 6h. By default twice what the drive expects, and ten minutes.
     dry_run
-        Tell every command and write, and what stands in each other way. Nothing is changed.
+        Tell every command and write, and what stands in the way of each other method. Nothing is changed.
     json
         Print JSON, schema ssdlab.purge/1.
     """
@@ -69,12 +69,12 @@ def purge(
     from ssdlab.drives.purge.dry_run import open_for_purge
 
     shown = display()
-    told, on_progress = _teller(shown.update)
+    last_method, on_progress = _teller(shown.update)
     with open_for_purge(drive, destroy, wipe_signatures=wipe_signatures) as held:
         try:
             record = held.purge(method=chosen, consents=destroy, limit_s=limit_s, on_progress=on_progress)
         except KeyboardInterrupt:
-            raise _left(drive, told) from None
+            raise _left(drive, last_method) from None
         except LabError as error:
             _say_kept(error.facts.get("kept"))
             raise
@@ -85,24 +85,24 @@ def purge(
 
 def _limit_s(text: str) -> float:
     seconds = units.parse_duration(text, noun="limit") / units.NS_PER_S
-    if not 0 < seconds <= _MOST_S:
+    if not 0 < seconds <= _MAX_S:
         raise UsageError(f"a limit of {text} is none", "give one of up to 30 days, such as 6h", given=text)
     return seconds
 
 
 def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callable[[PurgeProgress], None]]:
     """Return the method that was told of last, and what shows how far it is."""
-    told: list[str] = []
+    last_method: list[str] = []
 
     def tell(progress: PurgeProgress) -> None:
-        told[:] = [progress.method]
+        last_method[:] = [progress.method]
         show((f"{progress.text}, {units.span_text(progress.elapsed_s)}",))
 
-    return told, tell
+    return last_method, tell
 
 
-def _left(drive: str, told: list[str]) -> Interrupted:
-    method = told[0] if told else ""
+def _left(drive: str, last_method: list[str]) -> Interrupted:
+    method = last_method[0] if last_method else ""
     by_host = method in {"", "discard", "zero-fill"}
     what = "nothing more is erased" if by_host else "the drive goes on by itself"
     return Interrupted(
@@ -173,8 +173,8 @@ def _print_plan(found: DryRun, *, as_json: bool) -> None:
         print_line(f"  sends: {command}")
     print_line()
     rows: list[tuple[Any, ...]] = [
-        (way.method, way.obstacle or way.note or "can be used") for way in found.ways
+        (each.method, each.obstacle or each.note or "can be used") for each in found.ways
     ]
-    print_table(rows, ("way", ""))
+    print_table(rows, ("method", ""))
     for objection in found.objections:
         warn(f"as things stand it would be refused: {objection.what}", objection.advice)

@@ -14,7 +14,7 @@ from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model import units
 from ssdlab.results.kind import loaded
 from ssdlab.results.store import actual_status, run_words, short_id
-from ssdlab.runs.drive_steps import told
+from ssdlab.runs.drive_steps import describe_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,7 +166,7 @@ def _grouped(warnings: Iterable[Warned]) -> list[str]:
 
 def _print_proofs(run: RunFolder) -> None:
     """Print what purges and trims came to."""
-    found = [(step.label, text) for step in run.steps() if (text := told(step)) is not None]
+    found = [(step.label, text) for step in run.steps() if (text := describe_step(step)) is not None]
     if found:
         print_line()
         print_fields(found)

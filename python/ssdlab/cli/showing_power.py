@@ -15,8 +15,8 @@ def power_cells(mean_w: float | None, found: Efficiency | None) -> tuple[str, st
     """Return mean power and efficiency; dashes without a meter."""
     if mean_w is None:
         return "-", "-"
-    told = "-" if found is None else f"{units.significant(found.value)} {found.unit}"
-    return f"{units.significant(mean_w)} W", told
+    efficiency = "-" if found is None else f"{units.significant(found.value)} {found.unit}"
+    return f"{units.significant(mean_w)} W", efficiency
 
 
 def print_power(label: str, mean_w: float | None, found: Efficiency | None) -> None:

@@ -87,8 +87,8 @@ def _print_cells(result: PtsResult, what: str) -> None:
 
 def _cell(what: str, group: PtsRounds, cell: PtsCell) -> str:
     if what == "maximum":
-        most = group.most_of_window(cell.max_ns)
-        return "-" if most is None else units.latency_text(most)
+        highest = group.max_of_window(cell.max_ns)
+        return "-" if highest is None else units.latency_text(highest)
     values = {"IOPS": cell.iops, "throughput": cell.mb_s, "mean latency": cell.mean_ns}[what]
     mean = group.of_window(values)
     if mean is None:

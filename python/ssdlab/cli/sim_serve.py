@@ -153,8 +153,8 @@ class _Started:
         say(f"serving {what}, {capacity_text(self._identity.capacity_bytes)}, at {_uri(ready)}")
         say(f"a null drive reaches {alone} reads of 4 KiB a second here at depth 1, {ceiling} at depth 32")
         if self._native:
-            most = count_text(TRUSTED_SHARE * ready["ceiling_iops"])
-            say(f"nothing is claimed of this drive beyond half of that, {most} I/Os a second")
+            maximum = count_text(TRUSTED_SHARE * ready["ceiling_iops"])
+            say(f"nothing is claimed of this drive beyond half of that, {maximum} I/Os a second")
             if not ready["processors_kept_awake"]:
                 say("processors rest here and wake some 10 µs late; only root may keep them awake")
             say(f"replies are sent {_early(ready)} before they are due; end it with Ctrl-C")
@@ -209,8 +209,8 @@ class _Started:
 
 def _early(ready: dict[str, Any]) -> str:
     """Return how early replies are sent: to a client that is awake, and to one that has slept."""
-    least, most = latency_text(ready["cost_ns"]), latency_text(ready["cost_after_pauses"][-1]["cost_ns"])
-    return least if least == most else f"{least} to {most}"
+    minimum, maximum = latency_text(ready["cost_ns"]), latency_text(ready["cost_after_pauses"][-1]["cost_ns"])
+    return minimum if minimum == maximum else f"{minimum} to {maximum}"
 
 
 def _uri(ready: dict[str, Any]) -> str:
@@ -224,7 +224,7 @@ def _print(record: dict[str, Any]) -> None:
     late = f"{record['late']}"
     if record["late"]:
         late += f" ({record['late_pct']:.3g} %)"
-    told: list[tuple[str, object]] = [
+    fields: list[tuple[str, object]] = [
         ("I/Os", f"{record['ios']} ({_counts(record)})"),
         ("read", capacity_text(record["read_bytes"])),
         ("written", capacity_text(record["written_bytes"])),
@@ -235,14 +235,14 @@ def _print(record: dict[str, Any]) -> None:
         ("served for", span_text(record["elapsed_ns"] / NS_PER_S)),
     ]
     if not record["null"]:
-        told += [
+        fields += [
             ("drive time", span_text(record["drive_time_ns"] / NS_PER_S)),
             ("late replies", late),
             ("sent after their moment", _lateness(record)),
         ]
         amplification = record["flash"]["write_amplification"]
-        told.append(("write amplification", None if amplification is None else f"{amplification:.3g}"))
-    print_fields(told)
+        fields.append(("write amplification", None if amplification is None else f"{amplification:.3g}"))
+    print_fields(fields)
 
 
 def _counts(record: dict[str, Any]) -> str:

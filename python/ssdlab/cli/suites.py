@@ -73,9 +73,9 @@ class SuiteProgress:
         """Show how far the runs in other processes are."""
         self._display.update(suite_lines(running))
 
-    def ended(self, child: Child, number: int, total: int, *, found_finished: bool) -> None:
+    def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
         """Say that a run is finished."""
-        if found_finished:
+        if already_finished:
             self._display.say(f"({number}/{total}) {child.part}: finished before")
         else:
             took = units.span_text(round(time.monotonic() - self._began[child.part]))
@@ -109,16 +109,16 @@ def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
                 each.child.part,
                 each.child.state,
                 len(plan.steps),
-                range_text(plan.seconds.least, plan.seconds.most),
-                bytes_text(plan.bytes_written.least, plan.bytes_written.most),
+                range_text(plan.seconds.lower, plan.seconds.upper),
+                bytes_text(plan.bytes_written.lower, plan.bytes_written.upper),
                 scaled,
             )
         )
     print_table(rows, ("part", "begins", "steps", "time", "writes", ""), right=(2,))
     plans = [each.plan for each in planned.children if each.plan is not None]
-    least, most = (sum(getattr(plan.seconds, end) for plan in plans) for end in ("least", "most"))
-    written = [sum(getattr(plan.bytes_written, end) for plan in plans) for end in ("least", "most")]
-    print_fields([("time", range_text(least, most)), ("writes", bytes_text(*written) or "nothing")])
+    lower, upper = (sum(getattr(plan.seconds, end) for plan in plans) for end in ("lower", "upper"))
+    written = [sum(getattr(plan.bytes_written, end) for plan in plans) for end in ("lower", "upper")]
+    print_fields([("time", range_text(lower, upper)), ("writes", bytes_text(*written) or "nothing")])
 
 
 def show_suite_effects(several: SuiteOrder, *, json: bool) -> None:
@@ -160,10 +160,10 @@ def plan_json(planned: SuitePlan) -> list[dict[str, Any]]:
             "effects": []
             if each.plan is None
             else [effect for step in each.plan.steps for effect in step.effects],
-            "seconds": None if each.plan is None else [each.plan.seconds.least, each.plan.seconds.most],
+            "seconds": None if each.plan is None else [each.plan.seconds.lower, each.plan.seconds.upper],
             "bytes_written": None
             if each.plan is None
-            else [each.plan.bytes_written.least, each.plan.bytes_written.most],
+            else [each.plan.bytes_written.lower, each.plan.bytes_written.upper],
         }
         for each in planned.children
     ]

@@ -101,8 +101,10 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
 def _sizes(sizes: dict[int, int], ios: int) -> str:
     """Return the commonest sizes with their shares."""
     common = sorted(sizes.items(), key=lambda each: -each[1])
-    told = [f"{block_text(size)} {100 * count / ios:.3g} %" for size, count in common[:_SIZES_SHOWN]]
-    return ", ".join(told) + (f" and {len(common) - _SIZES_SHOWN} more" if len(common) > _SIZES_SHOWN else "")
+    shares = [f"{block_text(size)} {100 * count / ios:.3g} %" for size, count in common[:_SIZES_SHOWN]]
+    return ", ".join(shares) + (
+        f" and {len(common) - _SIZES_SHOWN} more" if len(common) > _SIZES_SHOWN else ""
+    )
 
 
 def record(

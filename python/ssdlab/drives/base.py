@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     import ssdlab._core as _core
-    from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+    from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.sysfs import HostFiles
@@ -151,7 +151,7 @@ class Drive(Protocol):
     def purge(
         self,
         *,
-        method: PurgeMethod | None = None,
+        method: PurgeMethodName | None = None,
         consents: Collection[str] = (),
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
@@ -311,7 +311,7 @@ class RealDrive(ABC):
     def purge(
         self,
         *,
-        method: PurgeMethod | None = None,
+        method: PurgeMethodName | None = None,
         consents: Collection[str] = (),
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,

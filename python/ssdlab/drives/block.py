@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.base import OnTick, Until
     from ssdlab.drives.guard.judge import DeviceFacts
-    from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
-    from ssdlab.drives.purge.way import Sibling
+    from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
+    from ssdlab.drives.purge.method import Sibling
     from ssdlab.drives.settings import Setting
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.workload import Workload
@@ -118,7 +118,7 @@ class BlockDrive(RealDrive):
     def purge(
         self,
         *,
-        method: PurgeMethod | None = None,
+        method: PurgeMethodName | None = None,
         consents: Collection[str] = (),
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,

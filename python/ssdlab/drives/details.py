@@ -77,7 +77,7 @@ class Details:
 
 
 @dataclass(slots=True)
-class _Asking:
+class _Queries:
     port: AdminPort
     unanswered: list[tuple[str, str]] = field(default_factory=list)
 
@@ -117,23 +117,25 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
     port
         The way to it.
     """
-    asking = _Asking(port)
+    queries = _Queries(port)
     disk = disk_of(node)
     zoned = zone_model_of(disk)
     if identity.nsid is not None or number(disk / "nsid") is not None:
-        found = _ask_nvme(asking, identity.nsid or 1)
-        return Details(nvme=found, zoned=zoned_of(zoned, None), unanswered=tuple(asking.unanswered))
+        found = _ask_nvme(queries, identity.nsid or 1)
+        return Details(nvme=found, zoned=zoned_of(zoned, None), unanswered=tuple(queries.unanswered))
     if identity.transport == "sata" or (disk / "device" / "vpd_pg89").exists():
-        told = _ask_ata(asking)
-        if told.device is not None or identity.transport == "sata":
-            model = told.device.zoned if told.device is not None else None
-            return Details(ata=told, zoned=zoned_of(zoned, model), unanswered=tuple(asking.unanswered))
+        ata_details = _ask_ata(queries)
+        if ata_details.device is not None or identity.transport == "sata":
+            model = ata_details.device.zoned if ata_details.device is not None else None
+            return Details(
+                ata=ata_details, zoned=zoned_of(zoned, model), unanswered=tuple(queries.unanswered)
+            )
     if (disk / "device" / "scsi_level").exists():
         if identity.transport == "usb":
             bridge = ("pages of the drive", "bridges of USB may hang on such commands, so it is not asked")
             return Details(zoned=zoned_of(zoned, None), unanswered=(bridge,))
-        spoken = _ask_scsi(asking, disk)
-        return Details(scsi=spoken, zoned=zoned_of(zoned, None), unanswered=tuple(asking.unanswered))
+        spoken = _ask_scsi(queries, disk)
+        return Details(scsi=spoken, zoned=zoned_of(zoned, None), unanswered=tuple(queries.unanswered))
     return Details(zoned=zoned_of(zoned, None))
 
 
@@ -142,56 +144,58 @@ def zoned_of(kernel: str | None, drive: str | None) -> str | None:
     return kernel if kernel not in {None, "none"} else drive
 
 
-def _ask_nvme(asking: _Asking, nsid: int) -> NvmeDetails:
+def _ask_nvme(queries: _Queries, nsid: int) -> NvmeDetails:
     def identify(cns: int, namespace: int = 0) -> bytes:
-        return asking.page(nvme.IDENTIFY, namespace, (cns,), nvme.PAGE_BYTES)
+        return queries.page(nvme.IDENTIFY, namespace, (cns,), nvme.PAGE_BYTES)
 
     def cache_enabled() -> bool:
-        return bool(asking.feature(nvme.FEATURE_WRITE_CACHE) & 1)
+        return bool(queries.feature(nvme.FEATURE_WRITE_CACHE) & 1)
 
     def security() -> tcg.Locking:
-        return tcg.locking(asking.page(nvme.SECURITY_RECEIVE, 0, tcg.receive_words(), tcg.REPLY_BYTES))
+        return tcg.locking(queries.page(nvme.SECURITY_RECEIVE, 0, tcg.receive_words(), tcg.REPLY_BYTES))
 
     def sanitize() -> nvme.SanitizeStatus:
-        return nvme.sanitize_status(asking.log(nvme.LOG_SANITIZE))
+        return nvme.sanitize_status(queries.log(nvme.LOG_SANITIZE))
 
-    controller = asking.ask("controller", lambda: nvme.controller(identify(nvme.CNS_CONTROLLER)))
-    active = asking.ask("namespaces", lambda: nvme.active_namespaces(identify(nvme.CNS_ACTIVE_NAMESPACES)))
+    controller = queries.ask("controller", lambda: nvme.controller(identify(nvme.CNS_CONTROLLER)))
+    active = queries.ask("namespaces", lambda: nvme.active_namespaces(identify(nvme.CNS_ACTIVE_NAMESPACES)))
     has_cache = controller is not None and controller.write_cache
     sanitizes = controller is not None and controller.sanitize.any
     return NvmeDetails(
         controller=controller,
-        namespace=asking.ask("namespace", lambda: nvme.namespace(identify(nvme.CNS_NAMESPACE, nsid))),
+        namespace=queries.ask("namespace", lambda: nvme.namespace(identify(nvme.CNS_NAMESPACE, nsid))),
         active_namespaces=active or (),
-        health=asking.ask("health", lambda: nvme.health(asking.log(nvme.LOG_SMART))),
-        sanitize=asking.ask("sanitize log", sanitize) if sanitizes else None,
-        security=asking.ask("security", security) if controller is not None and controller.security else None,
-        write_cache_enabled=asking.ask("write cache", cache_enabled) if has_cache else None,
-        power_state=asking.ask("power state", lambda: asking.feature(nvme.FEATURE_POWER) & 0x1F),
+        health=queries.ask("health", lambda: nvme.health(queries.log(nvme.LOG_SMART))),
+        sanitize=queries.ask("sanitize log", sanitize) if sanitizes else None,
+        security=queries.ask("security", security)
+        if controller is not None and controller.security
+        else None,
+        write_cache_enabled=queries.ask("write cache", cache_enabled) if has_cache else None,
+        power_state=queries.ask("power state", lambda: queries.feature(nvme.FEATURE_POWER) & 0x1F),
     )
 
 
-def _ask_ata(asking: _Asking) -> AtaDetails:
+def _ask_ata(queries: _Queries) -> AtaDetails:
     def read(cdb: bytes) -> bytes:
-        reply = asking.port.scsi(cdb, read_bytes=ata.PAGE_BYTES)
+        reply = queries.port.scsi(cdb, read_bytes=ata.PAGE_BYTES)
         if reply.status or reply.transport:
             raise Malformed("the drive refused the command")
         return reply.data
 
-    device = asking.ask("identify", lambda: ata.device(read(ata.identify_cdb())))
+    device = queries.ask("identify", lambda: ata.device(read(ata.identify_cdb())))
     if device is None:
         return AtaDetails()
     pages = {}
     for page in (1, 5, 7):
-        content = asking.ask(f"statistics page {page}", partial(read, ata.statistics_cdb(page)))
+        content = queries.ask(f"statistics page {page}", partial(read, ata.statistics_cdb(page)))
         if content is not None:
             pages[page] = content
     return AtaDetails(device, ata.statistics(pages, device.logical_block_bytes) if pages else None)
 
 
-def _ask_scsi(asking: _Asking, disk: Path) -> ScsiDetails:
+def _ask_scsi(queries: _Queries, disk: Path) -> ScsiDetails:
     def read(cdb: bytes) -> bytes:
-        reply = asking.port.scsi(cdb, read_bytes=scsi_pages.REPLY_BYTES)
+        reply = queries.port.scsi(cdb, read_bytes=scsi_pages.REPLY_BYTES)
         if reply.status or reply.transport:
             raise Malformed("the drive refused the command")
         return reply.data
@@ -208,12 +212,12 @@ def _ask_scsi(asking: _Asking, disk: Path) -> ScsiDetails:
     shape = partial(vpd, scsi_pages.CHARACTERISTICS)
     supply = partial(vpd, scsi_pages.PROVISIONING)
     return ScsiDetails(
-        characteristics=asking.ask("characteristics", lambda: scsi_pages.characteristics(shape())),
-        provisioning=asking.ask("provisioning", lambda: scsi_pages.provisioning(supply())),
-        write_cache_enabled=asking.ask("write cache", cache),
-        temperature_c=asking.ask(
+        characteristics=queries.ask("characteristics", lambda: scsi_pages.characteristics(shape())),
+        provisioning=queries.ask("provisioning", lambda: scsi_pages.provisioning(supply())),
+        write_cache_enabled=queries.ask("write cache", cache),
+        temperature_c=queries.ask(
             "temperature", lambda: scsi_pages.temperature_c(log(scsi_pages.TEMPERATURE))
         ),
-        used_pct=asking.ask("wear", lambda: scsi_pages.used_pct(log(scsi_pages.SOLID_STATE))),
+        used_pct=queries.ask("wear", lambda: scsi_pages.used_pct(log(scsi_pages.SOLID_STATE))),
         link=sas_link_of(disk),
     )

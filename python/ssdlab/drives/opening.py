@@ -110,7 +110,7 @@ def open_drive(
         _check_no_size(given, size)
         return SimulatedDrive(given, writing=writing, allow_unwritten=allow_unwritten, on_tick=on_tick)
     intent = Intent(writing=writing, destroy=destroy, wipe_signatures=wipe_signatures)
-    with _found(text) as place:
+    with _resolve(text) as place:
         if place.device is None:
             from ssdlab.drives.file.drive import FileDrive
 
@@ -159,7 +159,7 @@ def look(
         _check_no_size(given, size)
         return Look(identity_of(given), exists=True, reading=None, writing=None)
     files = files or HostFiles()
-    with _found(text) as place:
+    with _resolve(text) as place:
         path = place.path
         node = None if place.device is None else files.node(_number(place.device))
         if node is not None:
@@ -266,11 +266,11 @@ def resolved(text: str | os.PathLike[str]) -> str:
     """Return the path that a text leads to now, for those who must look more than once; `sim:` as it is."""
     if _simulated(text) is not None:
         return os.fspath(text)
-    with _found(text) as place:
+    with _resolve(text) as place:
         return str(place.path)
 
 
-def _found(text: str | os.PathLike[str]) -> Place:
+def _resolve(text: str | os.PathLike[str]) -> Place:
     """Follow a text to what it means: a link to a device is followed, a link to a file is not."""
     given = os.fspath(text)
     if not given.strip():

@@ -27,7 +27,7 @@ from ssdlab.host.sysfs import device_number
 from ssdlab.model.errors import DriveError, HostError, Refused
 
 _PIN = os.O_PATH | os.O_CLOEXEC
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 """As the kernel itself counts."""
 _BLKGETDISKSEQ = 0x80081280
 
@@ -247,7 +247,7 @@ def _check_way(path: Path, to: Path, folder: os.stat_result, strangers: set[int]
 
 
 def _counted(links: int) -> int:
-    if links == _MOST_LINKS:
+    if links == _MAX_LINKS:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return links + 1
 

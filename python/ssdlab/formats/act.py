@@ -20,15 +20,15 @@ from ssdlab.model.errors import UsageError
 
 RECORD_UNIT_BYTES = 16
 """Records are stored in units of this."""
-MOST_RECORD_BYTES = 8 << 20
-MOST_RATE = 100_000_000
+MAX_RECORD_BYTES = 8 << 20
+MAX_RATE = 100_000_000
 READS_1X, WRITES_1X = 2000, 1000
 """Client requests a second and device of the load that ACT calls 1x."""
 
 
-def _option(default: Any, least: int = 0, most: int = 0) -> Any:  # noqa: ANN401 - of the field's own type
+def _option(default: Any, minimum: int = 0, maximum: int = 0) -> Any:  # noqa: ANN401 - of the field's own type
     """Define an option; bounds hold for numbers."""
-    return field(default=default, metadata={"least": least, "most": most})
+    return field(default=default, metadata={"minimum": minimum, "maximum": maximum})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class StorageConfig:
     test_duration_sec: int = _option(86_400, 1, 31_536_000)
     report_interval_sec: int = _option(1, 1, 3600)
     microsecond_histograms: bool = _option(False)
-    read_reqs_per_sec: int = _option(READS_1X, 0, MOST_RATE)
-    write_reqs_per_sec: int = _option(WRITES_1X, 0, MOST_RATE)
-    record_bytes: int = _option(1536, 1, MOST_RECORD_BYTES)
-    record_bytes_range_max: int = _option(0, 0, MOST_RECORD_BYTES)
+    read_reqs_per_sec: int = _option(READS_1X, 0, MAX_RATE)
+    write_reqs_per_sec: int = _option(WRITES_1X, 0, MAX_RATE)
+    record_bytes: int = _option(1536, 1, MAX_RECORD_BYTES)
+    record_bytes_range_max: int = _option(0, 0, MAX_RECORD_BYTES)
     large_block_op_kbytes: int = _option(128, 1, 8192)
     replication_factor: int = _option(1, 1, 128)
     update_pct: int = _option(0, 0, 100)
@@ -83,14 +83,18 @@ class StorageConfig:
 
     def __post_init__(self) -> None:
         _check(self)
-        kbytes, most = self.large_block_op_kbytes, self.record_bytes_range_max
+        kbytes, maximum = self.large_block_op_kbytes, self.record_bytes_range_max
         if kbytes & (kbytes - 1):
             raise bad("large_block_op_kbytes", kbytes, "it is a power of two")
-        if 0 < most <= self.record_bytes:
-            raise bad("record_bytes_range_max", most, f"it is above record-bytes, {self.record_bytes}, or 0")
-        if stored(max(self.record_bytes, most)) > kbytes * 1024:
-            name = "record_bytes_range_max" if most else "record_bytes"
-            raise bad(name, most or self.record_bytes, f"no record fits into a large block of {kbytes} KiB")
+        if 0 < maximum <= self.record_bytes:
+            raise bad(
+                "record_bytes_range_max", maximum, f"it is above record-bytes, {self.record_bytes}, or 0"
+            )
+        if stored(max(self.record_bytes, maximum)) > kbytes * 1024:
+            name = "record_bytes_range_max" if maximum else "record_bytes"
+            raise bad(
+                name, maximum or self.record_bytes, f"no record fits into a large block of {kbytes} KiB"
+            )
         if self.disable_odsync and self.commit_to_device:
             raise bad("disable_odsync", "yes", "with commit-to-device each write is synchronous")
 
@@ -114,8 +118,8 @@ class IndexConfig:
     test_duration_sec: int = _option(86_400, 1, 31_536_000)
     report_interval_sec: int = _option(1, 1, 3600)
     microsecond_histograms: bool = _option(False)
-    read_reqs_per_sec: int = _option(READS_1X, 0, MOST_RATE)
-    write_reqs_per_sec: int = _option(WRITES_1X, 0, MOST_RATE)
+    read_reqs_per_sec: int = _option(READS_1X, 0, MAX_RATE)
+    write_reqs_per_sec: int = _option(WRITES_1X, 0, MAX_RATE)
     replication_factor: int = _option(1, 1, 128)
     defrag_lwm_pct: int = _option(50, 0, 99)
     disable_odsync: bool = _option(False)
@@ -152,9 +156,13 @@ def bad(key: str, value: object, why: str) -> UsageError:
 
 def _check(config: ActConfig) -> None:
     for each in fields(config):
-        value, least, most = getattr(config, each.name), each.metadata["least"], each.metadata["most"]
-        if most and value is not None and not least <= value <= most:
-            raise bad(each.name, value, f"it lies between {least} and {most}")
+        value, minimum, maximum = (
+            getattr(config, each.name),
+            each.metadata["minimum"],
+            each.metadata["maximum"],
+        )
+        if maximum and value is not None and not minimum <= value <= maximum:
+            raise bad(each.name, value, f"it lies between {minimum} and {maximum}")
     if config.read_reqs_per_sec == 0 and config.write_reqs_per_sec == 0:
         raise bad("read_reqs_per_sec", 0, "with no writes either there is no load")
 
@@ -202,14 +210,14 @@ class IndexRates:
 
 def storage_rates(config: StorageConfig) -> StorageRates:
     """Return what act_storage derives from its options."""
-    least = stored(config.record_bytes)
-    most = stored(config.record_bytes_range_max) if config.record_bytes_range_max else least
-    per_block = config.large_block_op_kbytes * 1024 // ((least + most) // 2)
+    minimum = stored(config.record_bytes)
+    maximum = stored(config.record_bytes_range_max) if config.record_bytes_range_max else minimum
+    per_block = config.large_block_op_kbytes * 1024 // ((minimum + maximum) // 2)
     written = config.replication_factor * config.write_reqs_per_sec
     original, amplification = Fraction(written, per_block), _amplification(config)
     return StorageRates(
-        record_stored_bytes=least,
-        record_stored_range_max_bytes=most,
+        record_stored_bytes=minimum,
+        record_stored_range_max_bytes=maximum,
         records_per_block=per_block,
         reads=config.read_reqs_per_sec + config.write_reqs_per_sec * config.update_pct // 100,
         writes=written if config.commit_to_device else 0,

@@ -92,8 +92,8 @@ def zone_model_of(disk: Path) -> str | None:
     if kernel not in {None, "none"}:
         return kernel
     ata, page = _ata_identify(disk), raw_bytes(disk / "device" / "vpd_pgb1") or b""
-    told = ata[138] & 3 if ata is not None else page[8] >> 4 & 3 if len(page) > 8 else 0
-    return {1: "host-aware", 2: "device-managed"}.get(told)
+    zoned_bits = ata[138] & 3 if ata is not None else page[8] >> 4 & 3 if len(page) > 8 else 0
+    return {1: "host-aware", 2: "device-managed"}.get(zoned_bits)
 
 
 def _ata_identify(disk: Path) -> bytes | None:

@@ -21,7 +21,7 @@ from ssdlab.host.attributes import disk_of
 from ssdlab.host.loops import backing
 from ssdlab.host.sysfs import HostFiles, names, number, raw_bytes, text
 
-_MOST_LAYERS = 16
+_MAX_LAYERS = 16
 _DM_TABLE_STATUS = 0xC138FD0C
 _DM_HEADER = struct.Struct("=3IIIIiIIIQ")  # version, size, start, targets, opens, flags, event, pad, device
 _DM_HEADER_BYTES = 312
@@ -61,7 +61,7 @@ def chain_of(files: HostFiles, node: Path, depth: int = 0) -> Layer:
     disk = disk_of(node)
     behind, file_node = _backing(files, disk)
     found = [files.node_named(name) for name in names(disk / "slaves")]
-    below = [each for each in (*found, file_node) if each is not None and depth < _MOST_LAYERS]
+    below = [each for each in (*found, file_node) if each is not None and depth < _MAX_LAYERS]
     return Layer(
         name=node.name.replace("!", "/"),
         number=text(node / "dev"),
@@ -97,10 +97,10 @@ def difference(then: Layer, now: Layer) -> str | None:
 
 def _backing(files: HostFiles, disk: Path) -> tuple[tuple[str | int, ...] | None, Path | None]:
     """Return what lies behind a loop device; and, if that is a block device, its folder in sysfs."""
-    told, number = raw_bytes(disk / "loop" / "backing_file"), text(disk / "dev")
-    if told is None or number is None:
+    backing_path, number = raw_bytes(disk / "loop" / "backing_file"), text(disk / "dev")
+    if backing_path is None or number is None:
         return None, None
-    loop = backing(files, disk.name, number, os.fsdecode(told.removesuffix(b"\n")))
+    loop = backing(files, disk.name, number, os.fsdecode(backing_path.removesuffix(b"\n")))
     part = tuple(text(disk / "loop" / name) or "" for name in ("offset", "sizelimit"))
     if loop is None:
         return part, None

@@ -10,7 +10,7 @@ _IDLE_FIELDS = (3, 4)
 """idle and iowait of the `cpu` line: a CPU that waits for I/O has nothing to do."""
 _GUEST_FIELDS = (8, 9)
 """guest and guest_nice: already counted in user and nice."""
-_LEAST_TICKS = 10
+_MIN_TICKS = 10
 """The kernel counts in ticks of 10 ms: over fewer a share is a guess."""
 
 
@@ -35,7 +35,7 @@ def read_cpu_times(stat: Path = _STAT) -> CpuTimes | None:
 
 def busy_share(before: CpuTimes | None, after: CpuTimes | None) -> float | None:
     """Return the busy share of all CPUs between two readings, 0 to 1; None for too short a time."""
-    if before is None or after is None or after.total - before.total < _LEAST_TICKS:
+    if before is None or after is None or after.total - before.total < _MIN_TICKS:
         return None
     return (after.busy - before.busy) / (after.total - before.total)
 

@@ -50,11 +50,11 @@ def attached_loops(files: HostFiles) -> tuple[Loop, ...]:
     found = []
     for name in names(files.sys / "block"):
         folder = files.sys / "block" / name
-        told = raw_bytes(folder / "loop" / "backing_file") if name.startswith("loop") else None
+        backing_path = raw_bytes(folder / "loop" / "backing_file") if name.startswith("loop") else None
         number = text(folder / "dev")
-        if told is None or number is None:
+        if backing_path is None or number is None:
             continue
-        path = os.fsdecode(told.removesuffix(b"\n"))
+        path = os.fsdecode(backing_path.removesuffix(b"\n"))
         loop = backing(files, name, number, path)
         if loop is not None:
             found.append(loop)

@@ -202,8 +202,8 @@ class _Look:
 
     def _ring(self, name: str, info: str) -> None:
         """Look at the files registered in an io_uring, which need no descriptor any more."""
-        told = text(Path(info)) or ""
-        for path in _REGISTERED.findall(told.partition("UserFiles:")[2].partition("UserBufs:")[0]):
+        info_text = text(Path(info)) or ""
+        for path in _REGISTERED.findall(info_text.partition("UserFiles:")[2].partition("UserBufs:")[0]):
             status = _named(f"{self._proc}/{name}", path)
             if status is not None and self._wanted(status):
                 self._add(name, status, writing=True)

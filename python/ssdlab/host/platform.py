@@ -131,13 +131,13 @@ def read_components(files: HostFiles, rig: Rig, identity: Identity | None = None
 def _machine(files: HostFiles) -> dict[str, str | None]:
     dmi = files.sys / "class" / "dmi" / "id"
 
-    def told(*wanted: str) -> str | None:
+    def joined_attributes(*wanted: str) -> str | None:
         return _joined(*dict.fromkeys(smbios.known(text(dmi / name)) for name in wanted))
 
     return {
-        "chassis": told("sys_vendor", "product_name") or told("chassis_vendor"),
-        "board": told("board_vendor", "board_name", "board_version"),
-        "board_firmware": told("bios_vendor", "bios_version", "bios_date"),
+        "chassis": joined_attributes("sys_vendor", "product_name") or joined_attributes("chassis_vendor"),
+        "board": joined_attributes("board_vendor", "board_name", "board_version"),
+        "board_firmware": joined_attributes("bios_vendor", "bios_version", "bios_date"),
         "cpu": _cpu(files),
         "memory": _memory(files),
         "graphics": _graphics(files),
@@ -235,8 +235,12 @@ def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | 
     driver = device / "driver"
     named = driver.resolve().name if driver.exists() else None
     version = text(driver / "module" / "version")
-    told = _joined(named, version)
-    adapter = ", ".join(filter(None, (device_name(files, device), f"driver {told}" if told else None)))
+    joined_attributes = _joined(named, version)
+    adapter = ", ".join(
+        filter(
+            None, (device_name(files, device), f"driver {joined_attributes}" if joined_attributes else None)
+        )
+    )
     return {"host_adapter": adapter or None, "slot": _slot(files, device)}
 
 

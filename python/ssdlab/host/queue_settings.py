@@ -68,6 +68,6 @@ def _link(controller: Path) -> str | None:
     for folder in (controller, *controller.parents):
         speed, width = text(folder / "current_link_speed"), text(folder / "current_link_width")
         if speed is not None and width is not None:
-            most = f"{text(folder / 'max_link_speed')} x{text(folder / 'max_link_width')}"
-            return f"{speed} x{width} of {most}".replace(" PCIe", "")
+            capable = f"{text(folder / 'max_link_speed')} x{text(folder / 'max_link_width')}"
+            return f"{speed} x{width} of {capable}".replace(" PCIe", "")
     return None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, JsonValue, create_model, field_validator, model_validator
 
-from ssdlab.drives.purge import PurgeMethod, check_method
+from ssdlab.drives.purge import PurgeMethodName, check_method
 from ssdlab.drives.settings.finding import NAMES, check_wanted
 from ssdlab.host.documents import parse_toml
 from ssdlab.methods.params import Seconds
@@ -73,7 +73,9 @@ class PurgeStep(Frozen):
 
     noun: ClassVar[str] = "purge step"
 
-    method: PurgeMethod | None = Field(None, description="how; by default the strongest that the drive has")
+    method: PurgeMethodName | None = Field(
+        None, description="how; by default the strongest that the drive has"
+    )
 
     @field_validator("method", mode="before")
     @classmethod

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from ssdlab.methods.steps import Asking, Finding, Until
+from ssdlab.methods.steps import Finding, LabBase, Until
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential
@@ -35,9 +35,9 @@ from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from ssdlab.drives.purge import PurgeMethod
+    from ssdlab.drives.purge import PurgeMethodName
     from ssdlab.formats.traces.reading import Source
-    from ssdlab.methods.traces.mapping import Laying
+    from ssdlab.methods.traces.mapping import TraceMapping
     from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
 
@@ -47,8 +47,8 @@ FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
 
 
-class Lab(Asking):
-    """What a procedure sees; made as `Asking` says."""
+class Lab(LabBase):
+    """What a procedure sees; made as `LabBase` says."""
 
     def run(
         self,
@@ -245,7 +245,7 @@ class Lab(Asking):
         return self._do("find", label, args, "restart", finding=finding)
 
     def purge(
-        self, *, if_able: bool = False, method: PurgeMethod | None = None, label: str = "purge"
+        self, *, if_able: bool = False, method: PurgeMethodName | None = None, label: str = "purge"
     ) -> Step:
         """Erase the drive to its fresh state, and prove it.
 
@@ -254,7 +254,7 @@ class Lab(Asking):
         Parameters
         ----------
         if_able
-            Where the drive has no way to be purged (a file has none), go on without; the step then says
+            Where the drive has no purge method (a file has none), go on without; the step then says
             so, and the result departs from its method.
         method
             The way to use; by default the strongest that the drive supports.
@@ -270,7 +270,7 @@ class Lab(Asking):
         """
         return self._do("purge", label, {"if_able": if_able, "method": method}, "restart")
 
-    def trace(self, source: Source, how: Laying) -> Step:
+    def trace(self, source: Source, how: TraceMapping) -> Step:
         """Make a trace into a recording for the part of the drive in use; the drive is not touched.
 
         The facts of the step tell what became of it; `Recording` and `RecordedOps` are made of them.

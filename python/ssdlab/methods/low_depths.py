@@ -82,7 +82,7 @@ def procedure(lab: Lab, p: LowDepthsParams) -> None:
                 seconds=p.seconds,
                 engine="sync" if order == "random" else "uring",
                 span=span,
-                most_bytes=p.most_bytes,
+                max_bytes=p.most_bytes,
             )
             lab.run(workload, label=_label(order, direction, depth))
             lab.idle(p.rest_seconds)

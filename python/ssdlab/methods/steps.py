@@ -87,7 +87,7 @@ SPAN_UNIT_FROM_BYTES = 1 << 30
 """Below, a MiB is no trifle: each stream leaves out only what its own block does not divide."""
 
 
-class Asking:
+class LabBase:
     """What all verbs do alike; `Lab` has the verbs.
 
     Parameters

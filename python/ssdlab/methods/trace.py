@@ -36,7 +36,7 @@ from ssdlab.formats.traces.reading import Format, Source
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.replay import TraceResult
-from ssdlab.methods.traces.mapping import AT_ONCE, Laying, Speed
+from ssdlab.methods.traces.mapping import AT_ONCE, Speed, TraceMapping
 from ssdlab.methods.traces.replay import replay_of
 from ssdlab.model.arrival import AsRecorded, Closed
 from ssdlab.model.units import NS_PER_S
@@ -83,10 +83,10 @@ class TraceParams(Params):
         return Source.model_validate({name: getattr(self, name) for name in Source.model_fields})
 
     @property
-    def laying(self) -> Laying:
+    def mapping(self) -> TraceMapping:
         """How it is laid on the drive."""
         gap_ns, length_ns = (round(each * NS_PER_S) for each in (self.gap_most, self.seconds))
-        return Laying(
+        return TraceMapping(
             speed=self.speed,
             gap_most_ns=gap_ns,
             length_ns=length_ns,
@@ -99,7 +99,7 @@ class TraceParams(Params):
 def procedure(lab: Lab, p: TraceParams) -> None:
     """Read the trace, fill, replay."""
     lab.conditions(scheduler="none")
-    read = lab.trace(p.source, p.laying)
+    read = lab.trace(p.source, p.mapping)
     if p.fill:
         lab.fill(unless_written=True)
     arrival = Closed() if p.speed == AT_ONCE else AsRecorded(backlog_ns=round(p.backlog * NS_PER_S))

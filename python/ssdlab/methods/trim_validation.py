@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from ssdlab.analysis.over_position import LEAST_PARTS
+from ssdlab.analysis.over_position import MIN_PARTS
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, lba_plot, write_on
 from ssdlab.methods.parts.workloads import closed_loop
@@ -57,8 +57,8 @@ class TrimValidationParams(Params):
     )
     parts: int = param(
         2000,
-        f"equal parts that a curve is cut into, at most one a gigabyte but {LEAST_PARTS} at least",
-        ge=LEAST_PARTS,
+        f"equal parts that a curve is cut into, at most one a gigabyte but {MIN_PARTS} at least",
+        ge=MIN_PARTS,
         le=100_000,
     )
 

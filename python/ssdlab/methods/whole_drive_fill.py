@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.over_position import LEAST_PARTS, mean_speed, speeds_over
+from ssdlab.analysis.over_position import MIN_PARTS, mean_speed, speeds_over
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, write_over
 from ssdlab.methods.parts.points import mean_w_of, power_scalars
@@ -45,8 +45,8 @@ class WholeDriveFillParams(Params):
     depth: int = param(32, "I/Os in flight, by one io_uring thread", unit="I/Os", ge=1, le=1024)
     parts: int = param(
         2000,
-        f"equal parts that the curve is cut into, at most one a gigabyte but {LEAST_PARTS} at least",
-        ge=LEAST_PARTS,
+        f"equal parts that the curve is cut into, at most one a gigabyte but {MIN_PARTS} at least",
+        ge=MIN_PARTS,
         le=100_000,
     )
 

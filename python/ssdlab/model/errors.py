@@ -89,7 +89,7 @@ class LabError(Exception):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the error as `--json` prints it, with what was measured until then."""
-        told: dict[str, Any] = {
+        described: dict[str, Any] = {
             "error": self.kind,
             "what": self.what,
             "advice": self.advice,
@@ -97,8 +97,8 @@ class LabError(Exception):
             "exit_status": self.exit_status,
         }
         if self.measurement is not None:
-            told["measurement"] = self.measurement.summary()
-        return told
+            described["measurement"] = self.measurement.summary()
+        return described
 
 
 KINDS: dict[str, type[LabError]] = {LabError.kind: LabError}
@@ -213,15 +213,15 @@ def of_os(error: OSError, what: str, advice: str, **facts: Any) -> UsageError | 
     return sort(f"{what}: {error.strerror or error}", advice, errno=error.errno, **facts)
 
 
-def excerpt(text: str, most: int = SHOWN_CHARACTERS) -> str:
+def excerpt(text: str, max_characters: int = SHOWN_CHARACTERS) -> str:
     """Return a text as a message can repeat it: of a long one its two ends.
 
     >>> excerpt("9" * 400, 20)
     '999999999 ... 999999999 (400 characters)'
     """
-    if len(text) <= most:
+    if len(text) <= max_characters:
         return text
-    end = max(1, most // 2 - 1)
+    end = max(1, max_characters // 2 - 1)
     return f"{text[:end]} ... {text[-end:]} ({len(text)} characters)"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class HostContext:
     """What stood around a measurement; None is "not known".
 
     Attributes
@@ -79,7 +79,7 @@ class HostLoad(Stored):
     )
 
 
-def host_load(threads: int, summary: dict[str, Any], around: Surroundings) -> HostLoad:
+def host_load(threads: int, summary: dict[str, Any], around: HostContext) -> HostLoad:
     """Put together what the host had to do with a step.
 
     Parameters

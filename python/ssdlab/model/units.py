@@ -191,9 +191,9 @@ def _unit(unit: str, units: dict[str, int], noun: str, text: object) -> int:
         return units[unit[0].lower()]
     guess = nearest(unit, known) if unit else None
     hint = f"did you mean {guess}? " if guess else ""
-    said = f"{noun} {unit!r} is not known" if unit else f"a {noun} is missing"
+    problem = f"{noun} {unit!r} is not known" if unit else f"a {noun} is missing"
     raise UsageError(
-        f"{said} in {str(text)!r}", f"{hint}known: {', '.join(known)}", given=str(text), nearest=guess
+        f"{problem} in {str(text)!r}", f"{hint}known: {', '.join(known)}", given=str(text), nearest=guess
     )
 
 

@@ -20,7 +20,7 @@ from ssdlab.model.units import block_text, latency_text, significant
 from ssdlab.model.workload import Bursts, Closed, Stream, Workload
 
 if TYPE_CHECKING:
-    from ssdlab.model.host_load import Surroundings
+    from ssdlab.model.host_load import HostContext
 
 RATE_REACHED = 0.995
 """Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""
@@ -40,7 +40,7 @@ LATE_SHARE = 0.001
 P99_SAMPLES = 1000
 """Samples that p99 needs: ten must lie beyond it."""
 
-LEAST_FILLS = 2.0
+MIN_FILLS = 2.0
 """User capacities that must be written before a steady window is believed: as many as SNIA preconditions."""
 
 
@@ -199,8 +199,10 @@ class Warning:
         if code not in CATALOGUE:
             raise KeyError(f"no warning is called {code!r}; {nearest(code, CATALOGUE)!r} is")
         entry = CATALOGUE[code]
-        said = {**facts, **(words or {})}
-        return cls(code, entry.what.format(**said), entry.advice.format(**said), dict(facts))
+        words_and_facts = {**facts, **(words or {})}
+        return cls(
+            code, entry.what.format(**words_and_facts), entry.advice.format(**words_and_facts), dict(facts)
+        )
 
     @property
     def cause(self) -> str:
@@ -217,7 +219,7 @@ class Warning:
         return cls(stored["code"], stored["what"], stored.get("advice", ""), dict(stored.get("facts", {})))
 
 
-def judge(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> list[Warning]:
+def judge(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> list[Warning]:
     """Return what could make a measurement mean less than it seems to.
 
     Parameters
@@ -237,15 +239,15 @@ def judge(summary: Mapping[str, Any], workload: Workload, around: Surroundings) 
 
 def judge_fills(what: str, fills: float) -> list[Warning]:
     """Warn if `what` is steady although only `fills` user capacities were written since the purge."""
-    if fills >= LEAST_FILLS - 0.01:  # two, in whole blocks of a span in whole MiB
+    if fills >= MIN_FILLS - 0.01:  # two, in whole blocks of a span in whole MiB
         return []
     return [Warning.of("steady-before-full", {"fills": significant(fills)}, what=what, fills=fills)]
 
 
-Rule = Callable[[Mapping[str, Any], Workload, "Surroundings"], Iterator[Warning]]
+Rule = Callable[[Mapping[str, Any], Workload, "HostContext"], Iterator[Warning]]
 
 
-def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+def _judge_host(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
     threads = sum(stream.workers for stream in workload.streams)
     busy, cores = around.cpu_busy_share, around.cores
     if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
@@ -264,10 +266,10 @@ def _judge_host(summary: Mapping[str, Any], workload: Workload, around: Surround
         yield Warning.of("debug-build", profile=around.build_profile)
 
 
-def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
     rates = [stream.requested_iops for stream in workload.streams]
     requested = float(sum((rate for rate in rates if rate is not None), Fraction()))
-    if requested and None not in rates and summary["iops"] < _least_iops(requested, summary, workload):
+    if requested and None not in rates and summary["iops"] < _min_iops(requested, summary, workload):
         words = {"achieved": significant(summary["iops"], 5), "requested": significant(requested, 5)}
         words["share"] = f"{100 * summary['iops'] / requested:.1f} %"
         yield Warning.of("rate-not-reached", words, achieved=summary["iops"], requested=requested)
@@ -304,7 +306,7 @@ def _in_host(summary: Mapping[str, Any]) -> float:
     return float(summary["iops"] * (per_io_ns + waited_ns / done) / 1e9)
 
 
-def _least_iops(requested: float, summary: Mapping[str, Any], workload: Workload) -> float:
+def _min_iops(requested: float, summary: Mapping[str, Any], workload: Workload) -> float:
     """Return the rate that must be reached; random arrivals vary by the root of their number."""
     due = max(requested * summary["elapsed_s"], 1.0)
     drawn = any(getattr(stream.arrival, "process", None) == "poisson" for stream in workload.streams)
@@ -316,7 +318,7 @@ def _depth(code: str, reached: float, asked: int) -> Warning:
     return Warning.of(code, {"reached": significant(reached)}, reached=reached, asked=asked)
 
 
-def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
     if not summary.get("complete", True):
         yield Warning.of("incomplete")
     if not _done(summary):
@@ -330,7 +332,7 @@ def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: Surrou
             yield Warning.of("few-samples", words, samples=part["ios"], direction=direction)
 
 
-def _judge_target(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+def _judge_target(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
     if around.is_file:
         yield Warning.of("file-system")
     if around.allow_unwritten and workload.reads:
@@ -340,18 +342,18 @@ def _judge_target(summary: Mapping[str, Any], workload: Workload, around: Surrou
 
 
 def _judge_leftovers(
-    summary: Mapping[str, Any], workload: Workload, around: Surroundings
+    summary: Mapping[str, Any], workload: Workload, around: HostContext
 ) -> Iterator[Warning]:
     for what, advice in around.left:
         yield Warning.of("settings-left", what=what, advice=advice)
 
 
-def _judge_unseen(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+def _judge_unseen(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
     if around.unseen:
         yield Warning.of("unseen", what=" and ".join(around.unseen))
 
 
-def _judge_device(summary: Mapping[str, Any], workload: Workload, around: Surroundings) -> Iterator[Warning]:
+def _judge_device(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
     settings = around.conditions
     if settings is None:
         return

@@ -310,9 +310,9 @@ def _schedulers_here() -> dict[str, str]:
 
 
 def _left() -> tuple[tuple[str, str], ...]:
-    from ssdlab.runs.conditions.leftovers import leftovers, told
+    from ssdlab.runs.conditions.leftovers import describe_leftovers, leftovers
 
-    return told(*leftovers())
+    return describe_leftovers(*leftovers())
 
 
 def _takes_attributes() -> bool:

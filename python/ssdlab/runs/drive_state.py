@@ -184,7 +184,7 @@ def keeper_of(drive: Drive, folder: Path | HeldFolder, *, new: bool) -> StateKee
     return keeper
 
 
-def told_of(drive: Drive, name: str) -> dict[str, str]:
+def describe_state(drive: Drive, name: str) -> dict[str, str]:
     """Return what a session's record says, under `name`, of a state that outlives the run."""
     state = drive.state
     return {name: state.digest()} if state is not None and state.lasting else {}

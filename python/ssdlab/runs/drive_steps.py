@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from ssdlab.drives.base import Drive
-    from ssdlab.drives.purge import PurgeMethod
+    from ssdlab.drives.purge import PurgeMethodName
     from ssdlab.results.run_folder import Step
     from ssdlab.runs.conditions.keeper import ConditionKeeper
 
@@ -30,7 +30,7 @@ def purge_step(drive: Drive, args: dict[str, JsonValue], look: Look) -> StepResu
 
     Going on without a purge, or with a substitute for one, is a departure.
     """
-    method = cast("PurgeMethod | None", args.get("method"))
+    method = cast("PurgeMethodName | None", args.get("method"))
     try:
         record = drive.purge(method=method, on_progress=lambda progress: look(progress.text))
     except DriveError as error:
@@ -101,7 +101,7 @@ def variant_step(
     return result.model_copy(update={"facts": {**facts, "departures": departures}})
 
 
-def told(step: Step) -> str | None:
+def describe_step(step: Step) -> str | None:
     """Return in words what a purge or trim step yielded; None for other steps."""
     record = cast("dict[str, Any] | None", step.result.facts.get("record"))
     if step.verb == "purge":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.model.host_load import Surroundings
+from ssdlab.model.host_load import HostContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,16 +38,16 @@ class Observation:
         self._left = _left_on(drive, self._conditions)
         self._cpu = read_cpu_times()
 
-    def around(self, summary: Mapping[str, Any]) -> Surroundings:
+    def around(self, summary: Mapping[str, Any]) -> HostContext:
         """Return what stood around the measurement that has just ended, whose summary this is."""
         from ssdlab.host.cpus import busy_share, governors, read_cpu_times
 
         if self._drive.capabilities.virtual_time:
             # In virtual time the host's load changes how long a run takes and nothing that it gives.
-            return Surroundings(allow_unwritten=self._allow_unwritten, cores=len(os.sched_getaffinity(0)))
+            return HostContext(allow_unwritten=self._allow_unwritten, cores=len(os.sched_getaffinity(0)))
         busy = busy_share(self._cpu, read_cpu_times())
         device = self._drive.counters()
-        return Surroundings(
+        return HostContext(
             conditions=self._conditions,
             is_file=self._drive.capabilities.on_file_system,
             allow_unwritten=self._allow_unwritten,
@@ -73,6 +73,6 @@ def _left_on(drive: Drive, conditions: Conditions | None) -> tuple[tuple[str, st
 
     if conditions is None or not ledger_paths():
         return ()
-    from ssdlab.runs.conditions.leftovers import leftovers, told
+    from ssdlab.runs.conditions.leftovers import describe_leftovers, leftovers
 
-    return told(*leftovers(conditions.device))
+    return describe_leftovers(*leftovers(conditions.device))

@@ -11,7 +11,7 @@ from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.methods.lab import Lab
 from ssdlab.model.errors import Refused
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, variant_info, varied
-from ssdlab.runs.plan import PURGE_MOST_S, QUICK_PURGE_MOST_S, Plan, Recorder, layout_bounds
+from ssdlab.runs.plan import PURGE_MAX_S, QUICK_PURGE_MAX_S, Plan, Recorder, layout_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,7 +134,7 @@ def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
     if rating is None:
         return plan
     try:
-        rating.check(drive.path, round(plan.bytes_written.least), planned=True)
+        rating.check(drive.path, round(plan.bytes_written.lower), planned=True)
     except Refused as error:
         plan = replace(plan, objection=plan.objection or error)
     return replace(plan, endurance_bytes=rating.endurance_bytes)

@@ -1,6 +1,6 @@
 """What a run will do, found by running its procedure on a lab that only counts.
 
-Each step gets bounds, [least, most], of time and of bytes written. A step that stops by time is known to
+Each step gets bounds, [lower, upper], of time and of bytes written. A step that stops by time is known to
 the second. One that stops by bytes takes as long as the drive needs, so its bounds are those of the fastest
 and the slowest drive that anybody would test; while a run goes on, `runner` narrows them by the speed it
 sees.
@@ -40,21 +40,21 @@ SLOWEST_RANDOM_IOPS = 50.0
 """A hard disk."""
 SHORTEST_LATENCY_S = 1e-6
 """A file in memory."""
-STEP_MOST_S = 4.0
+STEP_MAX_S = 4.0
 """A step may take so much longer than its workload: threads start, I/O is drained, records reach the disk."""
-RECORD_MOST_S = 2.0
+RECORD_MAX_S = 2.0
 """A step that only reads a setting or writes a record."""
-TRIM_MOST_S_PER_TB = 120.0
-FLUSH_MOST_S = 60.0
-PURGE_MOST_S = 24 * 3600.0
+TRIM_MAX_S_PER_TB = 120.0
+FLUSH_MAX_S = 60.0
+PURGE_MAX_S = 24 * 3600.0
 """A sanitize that overwrites; a crypto erase takes seconds. What is known of neither is said as at most."""
-QUICK_PURGE_MOST_S = 60.0
+QUICK_PURGE_MAX_S = 60.0
 """Of what is no device: a file has none at all, a simulated drive erases its blocks at once."""
 LONGEST_GAP = 40
 """Of random arrivals, in mean gaps: a longer one has a chance of exp(-40)."""
-TRACE_AGAIN_MOST = 10.0
+TRACE_AGAIN_MAX = 10.0
 """To read a trace once more may take so many times as long as the plan took: it may have been in memory."""
-START_MOST_S = 10.0
+START_MAX_S = 10.0
 """Opening the drive, reading the environment, writing the tables at the end."""
 
 
@@ -62,11 +62,11 @@ START_MOST_S = 10.0
 class Bounds:
     """The least and the most that a figure can come to."""
 
-    least: float
-    most: float
+    lower: float
+    upper: float
 
     def __add__(self, other: Bounds) -> Bounds:
-        return Bounds(self.least + other.least, self.most + other.most)
+        return Bounds(self.lower + other.lower, self.upper + other.upper)
 
 
 NOTHING = Bounds(0.0, 0.0)
@@ -107,7 +107,7 @@ class Plan:
     @property
     def seconds(self) -> Bounds:
         """Seconds from the command to its end."""
-        total = self.preparation + Bounds(0.0, START_MOST_S)
+        total = self.preparation + Bounds(0.0, START_MAX_S)
         for step in self.steps:
             total = total + step.seconds
         return total
@@ -128,45 +128,45 @@ class Recorder:
     ----------
     known
         Finished steps of the same run: what a trace came to need not be found out again.
-    purge_most_s
+    purge_max_s
         How long a purge of the drive may take.
     """
 
-    def __init__(self, known: Iterable[Step] = (), *, purge_most_s: float = PURGE_MOST_S) -> None:
-        self._purge_most_s = purge_most_s
+    def __init__(self, known: Iterable[Step] = (), *, purge_max_s: float = PURGE_MAX_S) -> None:
+        self._purge_max_s = purge_max_s
         self._known = {step.ordinal: step.result for step in known if step.verb == "trace"}
         self.steps: list[PlannedStep] = []
 
     def perform(self, request: Request) -> Step:
         """Count a step."""
-        planned = planned_step(request, purge_most_s=self._purge_most_s)
-        result = StepResult(seconds=planned.seconds.least)
+        planned = planned_step(request, purge_max_s=self._purge_max_s)
+        result = StepResult(seconds=planned.seconds.lower)
         if request.verb == "trace":
             began = time.monotonic()
             result = self._known.get(request.ordinal) or result.model_copy(
                 update={"facts": {"file": "", **recording_of(request.args)}}
             )
-            most_s = STEP_MOST_S + TRACE_AGAIN_MOST * (time.monotonic() - began)
-            planned = replace(planned, seconds=Bounds(0.0, most_s))
+            max_s = STEP_MAX_S + TRACE_AGAIN_MAX * (time.monotonic() - began)
+            planned = replace(planned, seconds=Bounds(0.0, max_s))
         self.steps.append(planned)
         return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
 
 
-def planned_step(request: Request, *, purge_most_s: float = PURGE_MOST_S) -> PlannedStep:
+def planned_step(request: Request, *, purge_max_s: float = PURGE_MAX_S) -> PlannedStep:
     """Work out the bounds of one step."""
-    seconds, written, target = Bounds(0.0, RECORD_MOST_S), NOTHING, None
+    seconds, written, target = Bounds(0.0, RECORD_MAX_S), NOTHING, None
     if request.workload is not None:
         seconds, written, target = _workload(request, request.workload)
     elif request.verb == "idle":
         idle = float(str(request.args["seconds"]))
-        least = 0.0 if request.args.get("certain") is False else idle
-        seconds = Bounds(least, idle + STEP_MOST_S)
+        lower = 0.0 if request.args.get("certain") is False else idle
+        seconds = Bounds(lower, idle + STEP_MAX_S)
     elif request.verb == "trim":
-        seconds = Bounds(0.0, STEP_MOST_S + int(str(request.args["length"])) / 1e12 * TRIM_MOST_S_PER_TB)
+        seconds = Bounds(0.0, STEP_MAX_S + int(str(request.args["length"])) / 1e12 * TRIM_MAX_S_PER_TB)
     elif request.verb == "flush":
-        seconds = Bounds(0.0, FLUSH_MOST_S)
+        seconds = Bounds(0.0, FLUSH_MAX_S)
     elif request.verb == "purge":
-        seconds = Bounds(0.0, purge_most_s)
+        seconds = Bounds(0.0, purge_max_s)
     digest = step_hash(request.verb, request.args)
     return PlannedStep(
         request.ordinal, request.verb, request.label, seconds, written, target, digest, effects_of(request)
@@ -175,7 +175,7 @@ def planned_step(request: Request, *, purge_most_s: float = PURGE_MOST_S) -> Pla
 
 def layout_bounds(size_bytes: int) -> Bounds:
     """Seconds that really writing a new file of that size can take."""
-    return Bounds(size_bytes / FASTEST_MB_S / 1e6, size_bytes / SLOWEST_SEQUENTIAL_MB_S / 1e6 + STEP_MOST_S)
+    return Bounds(size_bytes / FASTEST_MB_S / 1e6, size_bytes / SLOWEST_SEQUENTIAL_MB_S / 1e6 + STEP_MAX_S)
 
 
 def _workload(request: Request, workload: Workload) -> tuple[Bounds, Bounds, int | None]:
@@ -184,16 +184,16 @@ def _workload(request: Request, workload: Workload) -> tuple[Bounds, Bounds, int
     targets: list[int] = []
     for stream in workload.streams:
         time, target = _stream_seconds(stream)
-        seconds = Bounds(max(seconds.least, time.least), max(seconds.most, time.most))
+        seconds = Bounds(max(seconds.lower, time.lower), max(seconds.upper, time.upper))
         written = written + _stream_writes(stream, time, target)
         targets += [] if target is None else [target]
     if request.until is not None:
         # What ends it early may not do so before a time of its own.
         not_before_s = int(str(request.until.args.get("least_ns", 0))) / NS_PER_S
-        seconds, written = Bounds(min(seconds.least, not_before_s), seconds.most), Bounds(0.0, written.most)
+        seconds, written = Bounds(min(seconds.lower, not_before_s), seconds.upper), Bounds(0.0, written.upper)
     if request.args.get("unless_written") or request.args.get("certain") is False:
-        seconds, written = Bounds(0.0, seconds.most), Bounds(0.0, written.most)
-    return seconds + Bounds(0.0, STEP_MOST_S), written, sum(targets) if targets else None
+        seconds, written = Bounds(0.0, seconds.upper), Bounds(0.0, written.upper)
+    return seconds + Bounds(0.0, STEP_MAX_S), written, sum(targets) if targets else None
 
 
 def _recorded_seconds(stream: Stream, recording: Recording) -> Bounds:
@@ -217,20 +217,20 @@ def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
     target = stop.bytes if stop.bytes is not None else None if stop.ios is None else stop.ios * largest
     if target is None and stop.span_once and isinstance(stream.span.length, int):
         target = stream.span.length
-    least, most = float("inf"), float("inf")
+    lower, upper = float("inf"), float("inf")
     if stop.time_ns is not None:
-        least = most = stop.time_ns / NS_PER_S
+        lower = upper = stop.time_ns / NS_PER_S
         if isinstance(stream.arrival, Bursts):  # it ends with the last burst that is due before
-            least = max(0.0, least - stream.arrival.every_ns / NS_PER_S)
+            lower = max(0.0, lower - stream.arrival.every_ns / NS_PER_S)
         if isinstance(stream.arrival, Open):  # it ends with the last I/O that arrives before
             gaps = 1 if stream.arrival.process == "even" else LONGEST_GAP
-            least = max(0.0, least - float(gaps / stream.arrival.rate))
+            lower = max(0.0, lower - float(gaps / stream.arrival.rate))
     if target is not None:
         slowest = SLOWEST_SEQUENTIAL_MB_S * 1e6
         if not isinstance(stream.pattern, Sequential):
             slowest = min(slowest, SLOWEST_RANDOM_IOPS * largest)
-        least, most = min(least, target / FASTEST_MB_S / 1e6), min(most, target / slowest)
-    return Bounds(0.0 if least == float("inf") else least, most), target
+        lower, upper = min(lower, target / FASTEST_MB_S / 1e6), min(upper, target / slowest)
+    return Bounds(0.0 if lower == float("inf") else lower, upper), target
 
 
 def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bounds:
@@ -240,14 +240,16 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bound
         # What is dropped is not written.
         return Bounds(0.0, float(stream.pattern.written_bytes))
     largest = max(block.bytes for block in stream.block)
-    busy_s = seconds.most
+    busy_s = seconds.upper
     if isinstance(stream.arrival, Pulses):
         busy_s = ceil(busy_s * NS_PER_S / stream.arrival.every_ns) * stream.arrival.on_ns / NS_PER_S
     ceiling = min(FASTEST_MB_S * 1e6, stream.in_flight * largest / SHORTEST_LATENCY_S) * busy_s
     if isinstance(stream.arrival, Bursts):
-        ceiling = min(ceiling, ceil(seconds.most * NS_PER_S / stream.arrival.every_ns) * stream.arrival.bytes)
+        ceiling = min(
+            ceiling, ceil(seconds.upper * NS_PER_S / stream.arrival.every_ns) * stream.arrival.bytes
+        )
     elif stream.requested_iops is not None:
-        ceiling = min(ceiling, float(stream.requested_iops * ceil(seconds.most) + 1) * largest)
+        ceiling = min(ceiling, float(stream.requested_iops * ceil(seconds.upper) + 1) * largest)
     if target is None:
         return Bounds(0.0, ceiling)
     whole = stream.stop.time_ns is None and not stream.reads
@@ -292,9 +294,9 @@ def _spare(usable: object) -> tuple[str, ...]:
 def _stream(stream: Stream) -> str:
     if isinstance(stream.ops, RecordedOps):
         counts = stream.ops.model_dump().items()
-        told = ", ".join(f"{count} {name}" for name, count in counts if count)
+        counted = ", ".join(f"{count} {name}" for name, count in counts if count)
         longest = block_text(max(block.bytes for block in stream.block))
-        return f"replays {told} of up to {longest} in {_where(stream)}"
+        return f"replays {counted} of up to {longest} in {_where(stream)}"
     blocks = "/".join(block_text(block.bytes) for block in stream.block)
     order = "in order" if isinstance(stream.pattern, Sequential) else "at random"
     if stream.trims:

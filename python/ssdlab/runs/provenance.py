@@ -44,7 +44,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         open_options=options,
         engine="sim" if info.capabilities.virtual_time else engine,
         seed=order.seed if order.seed is not None else secrets.randbits(63),
-        environment=surroundings(drive, order.rig),
+        environment=host_context(drive, order.rig),
         tool=tool(),
         created=started,
         sessions=(first_session(started),),
@@ -105,7 +105,7 @@ def tool() -> dict[str, JsonValue]:
     return dict(tool_facts())
 
 
-def surroundings(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
+def host_context(drive: Drive, rig: Path | None = None) -> dict[str, JsonValue]:
     """Return the facts of host, kernel and drive settings that the figures depend on."""
     from ssdlab.drives.environment import environment_facts
 

@@ -40,8 +40,8 @@ _DRAIN_S = 1.0
 """Rest before a measurement: the write buffer is in flash by then, so that reads do not wait for it."""
 _SETTLED = 0.01
 """Passes in a row whose write amplification differs by less are the steady state."""
-_MOST_SCALE = 1024
-_MOST_PASSES = 24
+_MAX_SCALE = 1024
+_MAX_PASSES = 24
 """Half passes; a spare of 2 % settles within ten full ones."""
 
 
@@ -127,12 +127,12 @@ def check(
         There is no such profile.
     """
     scale = scale_for(profile, effort.capacity_bytes)
-    bench = _Bench(profile, scale, effort.seconds)
+    prepared = _PreparedDrive(profile, scale, effort.seconds)
     judged = []
     for rating in ratings.rating:
         if on_rating is not None:
             on_rating(rating)
-        judged.append(judge(rating, bench.measure(rating)))
+        judged.append(judge(rating, prepared.measure(rating)))
     return Checked(ratings.profile, scale, tuple(judged))
 
 
@@ -142,7 +142,7 @@ def scale_for(profile: str, capacity_bytes: int) -> int:
 
     text = profile_text(profile)
     best = 1
-    for scale in range(1, _MOST_SCALE + 1):
+    for scale in range(1, _MAX_SCALE + 1):
         try:
             made = _core.check_profile(text, scale=scale)
         except UsageError:
@@ -153,7 +153,7 @@ def scale_for(profile: str, capacity_bytes: int) -> int:
     return best
 
 
-class _Bench:
+class _PreparedDrive:
     """A drive of a profile, the states it has been brought into, and how to measure in them."""
 
     def __init__(self, profile: str, scale: int, seconds: float) -> None:
@@ -245,7 +245,7 @@ class _Bench:
         """Overwrite at random until the write amplification stays."""
         before = 0.0
         settled = 0
-        for _ in range(_MOST_PASSES):
+        for _ in range(_MAX_PASSES):
             drive = self._overwrite(rating).summary()["drive"]
             now = float(drive["write_amplification"])
             settled = settled + 1 if abs(now / before - 1 if before else 1) < _SETTLED else 0
@@ -253,7 +253,7 @@ class _Bench:
             if settled >= 2:
                 return
         raise LabError(
-            f"the simulated drive is not steady after {_MOST_PASSES // 2} passes",
+            f"the simulated drive is not steady after {_MAX_PASSES // 2} passes",
             "check the profile's spare and reserve",
             write_amplification=before,
         )

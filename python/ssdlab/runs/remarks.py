@@ -19,11 +19,11 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 
     A setting that is a departure is not warned of as well: that would be one fact told twice.
     """
-    told = {departure.code.removeprefix(CONDITION) for departure in departures_of(steps)}
+    departed = {departure.code.removeprefix(CONDITION) for departure in departures_of(steps)}
     found: dict[tuple[str, str], list[Warned]] = {}
     for step in steps:
         for warned in step.result.warnings:
-            if warned.code not in told:
+            if warned.code not in departed:
                 found.setdefault((warned.code, warned.what), []).append(warned)
     return tuple(
         each[0] if len(each) == 1 else each[0].model_copy(update={"ordinal": None}) for each in found.values()

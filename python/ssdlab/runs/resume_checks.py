@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import DriveInfo, Manifest
 
 
-def same_method(manifest: Manifest) -> tuple[Method, Params]:
+def resumable_method(manifest: Manifest) -> tuple[Method, Params]:
     """Return the method of a run and its parameters.
 
     Raises

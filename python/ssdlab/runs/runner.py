@@ -13,7 +13,7 @@ from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.step_log import LogProgress, read_progress
 from ssdlab.results.store import run_words
-from ssdlab.runs.verbs import Doer
+from ssdlab.runs.verbs import StepExecutor
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -79,7 +79,9 @@ class Runner:
         self._progress_of = progress_of
         self._keeper = keeper
         self._pause_after = pause_after
-        self._doer = Doer(drive, folder, tracker, stopped=stopped, keeper=keeper, written_by=written_by)
+        self._executor = StepExecutor(
+            drive, folder, tracker, stopped=stopped, keeper=keeper, written_by=written_by
+        )
         self._done_here: set[int] = set()
         # The last preparation and the trims after it: together they make the state that is measured.
         self._prepared: list[int] = []
@@ -90,7 +92,7 @@ class Runner:
     @property
     def conditions(self) -> ConditionKeeper:
         """What the steps have set on drive and host."""
-        return self._doer.conditions
+        return self._executor.conditions
 
     def restart(self) -> None:
         """Forget which steps were walked through: the procedure runs again from its first line."""
@@ -123,7 +125,7 @@ class Runner:
                 self.conditions.again(step.result.facts, firm=request.verb == "variant")
             self._tracker.finished(step, read_back=True)
         else:
-            self._doer.check_stop()
+            self._executor.check_stop()
             self._settle(request, history)
             self.catch_up()
             step = self._do(request, digest)
@@ -154,7 +156,7 @@ class Runner:
     def catch_up(self, *, only_lasting: bool = False) -> None:
         """Bring a drive whose state can be kept to where the last finished step left it."""
         if self._keeper is not None and (self._keeper.lasting or not only_lasting):
-            self._keeper.catch_up(self._doer.again)
+            self._keeper.catch_up(self._executor.again)
 
     # --- what an interruption left ---
 
@@ -192,7 +194,7 @@ class Runner:
         attempts = {opened.attempt, *(part.attempt for part in history.standing_parts)}
         if any(history.boots.get(attempt) != self._journal.boot for attempt in attempts):
             return None
-        progress = self._progress_of(self._doer.log_path(request.ordinal, opened.attempt))
+        progress = self._progress_of(self._executor.log_path(request.ordinal, opened.attempt))
         if progress is None:
             return None
         return {"bytes": progress.bytes, "ios": progress.ios, "ns": progress.ns}
@@ -215,7 +217,7 @@ class Runner:
         self._journal.begin(begin)
         self._tracker.began(request)
         started = time.monotonic()
-        result = self._doer.act(request, attempt, history.standing_parts)
+        result = self._executor.act(request, attempt, history.standing_parts)
         seconds = time.monotonic() - started
         result = result.model_copy(update={"seconds": seconds})
         state = None if self._keeper is None else self._keeper.digest()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.model.host_load import Surroundings, host_load
+from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.results.journal import RunLock, boot_id, now, step_hash
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
@@ -15,7 +15,7 @@ from ssdlab.results.run_folder import JOURNAL, STEPS
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
 from ssdlab.results.step_log import log_name, spread_of
 from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
-from ssdlab.runs.provenance import drive_info, surroundings, tool
+from ssdlab.runs.provenance import drive_info, host_context, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +100,7 @@ def measured_run(
     )
     args: dict[str, JsonValue] = {"workload": workload.model_dump(mode="json")}
     label = workload.streams[0].name
-    around = Surroundings(**(summary.get("host") or {}))
+    around = HostContext(**(summary.get("host") or {}))
     threads = sum(stream.workers for stream in workload.streams)
     result = StepResult(
         seconds=float(summary.get("total_s") or summary["elapsed_s"]),
@@ -152,7 +152,7 @@ def _manifest(
         drive=drive_info(text, drive),
         engine=str(summary.get("engine") or workload.streams[0].engine),
         seed=workload.seed,
-        environment=surroundings(drive),
+        environment=host_context(drive),
         tool=tool(),
         created=moment,
         sessions=(Session(started=moment, ended=moment, status="finished", boot_id=boot_id()),),

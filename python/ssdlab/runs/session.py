@@ -28,12 +28,12 @@ from ssdlab.results.store import begin_run, run_words
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
-from ssdlab.runs.drive_state import STATES, check_left, discard_states, keeper_of, told_of
+from ssdlab.runs.drive_state import STATES, check_left, describe_state, discard_states, keeper_of
 from ssdlab.runs.order import Order, plan_on, with_endurance
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
 from ssdlab.runs.remarks import departures_of, warnings_of
-from ssdlab.runs.resume_checks import check_attached, check_drive, same_method, written_by_run
+from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
 from ssdlab.runs.session_record import SessionRecord, gone_on_with, nothing_left
 from ssdlab.runs.stopping import StopFlag
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
 
-__all__ = ["Bench", "resume", "start"]
+__all__ = ["RunEnvironment", "resume", "start"]
 
 Opener = Callable[..., "Drive"]
 Finisher = Callable[[Path, Manifest, RunLock], Manifest]
 
 
-class Bench:
+class RunEnvironment:
     """How runs reach the world; tests put other things in place.
 
     Parameters
@@ -86,7 +86,7 @@ class Bench:
 
 
 def start(
-    order: Order, library: Path, observers: Sequence[Observer] = (), bench: Bench | None = None
+    order: Order, library: Path, observers: Sequence[Observer] = (), environment: RunEnvironment | None = None
 ) -> Path:
     """Run a method from the beginning and return the run folder.
 
@@ -97,12 +97,12 @@ def start(
     Interrupted, DriveError, HostError
         In mid-run; the folder is kept and can be resumed. `run` and `folder` are facts of the error.
     """
-    bench = bench or Bench()
+    environment = environment or RunEnvironment()
     with library_errors(library):
         library.mkdir(parents=True, exist_ok=True)
     writing = order.method.writes(order.params) or order.variant.destroys
     layout = layout_watch(order.size_bytes or 0, observers)
-    with bench.open_drive(
+    with environment.open_drive(
         order.drive,
         size=order.size_bytes,
         destroy=order.destroy,
@@ -125,13 +125,13 @@ def start(
             suite = "" if order.member is None else order.member.suite
             check_attached(order.begun_on, manifest.drive, f"suite {suite}", resumed=False)
         folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
-        return _Work(folder, manifest, order.method, order.params, drive, bench).run(plan, observers)
+        return _Work(folder, manifest, order.method, order.params, drive, environment).run(plan, observers)
 
 
 def resume(
     folder: Path,
     observers: Sequence[Observer] = (),
-    bench: Bench | None = None,
+    environment: RunEnvironment | None = None,
     *,
     renewal: Renewal | None = None,
 ) -> Path:
@@ -139,7 +139,7 @@ def resume(
 
     Parameters
     ----------
-    folder, observers, bench
+    folder, observers, environment
         As of `start`.
     renewal
         Consent given anew; needed where that of the run does not count any more.
@@ -150,15 +150,15 @@ def resume(
         It is finished, is being run, was written by a newer ssdlab or with other method code, or the drive
         is not the one that it began on.
     """
-    bench = bench or Bench()
+    environment = environment or RunEnvironment()
     manifest = RunFolder(folder).manifest
     lock = RunLock(folder)
     try:
         lock.folder.check_plain(STEPS, STATES)
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
-            return _finish_again(folder, manifest, lock, bench)
-        chosen, params = same_method(manifest)
+            return _finish_again(folder, manifest, lock, environment)
+        chosen, params = resumable_method(manifest)
         text = str(_opened_with(manifest, folder)["text"])
         if manifest.drive.capabilities.on_file_system and not Path(text).exists():
             raise Refused(
@@ -170,7 +170,7 @@ def resume(
         manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
         allowed = {**_consent_again(manifest, written_by_run(lock.folder)), **_unwritten(chosen, text)}
         # Without a size: what is not there is not made.
-        with bench.open_drive(text, size=None, on_tick=None, **allowed) as drive:
+        with environment.open_drive(text, size=None, on_tick=None, **allowed) as drive:
             formatted = Ledger(lock.folder).find("lba_format") is not None
             check_drive(manifest, drive, formatted=formatted, given=given)
             chosen = varied(chosen, manifest.drive.variant)
@@ -196,7 +196,7 @@ class _Work:
         method: Method,
         params: Params,
         drive: Drive,
-        bench: Bench,
+        environment: RunEnvironment,
         *,
         lock: RunLock | None = None,
     ) -> None:
@@ -341,7 +341,7 @@ def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
     return {
         "destroy": cast("str | None", options["destroy"]),
         "wipe_signatures": bool(options.get("wipe_signatures")),
-        "endurance": cap_of(share, spent_bytes),
+        "endurance": cap_of(share, bytes_written),
         "writing": writing,
         "token": cast("str | None", manifest.drive.identity.get("token")),
     }
@@ -357,9 +357,9 @@ def _cap(order: Order) -> EnduranceCap:
     return cap_of(order.endurance_cap, 0 if order.member is None else order.member.spent_bytes)
 
 
-def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, bench: Bench) -> Path:
+def _finish_again(folder: Path, manifest: Manifest, lock: RunLock, environment: RunEnvironment) -> Path:
     if manifest.tables:
         raise nothing_left(manifest, folder)
     discard_states(lock.folder)
-    bench.finish(folder, manifest, lock)
+    environment.finish(folder, manifest, lock)
     return folder

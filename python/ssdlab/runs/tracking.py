@@ -102,11 +102,11 @@ class Tracker:
             label="" if current is None else current.label,
             phase=phase if snapshot is None else snapshot.phase,
             step_elapsed_s=elapsed,
-            step_least_s=0.0 if current is None else current.seconds.least,
-            step_most_s=0.0 if current is None else current.seconds.most,
+            step_least_s=0.0 if current is None else current.seconds.lower,
+            step_most_s=0.0 if current is None else current.seconds.upper,
             run_elapsed_s=now - self._begun,
-            remaining_least_s=rest.least,
-            remaining_most_s=rest.most,
+            remaining_least_s=rest.lower,
+            remaining_most_s=rest.upper,
             iops=None if row is None else row.iops,
             mb_s=None if row is None else row.mb_s,
             p50_ns=_worst(tails, "p50_ns"),
@@ -136,12 +136,12 @@ def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[An
 
 def _left(step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401
     """Bounds of what is left of a step, narrowed by the speed seen where it stops by bytes."""
-    left = Bounds(max(step.seconds.least - elapsed, 0.0), max(step.seconds.most - elapsed, 0.0))
+    left = Bounds(max(step.seconds.lower - elapsed, 0.0), max(step.seconds.upper - elapsed, 0.0))
     if step.target_bytes is None or snapshot is None or elapsed < _SETTLED_S or not snapshot.bytes:
         return left
     seconds = (step.target_bytes - snapshot.bytes) / (snapshot.bytes / elapsed)
     slow, fast = max(seconds, 0.0) * _SPEED_VARIES[1], max(seconds, 0.0) * _SPEED_VARIES[0]
-    return Bounds(max(left.least, min(fast, left.most)), min(left.most, slow))
+    return Bounds(max(left.lower, min(fast, left.upper)), min(left.upper, slow))
 
 
 def _worst(tails: list[dict[str, int]], name: str) -> int | None:

@@ -17,7 +17,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.methods.steps import derived_seed
 from ssdlab.methods.traces.recording import in_folder, recording_of
 from ssdlab.model.errors import Interrupted
-from ssdlab.model.host_load import Surroundings, host_load
+from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.warnings import judge
 from ssdlab.results.records import StepResult
@@ -49,7 +49,7 @@ _SPACE_BYTES = 256 * 1024
 """What the library's file system must have left for rows and records of the next seconds."""
 
 
-class Doer:
+class StepExecutor:
     """Does single steps; the parameters are those of `Runner`."""
 
     def __init__(
@@ -146,7 +146,7 @@ class Doer:
             if self._written_by is not None:
                 facts["written_by"] = self._written_by
             return StepResult(seconds=0.0, facts=facts)
-        rest = remainder(self._with_files(workload), parts)
+        rest = resume_from(self._with_files(workload), parts)
         segments = tuple(part.attempt for part in parts)
         if rest is None:
             return StepResult(seconds=0.0, facts=totals(parts, None), segments=segments)
@@ -235,7 +235,7 @@ def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:
 
 
 def _warned(
-    request: Request, workload: Workload, summary: dict[str, Any], around: Surroundings
+    request: Request, workload: Workload, summary: dict[str, Any], around: HostContext
 ) -> tuple[Warned, ...]:
     """Judge a step's measurement by the catalogue; what an overload was to find out is no warning."""
     found = judge(summary, workload, around)
@@ -247,7 +247,7 @@ def _warned(
     )
 
 
-def remainder(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
+def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
     """Return what is left to do of a one-stream workload after its parts; None if nothing is.
 
     The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a

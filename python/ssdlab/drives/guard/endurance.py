@@ -26,17 +26,17 @@ class EnduranceCap:
     ----------
     share
         Of the rated endurance, 0 to 1; above 1 lifts it beyond the rating.
-    spent_bytes
+    bytes_written
         What earlier sessions of the same run have written.
     """
 
     share: float = DEFAULT_SHARE
-    spent_bytes: int = 0
+    bytes_written: int = 0
 
 
-def cap_of(share: float | None, spent_bytes: int = 0) -> EnduranceCap:
+def cap_of(share: float | None, bytes_written: int = 0) -> EnduranceCap:
     """Return the cap that a user asked for; the default for None."""
-    return EnduranceCap(DEFAULT_SHARE if share is None else share, spent_bytes)
+    return EnduranceCap(DEFAULT_SHARE if share is None else share, bytes_written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Rating:
     cap: EnduranceCap
 
     @property
-    def most_bytes(self) -> int:
+    def max_bytes(self) -> int:
         """Bytes that may be written."""
         return round(self.endurance_bytes * self.cap.share)
 
@@ -59,8 +59,8 @@ class Rating:
         Refused
             It is; the facts say how much.
         """
-        total = written_bytes + self.cap.spent_bytes
-        if total <= self.most_bytes:
+        total = written_bytes + self.cap.bytes_written
+        if total <= self.max_bytes:
             return
         verb = "would write" if planned else "has written"
         raise Refused(
@@ -71,7 +71,7 @@ class Rating:
             target=path,
             bytes_written=total,
             endurance_bytes=self.endurance_bytes,
-            cap_bytes=self.most_bytes,
+            cap_bytes=self.max_bytes,
         )
 
 

@@ -177,13 +177,13 @@ _HOLDERS = {
 
 
 def _held(path: str, use: Use) -> Refusal:
-    told, advice = _HOLDERS.get(
+    wording, advice = _HOLDERS.get(
         use.kind, ("the volume {what} is built on {on}", "take that volume down first, or name it instead")
     )
     what = shell_word(use.what)
     return Refusal(
         "held",
-        f"{path} is in use: {told.format(what=use.what, on=use.relation)}",
+        f"{path} is in use: {wording.format(what=use.what, on=use.relation)}",
         advice.format(what=what, place=shell_word(_logical_volume(use.what)), end=use.end),
     )
 
@@ -236,8 +236,8 @@ def _unusable(facts: DeviceFacts) -> Refusal | None:
 
 def unseen(path: str, what: tuple[Unseen, ...]) -> Refusal:
     """Return the refusal of a target that may be in use, as something could not be looked at."""
-    told = " and ".join(one.what for one in what)
-    return Refusal("unseen", f"{path} may be in use: {told} cannot be seen", what[0].remedy)
+    wording = " and ".join(one.what for one in what)
+    return Refusal("unseen", f"{path} may be in use: {wording} cannot be seen", what[0].remedy)
 
 
 def _claimed(facts: DeviceFacts) -> Refusal:

@@ -14,14 +14,14 @@ from contextlib import suppress
 
 from ssdlab.drives.admin import ata
 from ssdlab.drives.admin.fields import Malformed
-from ssdlab.drives.purge.record import PurgeMethod
-from ssdlab.drives.purge.way import Subject, TurnedDown, Way, Work, patience_s
+from ssdlab.drives.purge.method import PurgeMethod, PurgeRejected, Subject, Work, patience_s
+from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.model.errors import DriveError, LabError
 
 PASSWORD = "ssdlab"
 """User password while an erase goes on."""
 
-OPTIONS: dict[PurgeMethod, str] = {
+OPTIONS: dict[PurgeMethodName, str] = {
     "ata-security-erase-enhanced": "--security-erase-enhanced",
     "ata-security-erase": "--security-erase",
 }
@@ -34,20 +34,22 @@ _FROZEN = (
 _UNANNOUNCED = "the drive does not announce the Security feature set (IDENTIFY DEVICE word 82)"
 
 
-def ways(subject: Subject) -> tuple[Way, ...]:
-    """Return the ways of a SATA drive, those it does not have too."""
-    told = subject.details.ata
-    device = None if told is None else told.device
+def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
+    """Return the purge methods of a SATA drive, including those that it does not support."""
+    ata_details = subject.details.ata
+    device = None if ata_details is None else ata_details.device
     if device is None:
         why = dict(subject.details.unanswered).get("identify", "it was not answered")
-        return tuple(Way(m, obstacle=f"the drive's security state is not known ({why})") for m in OPTIONS)
+        return tuple(
+            PurgeMethod(m, obstacle=f"the drive's security state is not known ({why})") for m in OPTIONS
+        )
     found = []
     for method in OPTIONS:
         enhanced = method == "ata-security-erase-enhanced"
         minutes = device.security.enhanced_minutes if enhanced else device.security.erase_minutes
         missing = device.security.supported and enhanced and not device.security.enhanced
         found.append(
-            Way(
+            PurgeMethod(
                 method,
                 obstacle="the drive has no enhanced erase" if missing else _obstacle(device.security),
                 named_only=None if device.security.supported else _UNANNOUNCED,
@@ -61,15 +63,15 @@ def ways(subject: Subject) -> tuple[Way, ...]:
 def erase(work: Work) -> str:
     """Erase by SECURITY ERASE UNIT, and take the password away; return the drive's security state."""
     subject = work.subject
-    set_password, erase_all, _ = _commands(subject, work.way.method)
+    set_password, erase_all, _ = _commands(subject, work.method.name)
     before = _security(subject)
     if before.enabled and not _without_password(work):
-        raise TurnedDown("a password that is not ssdlab's is set on it")
+        raise PurgeRejected("a password that is not ssdlab's is set on it")
     at_work = False
     try:
         _run(work, set_password, _SHORT_S, "the password for the erase is set")
         if before.supported and not _security(subject).enabled:
-            raise TurnedDown("it did not take the password that an erase needs")
+            raise PurgeRejected("it did not take the password that an erase needs")
         at_work = True
         _run(work, erase_all, work.watch.left_s, "the drive erases itself")
         at_work = False
@@ -77,7 +79,7 @@ def erase(work: Work) -> str:
         # A drive still at work answers nothing; it drops the password when it is done, else the next purge.
         removed = at_work or _without_password(work)
     if not removed:
-        raise _left_behind(subject, work.way.method)
+        raise _left_behind(subject, work.method.name)
     return security_text(_security(subject))
 
 
@@ -112,7 +114,7 @@ def _obstacle(security: ata.Security) -> str | None:
     return None
 
 
-def _commands(subject: Subject, method: PurgeMethod) -> tuple[tuple[str, ...], ...]:
+def _commands(subject: Subject, method: PurgeMethodName) -> tuple[tuple[str, ...], ...]:
     path = subject.identity.path
     options = ("--security-set-pass", OPTIONS[method], "--security-disable")
     return tuple(("hdparm", "--user-master", "u", option, PASSWORD, path) for option in options)
@@ -128,7 +130,7 @@ def _run(work: Work, words: tuple[str, ...], limit_s: float, what: str) -> None:
 def _without_password(work: Work) -> bool:
     """Take the password away if it is set; return whether none is. Without `work.watch`: it must be done."""
     subject = work.subject
-    words = _commands(subject, work.way.method)[2]
+    words = _commands(subject, work.method.name)[2]
     for attempt in range(2):
         try:
             if not _security(subject).enabled:
@@ -156,7 +158,7 @@ def _security(subject: Subject) -> ata.Security:
     )
 
 
-def _left_behind(subject: Subject, method: PurgeMethod) -> DriveError:
+def _left_behind(subject: Subject, method: PurgeMethodName) -> DriveError:
     path = subject.identity.path
     return DriveError(
         f"{method} of {path} left its password set, and the drive does not give it up",

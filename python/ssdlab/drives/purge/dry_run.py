@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.opening import look, open_drive, resolved
 from ssdlab.drives.purge import nvme
+from ssdlab.drives.purge.choice import Choice, choose, methods_of
+from ssdlab.drives.purge.method import Subject
 from ssdlab.drives.purge.of_device import subject_of
-from ssdlab.drives.purge.record import PurgeMethod
-from ssdlab.drives.purge.way import Subject
-from ssdlab.drives.purge.ways import Choice, choose, ways_of
+from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.drives.trim.samples import SAMPLE_BYTES, SAMPLES
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import DriveError, Refused, UsageError
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class WayTold:
-    """A way of a drive: what stands in it, or what else is to be said of it."""
+class DescribedMethod:
+    """A purge method of a drive: why it cannot be used, or a remark on it."""
 
-    method: PurgeMethod
+    method: PurgeMethodName
     obstacle: str | None
     note: str | None
     erases: tuple[str, ...]
@@ -47,25 +47,25 @@ class DryRun:
     Attributes
     ----------
     method, commands, siblings, limit_s
-        The way it would go, what it would send, what else it would erase, and for how long it would wait;
+        The method it would use, what it would send, what else it would erase, and for how long it would wait;
         without a method there is none, see `objections`.
     following
         The sanitize that goes on already and would be followed.
     marks, sample_bytes
         Samples written and read back, before and after.
     ways
-        All ways of its interface.
+        All methods of its interface, as JSON holds them.
     """
 
     drive: str
-    method: PurgeMethod | None
-    following: PurgeMethod | None
+    method: PurgeMethodName | None
+    following: PurgeMethodName | None
     commands: tuple[str, ...]
     siblings: tuple[str, ...]
     limit_s: float | None
     marks: int
     sample_bytes: int
-    ways: tuple[WayTold, ...]
+    ways: tuple[DescribedMethod, ...]
     objections: tuple[Objection, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class DryRun:
 
 def rehearse(
     text: str,
-    method: PurgeMethod | None,
+    method: PurgeMethodName | None,
     consents: Sequence[str],
     limit_s: float | None = None,
     *,
@@ -90,7 +90,7 @@ def rehearse(
     text, method, consents, limit_s, wipe_signatures
         As for a purge.
     files, port
-        The host and the way to the drive; others for tests.
+        The host, and where commands are sent; others for tests.
 
     Raises
     ------
@@ -110,20 +110,20 @@ def rehearse(
     subject = subject_of(identity, files, node, port)
     objections = [] if found.writing is None else [Objection(found.writing.what, found.writing.advice)]
     choice = _choice(subject, method, (identity.consent_id, *consents), limit_s, objections)
-    way = None if choice is None else choice.ways[0]
+    candidate = None if choice is None else choice.methods[0]
     block = identity.logical_block_bytes
     return DryRun(
         drive=identity.path,
-        method=None if way is None else way.method,
-        following=None if choice is None or choice.following is None else choice.following.method,
-        commands=() if way is None else way.commands,
-        siblings=() if way is None else tuple(sibling.name for sibling in way.hits),
-        limit_s=None if way is None else way.limit_s,
+        method=None if candidate is None else candidate.name,
+        following=None if choice is None or choice.following is None else choice.following.name,
+        commands=() if candidate is None else candidate.commands,
+        siblings=() if candidate is None else tuple(sibling.name for sibling in candidate.hits),
+        limit_s=None if candidate is None else candidate.limit_s,
         marks=min(SAMPLES, identity.capacity_bytes // max(SAMPLE_BYTES, block)),
         sample_bytes=max(SAMPLE_BYTES, block),
         ways=tuple(
-            WayTold(each.method, each.obstacle, each.named_only, tuple(hit.name for hit in each.hits))
-            for each in ways_of(subject)
+            DescribedMethod(each.name, each.obstacle, each.named_only, tuple(hit.name for hit in each.hits))
+            for each in methods_of(subject)
         ),
         objections=tuple(objections),
     )
@@ -166,7 +166,7 @@ def _sanitizing(text: str) -> bool:
 
 def _choice(
     subject: Subject,
-    method: PurgeMethod | None,
+    method: PurgeMethodName | None,
     consents: tuple[str, ...],
     limit_s: float | None,
     objections: list[Objection],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ssdlab.drives.purge.way import Subject, TurnedDown, Way, Work, overwrite_s
+from ssdlab.drives.purge.method import PurgeMethod, PurgeRejected, Subject, Work, overwrite_s
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.sysfs import number
 from ssdlab.model.errors import DriveError, HostError
@@ -12,18 +12,18 @@ _WRITE_BYTES = 4 << 20
 _DISCARD_S_PER_TB = 300.0
 
 
-def ways(subject: Subject) -> tuple[Way, ...]:
-    """Return both; a device without discards has an obstacle in one."""
+def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
+    """Return both; a device without discards supports only one."""
     size, path = subject.identity.capacity_bytes, subject.identity.path
-    most = number(disk_of(subject.node) / "queue" / "discard_max_bytes")
+    limit_bytes = number(disk_of(subject.node) / "queue" / "discard_max_bytes")
     return (
-        Way(
+        PurgeMethod(
             "discard",
-            obstacle=None if most else "the device takes no discards",
+            obstacle=None if limit_bytes else "the device takes no discards",
             limit_s=600.0 + size / 1e12 * _DISCARD_S_PER_TB,
             commands=(f"discard bytes 0 to {size} of {path}",),
         ),
-        Way(
+        PurgeMethod(
             "zero-fill",
             limit_s=overwrite_s(size),
             commands=(f"write zeroes to bytes 0 to {size} of {path}",),
@@ -33,20 +33,20 @@ def ways(subject: Subject) -> tuple[Way, ...]:
 
 def discard(work: Work) -> None:
     """Discard everything, a part at a time."""
-    work.sent.extend(work.way.commands)
+    work.sent.extend(work.method.commands)
     size = work.medium.size_bytes
     for at in range(0, size, _DISCARD_BYTES):
         length = min(_DISCARD_BYTES, size - at)
         try:
             _discard_part(work, at, length)
         except (DriveError, HostError) as error:
-            raise TurnedDown(error.what) from error
+            raise PurgeRejected(error.what) from error
         work.watch.look((at + length) / size, "blocks are discarded")
 
 
 def zero_fill(work: Work) -> None:
     """Write zeroes over everything, and make them durable."""
-    work.sent.extend(work.way.commands)
+    work.sent.extend(work.method.commands)
     size = work.medium.size_bytes
     zeroes = bytes(_WRITE_BYTES)
     for at in range(0, size, _WRITE_BYTES):
@@ -58,7 +58,7 @@ def zero_fill(work: Work) -> None:
                 f"{work.subject.identity.path} failed to take zeroes at byte {at}: {error.strerror or error}",
                 "look into the kernel's log (dmesg); the drive may be failing",
                 reason="failed",
-                method=work.way.method,
+                method=work.method.name,
                 offset=at,
                 errno=error.errno,
             ) from error

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab.drives.purge.marks import Marks
-from ssdlab.drives.purge.record import PurgeMethod, PurgeRecord
+from ssdlab.drives.purge.record import PurgeMethodName, PurgeRecord
 from ssdlab.host import durable
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import LabError
@@ -41,7 +41,7 @@ class Entry:
 
     status: str
     drive: dict[str, Any]
-    method: PurgeMethod
+    method: PurgeMethodName
     consents: tuple[str, ...]
     marks: Marks
     begun: str
@@ -63,7 +63,9 @@ class Ledger:
         state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
         self._folder = folder or Path(state) / "ssdlab" / "purges"
 
-    def begin(self, identity: Identity, method: PurgeMethod, consents: tuple[str, ...], marks: Marks) -> Page:
+    def begin(
+        self, identity: Identity, method: PurgeMethodName, consents: tuple[str, ...], marks: Marks
+    ) -> Page:
         """Record, durably, that a purge is about to begin; earlier ones of the drive are closed.
 
         Raises
@@ -113,13 +115,13 @@ class Page:
 
     def failed(self, error: BaseException, status: str, record: PurgeRecord | None = None) -> None:
         """Record how it ended otherwise; the error says where it is recorded."""
-        told: dict[str, Any] = {"what": f"{type(error).__name__}: {error}"}
+        explained: dict[str, Any] = {"what": f"{type(error).__name__}: {error}"}
         if isinstance(error, LabError):
             error.facts["kept"] = str(self.path)
-            told = {name: value for name, value in error.as_dict().items() if name != "exit_status"}
+            explained = {name: value for name, value in error.as_dict().items() if name != "exit_status"}
         ended = None if status == "left" else _now()
         kept = None if record is None else record.as_dict()
-        self.put(replace(self.entry, status=status, ended=ended, record=kept, failure=told))
+        self.put(replace(self.entry, status=status, ended=ended, record=kept, failure=explained))
 
 
 def _read(path: Path) -> Entry | None:

@@ -9,36 +9,44 @@ from __future__ import annotations
 from ssdlab.drives.admin import nvme
 from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.nvme import erase
-from ssdlab.drives.purge.record import PurgeMethod
-from ssdlab.drives.purge.way import Sibling, Subject, TurnedDown, Way, Work, overwrite_s, patience_s
+from ssdlab.drives.purge.method import (
+    PurgeMethod,
+    PurgeRejected,
+    Sibling,
+    Subject,
+    Work,
+    overwrite_s,
+    patience_s,
+)
+from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.host.consent import consent_id
 from ssdlab.model.errors import DriveError
 
-SANITIZES: dict[PurgeMethod, int] = {
+SANITIZES: dict[PurgeMethodName, int] = {
     "nvme-sanitize-block": erase.BLOCK_ERASE,
     "nvme-sanitize-crypto": erase.CRYPTO_ERASE,
     "nvme-sanitize-overwrite": erase.OVERWRITE,
 }
-FORMATS: dict[PurgeMethod, int] = {
+FORMATS: dict[PurgeMethodName, int] = {
     "nvme-format-crypto": erase.ERASE_CRYPTO,
     "nvme-format-user-data": erase.ERASE_USER_DATA,
 }
 _ACTION_BITS = 0x7
 _BUSY_S = 300.0
 """A drive at work may answer late, and the kernel resets one that does not answer in time."""
-_KERNEL_MOST_S = 4e6
+_KERNEL_MAX_S = 4e6
 """Its limits are milliseconds in 32 bits."""
 
 
-def ways(subject: Subject) -> tuple[Way, ...]:
-    """Return the ways of an NVMe drive, those it does not have too."""
-    told = subject.details.nvme
-    controller = None if told is None else told.controller
-    if told is None or controller is None:
+def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
+    """Return the purge methods of an NVMe drive, including those that it does not support."""
+    nvme_details = subject.details.nvme
+    controller = None if nvme_details is None else nvme_details.controller
+    if nvme_details is None or controller is None:
         why = dict(subject.details.unanswered).get("controller", "it was not answered")
         silent = f"what the drive can do is not known (Identify Controller: {why})"
-        return tuple(Way(method, obstacle=silent) for method in (*SANITIZES, *FORMATS))
-    others = _siblings(subject, told.active_namespaces)
+        return tuple(PurgeMethod(method, obstacle=silent) for method in (*SANITIZES, *FORMATS))
+    others = _siblings(subject, nvme_details.active_namespaces)
     can = controller.sanitize
     capacity = subject.identity.capacity_bytes
     found = []
@@ -46,11 +54,11 @@ def ways(subject: Subject) -> tuple[Way, ...]:
         kind = method.rpartition("-")[2]
         otherwise = overwrite_s(capacity) if kind == "overwrite" else patience_s(None)
         found.append(
-            Way(
+            PurgeMethod(
                 method,
                 obstacle=None if getattr(can, kind) else "the drive does not offer it (SANICAP)",
                 hits=others,
-                limit_s=patience_s(getattr(told.sanitize, f"{kind}_s", None), otherwise),
+                limit_s=patience_s(getattr(nvme_details.sanitize, f"{kind}_s", None), otherwise),
                 commands=(_sanitize_text(subject, action),),
             )
         )
@@ -58,7 +66,7 @@ def ways(subject: Subject) -> tuple[Way, ...]:
     for method, setting in FORMATS.items():
         missing = not controller.format or (setting == erase.ERASE_CRYPTO and not controller.erase_crypto)
         found.append(
-            Way(
+            PurgeMethod(
                 method,
                 obstacle="the drive does not offer it (OACS, FNA)" if missing else None,
                 hits=hits,
@@ -97,64 +105,64 @@ def status(subject: Subject) -> nvme.SanitizeStatus:
     )
 
 
-def running(subject: Subject) -> PurgeMethod | None:
+def running(subject: Subject) -> PurgeMethodName | None:
     """Return which sanitize goes on in the drive, begun by whomever; None if none does."""
-    told = subject.details.nvme
-    if told is None or told.sanitize is None or told.sanitize.state != "running":
+    nvme_details = subject.details.nvme
+    if nvme_details is None or nvme_details.sanitize is None or nvme_details.sanitize.state != "running":
         return None
-    action = told.sanitize.action & _ACTION_BITS
+    action = nvme_details.sanitize.action & _ACTION_BITS
     return next((name for name, value in SANITIZES.items() if value == action), "nvme-sanitize-block")
 
 
 def sanitize(work: Work) -> str:
     """Begin a sanitize and follow it to its end; return what the drive's log says."""
-    action = SANITIZES[work.way.method]
+    action = SANITIZES[work.method.name]
     work.sent.append(_sanitize_text(work.subject, action))
     reply = work.subject.port.nvme(nvme.SANITIZE, cdw=erase.sanitize_words(action))
     if reply.status:
-        raise TurnedDown(f"the drive answered {nvme.status_text(reply.status)}")
+        raise PurgeRejected(f"the drive answered {nvme.status_text(reply.status)}")
     return follow(work)
 
 
 def follow(work: Work) -> str:
     """Follow a sanitize that goes on to its end; return what the drive's log says."""
-    subject, action = work.subject, SANITIZES[work.way.method]
+    subject, action = work.subject, SANITIZES[work.method.name]
     while (now := status(subject)).state == "running":
         work.watch.look(now.share, "the drive sanitizes itself")
         work.watch.pause()
-    said = _log_text(now)
+    drive_log = _log_text(now)
     if now.state == "failed":
         work.sent.append("sanitize, action 1 (exit failure mode)")
         subject.port.nvme(nvme.SANITIZE, cdw=erase.sanitize_words(erase.EXIT_FAILURE))
         raise DriveError(
-            f"{work.way.method} of {subject.identity.path} failed: {said}",
-            "the drive was told to leave that state; try another way (--method), or replace the drive",
+            f"{work.method.name} of {subject.identity.path} failed: {drive_log}",
+            "the drive was told to leave that state; try another method (--method), or replace the drive",
             reason="failed",
-            method=work.way.method,
-            drive_log=said,
+            method=work.method.name,
+            drive_log=drive_log,
         )
     if now.state not in {"done", "done-deallocated"} or now.action & _ACTION_BITS != action:
         raise DriveError(
-            f"{subject.identity.path} took {work.way.method}, but its log knows nothing of it: {said}",
-            "the drive was not purged by it; try another way (--method)",
+            f"{subject.identity.path} took {work.method.name}, but its log knows nothing of it: {drive_log}",
+            "the drive was not purged by it; try another method (--method)",
             reason="not-purged",
-            method=work.way.method,
-            drive_log=said,
+            method=work.method.name,
+            drive_log=drive_log,
         )
-    return said
+    return drive_log
 
 
 def format_namespace(work: Work) -> str:
     """Format the namespace with secure erase, its LBA format unchanged; return what it says afterwards."""
-    subject, setting = work.subject, FORMATS[work.way.method]
+    subject, setting = work.subject, FORMATS[work.method.name]
     nsid = subject.identity.nsid or 1
     work.sent.append(_format_text(subject, setting))
     try:
         page = _identify(subject, nsid)
         words, tells = erase.format_words(page, setting), erase.format_share(page) is not None
     except Malformed as error:
-        raise TurnedDown(f"its LBA format is not known: {error}") from error
-    limit_s = min(work.watch.left_s, _KERNEL_MOST_S)
+        raise PurgeRejected(f"its LBA format is not known: {error}") from error
+    limit_s = min(work.watch.left_s, _KERNEL_MAX_S)
     reply = work.watch.during(
         lambda: subject.port.nvme(nvme.FORMAT, nsid=nsid, cdw=words, limit_s=limit_s),
         "the drive formats the namespace",
@@ -162,7 +170,7 @@ def format_namespace(work: Work) -> str:
         lambda: _share(subject, nsid) if tells else None,
     )
     if reply.status:
-        raise TurnedDown(f"the drive answered {nvme.status_text(reply.status)}")
+        raise PurgeRejected(f"the drive answered {nvme.status_text(reply.status)}")
     try:
         space = nvme.namespace(_identify(subject, nsid))
     except Malformed as error:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ssdlab.drives.admin.port import AdminPort, KernelPort
 from ssdlab.drives.details import read_details
+from ssdlab.drives.purge.method import Sibling, Subject
 from ssdlab.drives.purge.purging import Purging
-from ssdlab.drives.purge.record import PurgeMethod, PurgeProgress, PurgeRecord
-from ssdlab.drives.purge.way import Sibling, Subject
+from ssdlab.drives.purge.record import PurgeMethodName, PurgeProgress, PurgeRecord
 from ssdlab.drives.trim.medium import DeviceMedium
 from ssdlab.host.identity import Identity
 from ssdlab.host.sysfs import HostFiles
@@ -41,7 +41,7 @@ def subject_of(identity: Identity, files: HostFiles, node: Path, port: AdminPort
     identity, files, node
         Who it is, the host, and its folder in sysfs.
     port
-        The way to it; another for tests.
+        Where commands are sent; another for tests.
     """
     port = port or KernelPort.of(Path(identity.path), node)
     return Subject(identity, files, node, port, read_details(identity, node, port))
@@ -52,7 +52,7 @@ def purge_device(
     subject: Subject,
     *,
     hold: Callable[[Sibling], AbstractContextManager[object]],
-    method: PurgeMethod | None,
+    method: PurgeMethodName | None,
     consents: Collection[str],
     limit_s: float | None,
     on_progress: Callable[[PurgeProgress], object] | None,

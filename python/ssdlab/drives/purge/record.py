@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from ssdlab.model.errors import unknown
 
-PurgeMethod = Literal[
+PurgeMethodName = Literal[
     "nvme-sanitize-block",
     "nvme-sanitize-crypto",
     "nvme-format-crypto",
@@ -26,13 +26,13 @@ PurgeMethod = Literal[
 reach all of the medium and leave it fresh. To overwrite wears flash as a fill does, so formats come before
 it."""
 
-METHODS: tuple[PurgeMethod, ...] = get_args(PurgeMethod)
+METHODS: tuple[PurgeMethodName, ...] = get_args(PurgeMethodName)
 
-SUBSTITUTES: frozenset[PurgeMethod] = frozenset({"discard", "zero-fill"})
+SUBSTITUTES: frozenset[PurgeMethodName] = frozenset({"discard", "zero-fill"})
 """Methods that free or overwrite what the host can address, and say nothing of what lies behind it."""
 
 
-def check_method(text: str) -> PurgeMethod:
+def check_method(text: str) -> PurgeMethodName:
     """Return the method of that name.
 
     Raises
@@ -42,7 +42,7 @@ def check_method(text: str) -> PurgeMethod:
     """
     found = next((method for method in METHODS if method == text), None)
     if found is None:
-        raise unknown("way to purge", text, METHODS)
+        raise unknown("purge method", text, METHODS)
     return found
 
 
@@ -50,7 +50,7 @@ def check_method(text: str) -> PurgeMethod:
 class PurgeProgress:
     """How far a purge is: the share done (0 to 1) as the drive tells it, None where it does not."""
 
-    method: PurgeMethod
+    method: PurgeMethodName
     elapsed_s: float
     share: float | None
     what: str
@@ -119,7 +119,7 @@ class PurgeRecord:
         File that this record is kept in; None for a simulated drive.
     """
 
-    method: PurgeMethod
+    method: PurgeMethodName
     substitute: bool
     passed_over: tuple[tuple[str, str], ...]
     sampling: Sampling | None

@@ -7,19 +7,19 @@ Sources: SBC-4 5.34 (SANITIZE), 5.4 (FORMAT UNIT); SPC-6 6.36 (REPORT SUPPORTED 
 from __future__ import annotations
 
 from ssdlab.drives.admin import scsi
-from ssdlab.drives.purge.record import PurgeMethod
-from ssdlab.drives.purge.way import Subject, TurnedDown, Way, Work, overwrite_s
+from ssdlab.drives.purge.method import PurgeMethod, PurgeRejected, Subject, Work, overwrite_s
+from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.model.errors import DriveError
 
-_ACTIONS: dict[PurgeMethod, str] = {"scsi-sanitize-block": "block", "scsi-sanitize-crypto": "crypto"}
-METHODS: tuple[PurgeMethod, ...] = (*_ACTIONS, "scsi-format")
+_ACTIONS: dict[PurgeMethodName, str] = {"scsi-sanitize-block": "block", "scsi-sanitize-crypto": "crypto"}
+METHODS: tuple[PurgeMethodName, ...] = (*_ACTIONS, "scsi-format")
 _NO_SENSE = 0
 
 
-def ways(subject: Subject) -> tuple[Way, ...]:
-    """Return the ways of a SCSI drive, those it does not have too."""
+def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
+    """Return the purge methods of a SCSI drive, including those that it does not support."""
     return tuple(
-        Way(
+        PurgeMethod(
             method,
             obstacle=_obstacle(subject, method),
             limit_s=overwrite_s(subject.identity.capacity_bytes),
@@ -31,30 +31,30 @@ def ways(subject: Subject) -> tuple[Way, ...]:
 
 def erase(work: Work) -> str:
     """Begin SANITIZE or FORMAT UNIT and follow it to its end; return what the drive says then."""
-    subject, method = work.subject, work.way.method
+    subject, method = work.subject, work.method.name
     work.sent.append(_text(subject, method))
     if method in _ACTIONS:
         reply = subject.port.scsi(scsi.sanitize_cdb(_ACTIONS[method]))
     else:
         reply = subject.port.scsi(scsi.format_cdb(), data=scsi.FORMAT_LIST)
     if reply.status or reply.transport:
-        raise TurnedDown(f"the drive refused the command ({_sense_text(scsi.sense(reply.sense))})")
+        raise PurgeRejected(f"the drive refused the command ({_sense_text(scsi.sense(reply.sense))})")
     while (now := _sense(subject)) is not None and now.working is not None:
         work.watch.look(now.share, "the drive erases itself")
         work.watch.pause()
-    said = _sense_text(now)
+    drive_log = _sense_text(now)
     if now is not None and now.key != _NO_SENSE:
         raise DriveError(
-            f"{method} of {subject.identity.path} failed: {said}",
-            "purge it again, or another way (--method): until then it may take no I/O",
+            f"{method} of {subject.identity.path} failed: {drive_log}",
+            "purge it again, or another method (--method): until then it may take no I/O",
             reason="failed",
             method=method,
-            drive_log=said,
+            drive_log=drive_log,
         )
-    return f"REQUEST SENSE: {said}"
+    return f"REQUEST SENSE: {drive_log}"
 
 
-def _obstacle(subject: Subject, method: PurgeMethod) -> str | None:
+def _obstacle(subject: Subject, method: PurgeMethodName) -> str | None:
     opcode, action = (0x48, scsi.SANITIZE_ACTIONS[_ACTIONS[method]]) if method in _ACTIONS else (0x04, None)
     try:
         reply = subject.port.scsi(scsi.supported_cdb(opcode, action), read_bytes=scsi.SUPPORTED_BYTES)
@@ -76,6 +76,6 @@ def _sense_text(found: scsi.Sense | None) -> str:
     return f"sense key {found.key:x}h, code {found.code:02x}h/{found.qualifier:02x}h"
 
 
-def _text(subject: Subject, method: PurgeMethod) -> str:
+def _text(subject: Subject, method: PurgeMethodName) -> str:
     name = f"SANITIZE (48h), {_ACTIONS[method]} erase" if method in _ACTIONS else "FORMAT UNIT (04h)"
     return f"SCSI {name}, to {subject.identity.path}"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from ssdlab.drives.purge.record import SUBSTITUTES, PurgeMethod, PurgeProgress
+from ssdlab.drives.purge.record import SUBSTITUTES, PurgeMethodName, PurgeProgress
 from ssdlab.model.errors import DriveError
 from ssdlab.model.units import span_text
 
@@ -18,7 +18,7 @@ _KEEP_POWERED = (
     "keep the drive powered and purge it again later: what still goes on is followed, and --limit gives it "
     "more time; if it never ends, power-cycle the drive and look at dmesg"
 )
-_BEGIN_ANEW = "nothing goes on now: purge it again, with more time (--limit) or another way (--method)"
+_BEGIN_ANEW = "nothing goes on now: purge it again, with more time (--limit) or another method (--method)"
 
 
 class Clock:
@@ -54,7 +54,7 @@ class Watch:
 
     def __init__(
         self,
-        method: PurgeMethod,
+        method: PurgeMethodName,
         limit_s: float,
         on_progress: Callable[[PurgeProgress], object] | None,
         clock: Clock | None = None,
@@ -64,7 +64,7 @@ class Watch:
         self._on_progress = on_progress
         self._clock = clock or Clock()
         self._began = self._clock.now()
-        self._told = float("-inf")
+        self._reported = float("-inf")
         self._share: float | None = None
         self._moved = self._began
 
@@ -89,8 +89,8 @@ class Watch:
         now = self._clock.now()
         if share != self._share:
             self._share, self._moved = share, now
-        if now - self._told >= _LOOK_S:
-            self._told = now
+        if now - self._reported >= _LOOK_S:
+            self._reported = now
             if self._on_progress is not None:
                 self._on_progress(PurgeProgress(self._method, now - self._began, share, what))
         if now - self._began > self._limit_s:

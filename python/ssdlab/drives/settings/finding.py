@@ -119,8 +119,8 @@ def check_wanted(name: str, wanted: str) -> None:
         case "lba_format" | "max_io_bytes":
             parse_bytes(wanted)
         case _ if name in _NUMBERS:
-            _, least, most = _NUMBERS[name]
-            whole(name, wanted, least, most)
+            _, minimum, maximum = _NUMBERS[name]
+            whole(name, wanted, minimum, maximum)
 
 
 def setting_of_host(name: str, files: HostFiles) -> Setting:
@@ -161,8 +161,8 @@ _NUMBERS: dict[str, tuple[str, int, int | None]] = {
 
 
 def _number(name: str) -> Callable[[DriveSettings], Setting]:
-    file, least, most = _NUMBERS[name]
-    return lambda of: QueueNumber(of.disk, name, file, least, most)
+    file, minimum, maximum = _NUMBERS[name]
+    return lambda of: QueueNumber(of.disk, name, file, minimum, maximum)
 
 
 _MAKERS: dict[str, Callable[[DriveSettings], Setting]] = {

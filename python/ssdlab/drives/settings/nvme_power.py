@@ -42,13 +42,15 @@ class NvmePowerState:
         states = self._states()
         if (index := named(wanted)) is not None:
             if not any(state.index == index and state.operational for state in states):
-                raise no_such(NAME, self.target, f"ps{index} is no operational state of it", _told(states))
+                raise no_such(
+                    NAME, self.target, f"ps{index} is no operational state of it", _describe_states(states)
+                )
             return f"ps{index}"
         limit_w = watts(wanted)
         fitting = strongest(states, limit_w)
         if fitting is None:
             why = f"no operational power state keeps {limit_w:g} W"
-            raise no_such(NAME, self.target, why, _told(states))
+            raise no_such(NAME, self.target, why, _describe_states(states))
         return f"ps{fitting.index}"
 
     def write(self, value: str) -> None:
@@ -103,7 +105,7 @@ def strongest(states: tuple[nvme.PowerState, ...], limit_w: float) -> nvme.Power
     return max(fitting, key=lambda state: (state.max_w or 0.0, -state.index), default=None)
 
 
-def _told(states: tuple[nvme.PowerState, ...]) -> str:
+def _describe_states(states: tuple[nvme.PowerState, ...]) -> str:
     known = ", ".join(
         f"ps{state.index} {'up to ' + format(state.max_w, 'g') + ' W' if state.max_w else 'of unknown power'}"
         for state in states

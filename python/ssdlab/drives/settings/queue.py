@@ -60,13 +60,13 @@ class Scheduler:
 
 @dataclass(frozen=True, slots=True)
 class QueueNumber:
-    """A setting that is a whole number from `least` to `most` (None: the kernel judges)."""
+    """A setting that is a whole number from `minimum` to `most` (None: the kernel judges)."""
 
     disk: Path
     name: str
     file: str
-    least: int = 0
-    most: int | None = None
+    minimum: int = 0
+    maximum: int | None = None
     lasting: bool = False
     destroys: bool = False
 
@@ -77,7 +77,7 @@ class QueueNumber:
     def meant(self, wanted: str) -> str:
         """Check that it is a number within the bounds."""
         self.read()
-        return str(whole(self.name, wanted, self.least, self.most))
+        return str(whole(self.name, wanted, self.minimum, self.maximum))
 
     def write(self, value: str) -> None:
         """Set it."""
@@ -92,14 +92,14 @@ class QueueNumber:
         return self.disk / "queue" / self.file
 
 
-def whole(name: str, wanted: str, least: int, most: int | None) -> int:
+def whole(name: str, wanted: str, minimum: int, maximum: int | None) -> int:
     """Return the number that is asked for; `UsageError` unless it is one within the bounds."""
-    bounds = f"{least} or more" if most is None else f"{least} to {most}"
+    bounds = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum}"
     try:
         value = int(wanted)
     except ValueError:
-        value = least - 1
-    if value < least or (most is not None and value > most):
+        value = minimum - 1
+    if value < minimum or (maximum is not None and value > maximum):
         raise UsageError(
             f"{name.replace('_', ' ')} is {wanted!r}, which is no number of {bounds}",
             f"give a number of {bounds}",
@@ -125,11 +125,11 @@ class LargestIo:
         """Return the bytes of `512k`; whole KiB, and not more than the hardware takes."""
         self.read()
         value = parse_bytes(wanted)
-        most = (number(self.disk / "queue" / "max_hw_sectors_kb") or 0) * _KIB
-        if value % _KIB or not 0 < value <= (most or value):
+        maximum = (number(self.disk / "queue" / "max_hw_sectors_kb") or 0) * _KIB
+        if value % _KIB or not 0 < value <= (maximum or value):
             raise UsageError(
                 f"a largest I/O of {wanted} is not possible for {self.disk.name}",
-                f"give whole KiB up to {block_text(most)}" if most else "give whole KiB",
+                f"give whole KiB up to {block_text(maximum)}" if maximum else "give whole KiB",
                 setting=self.name,
             )
         return str(value)

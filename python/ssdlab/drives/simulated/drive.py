@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
     from ssdlab.drives.base import OnTick, Until
-    from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+    from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.counters import IoCounters
@@ -193,7 +193,7 @@ class SimulatedDrive:
     def purge(
         self,
         *,
-        method: PurgeMethod | None = None,
+        method: PurgeMethodName | None = None,
         consents: Collection[str] = (),
         limit_s: float | None = None,
         on_progress: Callable[[PurgeProgress], object] | None = None,
@@ -205,7 +205,7 @@ class SimulatedDrive:
         self._before_writing()
         if method not in (None, "simulated"):
             raise Unsupported(
-                f"{self.identity.path} cannot be purged by {method}: it is a way of other drives",
+                f"{self.identity.path} cannot be purged by {method}: it is a method of other drives",
                 "it offers: simulated; leave --method out",
                 reason="no-such-way",
                 target=self.identity.path,

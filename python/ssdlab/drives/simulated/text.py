@@ -152,9 +152,9 @@ _WHOLE_BITS = {"scale": 32, "seed": 64}
 def _whole(name: str, value: str) -> int:
     if not value.isascii() or not value.isdecimal():
         raise UsageError(f"{name}={value} is no whole number", f"write it so: {name}=16")
-    most = 2 ** _WHOLE_BITS[name] - 1
-    if len(value) > 20 or int(value) > most:
-        raise UsageError(f"{name}={value} is too large", f"choose one up to {most}")
+    maximum = 2 ** _WHOLE_BITS[name] - 1
+    if len(value) > 20 or int(value) > maximum:
+        raise UsageError(f"{name}={value} is too large", f"choose one up to {maximum}")
     return int(value)
 
 

@@ -135,8 +135,8 @@ def trim(
             seen = witness.seen()
         slack = 2 * granularity_of(node)  # parts of units at both ends need not be passed on
     seconds = time.monotonic() - began
-    told = {at: content for at, content in before.items() if content is None or len(set(content)) > 1}
-    found = kinds_of(told, read_all(medium, told, unit))
+    telling = {at: content for at, content in before.items() if content is None or len(set(content)) > 1}
+    found = kinds_of(telling, read_all(medium, telling, unit))
     return TrimRecord(
         start=start,
         length=length,
@@ -148,7 +148,7 @@ def trim(
         reads=_reads(found),
         samples=found,
         sample_bytes=unit,
-        blank_before=len(before) - len(told),
+        blank_before=len(before) - len(telling),
     )
 
 

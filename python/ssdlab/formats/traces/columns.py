@@ -180,8 +180,8 @@ class InColumns:
             self._named = False
             self._find([field.strip() for field in fields])
             return None
-        if len(fields) < self._least:
-            raise BadLine(f"has {len(fields)} columns, not {self._least}")
+        if len(fields) < self._min_columns:
+            raise BadLine(f"has {len(fields)} columns, not {self._min_columns}")
         op = self._ops.get(fields[self._op].strip().casefold())
         if op is None:
             raise BadLine(
@@ -213,4 +213,4 @@ class InColumns:
         self._time, self._op = place(columns.time.column), place(columns.op.column)
         self._offset, self._length = place(columns.offset.column), place(columns.length.column)
         self._device = tuple(place(column) for column in columns.device)
-        self._least = 1 + max(self._time, self._op, self._offset, self._length, *self._device)
+        self._min_columns = 1 + max(self._time, self._op, self._offset, self._length, *self._device)

@@ -9,9 +9,9 @@ from ssdlab.model.limits import NUMBER_CHARACTERS
 
 READ, WRITE, TRIM, FLUSH = range(4)
 """Operations, numbered as in a file of records; a flush moves nothing and is not replayed."""
-MOST_BYTES = 1 << 62
+MAX_BYTES = 1 << 62
 """Beyond it no offset is one."""
-MOST_NS = 1 << 66
+MAX_NS = 1 << 66
 """Beyond it no time is one: two thousand years, as some formats count from the year 1601."""
 
 
@@ -55,7 +55,7 @@ def whole(text: str, noun: str, unit: int = 1) -> int:
     if len(text) > NUMBER_CHARACTERS:
         raise BadLine(f"has a number of {len(text)} digits as the {noun}")
     number = int(text) * unit
-    if number > MOST_BYTES:
+    if number > MAX_BYTES:
         raise BadLine(f"has {text}, more than there is, as the {noun}")
     return number
 
@@ -73,6 +73,6 @@ def nanoseconds(text: str, unit_ns: int) -> int:
     if after:
         fraction = whole(after, "time")
         time_ns += fraction * unit_ns // 10 ** len(after.strip())
-    if time_ns > MOST_NS:
+    if time_ns > MAX_NS:
         raise BadLine(f"has {excerpt(text.strip())}, more than two thousand years, as the time")
     return time_ns

@@ -80,9 +80,9 @@ class Tally:
     @property
     def bad_text(self) -> str:
         """The bad lines in words, the first of them with their reasons."""
-        told = "; ".join(f"line {line} {why}" for line, why in self.first_bad)
+        listed = "; ".join(f"line {line} {why}" for line, why in self.first_bad)
         more = self.bad_lines - len(self.first_bad)
-        return told + (f"; and {more} more" if more else "")
+        return listed + (f"; and {more} more" if more else "")
 
 
 class _Parser(Protocol):

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from ssdlab.model.workload import AnyOps
 
 
-MOST_SIZES = 64
+MAX_SIZES = 64
 SERVICE, LARGE_READS, LARGE_WRITES = "service", "large-block-reads", "large-block-writes"
 TOMB_RAIDER = "tomb-raider"
 Arrivals = Literal["act6", "act2019", "even", "poisson"]
 QUEUES_2019 = 8
 THREADS_A_QUEUE_2019 = 8
 """Eight queues of eight threads: what a published review drives fast NVMe drives with."""
-MOST_QUEUED_2019 = 100_000
+MAX_QUEUED_2019 = 100_000
 """I/Os waiting in all queues at which ACT before 6 gave up."""
 CACHE = "cache"
 IO_BYTES = 4096
@@ -143,15 +143,15 @@ def _tomb_raider(config: StorageConfig) -> Stream:
 
 def _record_sizes(rates: StorageRates, unit: int) -> tuple[Block, ...]:
     """Return the sizes of small I/Os: records in whole blocks of the drive."""
-    least, most = (
+    minimum, maximum = (
         -(-stored // unit) * unit
         for stored in (rates.record_stored_bytes, rates.record_stored_range_max_bytes)
     )
-    sizes = range(least, most + 1, unit)
-    if len(sizes) > MOST_SIZES:
+    sizes = range(minimum, maximum + 1, unit)
+    if len(sizes) > MAX_SIZES:
         raise UsageError(
-            f"records from {least} to {most} bytes have {len(sizes)} sizes in steps of {unit}",
-            f"narrow the range to {MOST_SIZES} sizes",
+            f"records from {minimum} to {maximum} bytes have {len(sizes)} sizes in steps of {unit}",
+            f"narrow the range to {MAX_SIZES} sizes",
             sizes=len(sizes),
         )
     return tuple(Block(bytes=size) for size in sizes)
@@ -172,7 +172,7 @@ def service_arrival(arrivals: Arrivals, rate: Fraction, allowed_ns: int) -> Open
     if arrivals != "act2019":
         return Open(process=arrivals, rate=rate, backlog_ns=allowed_ns)
     # A queue of so many at this rate is as old as its first I/O.
-    backlog_ns = max(1, round(MOST_QUEUED_2019 / rate * NS_PER_S))
+    backlog_ns = max(1, round(MAX_QUEUED_2019 / rate * NS_PER_S))
     return Open(process="act2019", queues=QUEUES_2019, rate=rate, backlog_ns=backlog_ns)
 
 
@@ -192,9 +192,9 @@ def _paced(stream: Stream, max_lag_sec: int) -> Paced:
         allowed_s = float(max_lag_sec) if max_lag_sec else float("inf")
         return Paced(stream.name, rate, allowed_s, stream.arrival.every_ns / NS_PER_S, lag)
     assert isinstance(stream.arrival, Open)
-    queued = f"had more than {MOST_QUEUED_2019:,} I/Os queued"
-    told = queued if stream.arrival.process == "act2019" else lag
-    return Paced(stream.name, rate, stream.arrival.backlog_ns / NS_PER_S, overrun=told)
+    queued = f"had more than {MAX_QUEUED_2019:,} I/Os queued"
+    overrun = queued if stream.arrival.process == "act2019" else lag
+    return Paced(stream.name, rate, stream.arrival.backlog_ns / NS_PER_S, overrun=overrun)
 
 
 def index_workload(config: IndexConfig, *, arrivals: Arrivals, threads: int, interval_ns: int) -> Workload:

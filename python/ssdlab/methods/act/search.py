@@ -92,7 +92,7 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
         longest = load < p.most if p.most > 2 * p.load else load <= p.fine
         return bool(found.result.facts.get("passed", longest))
 
-    step_to_highest(p.load, p.coarse, p.fine, holds, most=p.most, upwards=p.begin == "below")
+    step_to_highest(p.load, p.coarse, p.fine, holds, maximum=p.most, upwards=p.begin == "below")
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from ssdlab.analysis.act import LEAST_DONE, LIMITS, THRESHOLDS_MS, Slice, least_done, slices
+from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS, Slice, min_done, slices
 from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
@@ -90,8 +90,8 @@ def _slice(by_rule: Mapping[Rule, Slice], given: dict[str, Any]) -> ActSlice:
         number=by_rule["6.x"].number,
         ios={rule: each.ios for rule, each in by_rule.items()},
         rates={rule: each.rate for rule, each in by_rule.items()},
-        response=_told(by_rule["2019"].over),
-        service=_told(by_rule["6.x"].over),
+        response=_by_threshold(by_rule["2019"].over),
+        service=_by_threshold(by_rule["6.x"].over),
         passed={rule: each.passes and not given["short"] for rule, each in by_rule.items()},
         **given,
     )
@@ -100,7 +100,7 @@ def _slice(by_rule: Mapping[Rule, Slice], given: dict[str, Any]) -> ActSlice:
 def part_of(data: Tables, step: Step, p: LoadParams, rule: Rule) -> dict[str, float]:
     """Return the shares of slow reads over all that ran, where no slice is whole."""
     (part,) = _judged(data.row_buckets(step), p, rule, None)
-    return _told(part.over)
+    return _by_threshold(part.over)
 
 
 def done_shares(data: Tables, step: Step, p: LoadParams) -> dict[str, float]:
@@ -146,12 +146,12 @@ def _given(load: Workload, done: Mapping[tuple[str, int], int], number: int, p: 
         rate, ios = float(stream.requested_iops), done.get((stream.name, number), 0)
         given[stream.name] = ios / (rate * p.slice_sec)
         burst = burst_ios(stream)
-        if ios < least_done(rate, p.slice_sec, stream.workers, burst, LEAST_DONE):
+        if ios < min_done(rate, p.slice_sec, stream.workers, burst, MIN_DONE):
             short.append(stream.name)
     return {"given": given, "short": tuple(short)}
 
 
-def _told(over: Mapping[int, float]) -> dict[str, float]:
+def _by_threshold(over: Mapping[int, float]) -> dict[str, float]:
     return {str(ms): share for ms, share in over.items()}
 
 

@@ -105,8 +105,8 @@ def conclude_sweep(
         chosen=found.chosen,
         best=found.best,
         threshold_iops=found.threshold,
-        sweep_min_iops=found.least,
-        sweep_max_iops=found.most,
+        sweep_min_iops=found.lowest,
+        sweep_max_iops=found.highest,
         caveats=tuple(_caveats(data, p, points, found.chosen)),
         scalars=_scalars(points[found.chosen], order, direction),
     )

@@ -114,20 +114,20 @@ def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
     return Workload.of(layout.writes(every_ns=every_ns, time_ns=round(seconds * NS_PER_S)))
 
 
-def judge_rates(steps: Iterable[Step], most: int) -> list[PacedRate]:
+def judge_rates(steps: Iterable[Step], maximum: int) -> list[PacedRate]:
     """Judge every rate tried, against the first of them, which is the lowest."""
     found: list[PacedRate] = []
     for step in steps:
         unloaded = found[0].p99_ns if found else None
-        found.append(_judge(step, unloaded, most))
+        found.append(_judge(step, unloaded, maximum))
     return found
 
 
-def _judge(step: Step, unloaded_ns: float | None, most: int) -> PacedRate:
+def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
     rate = int(step.label.removesuffix(_SUFFIX))
     summary = cast("dict[str, Any] | None", step.result.measurement)
     if summary is None:  # a plan measures nothing: it takes the longest way, where only the most fails
-        return PacedRate(rate=rate, ordinal=step.ordinal, held=rate < most, why="not measured")
+        return PacedRate(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
     side = summary["write"]
     service = side["service_ns"]
     # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.

@@ -35,19 +35,19 @@ def once(length: int) -> Stop:
     return Stop(bytes=length // BLOCK_BYTES * BLOCK_BYTES)
 
 
-def write_on(lab: Lab, name: str, least_seconds: float) -> None:
+def write_on(lab: Lab, name: str, min_seconds: float) -> None:
     """Write once from end to end, one in flight, and on from the beginning until a time is over."""
     passed = lab.run(write_over(once(cast("int", lab.span.length)), depth=1, engine="sync"), label=name)
     took_s = cast("dict[str, Any]", passed.result.measurement or {}).get("elapsed_s", 0.0)
-    left_ns = round((least_seconds - took_s) * NS_PER_S)
+    left_ns = round((min_seconds - took_s) * NS_PER_S)
     if left_ns > 0:
         lab.run(write_over(Stop(time_ns=left_ns), depth=1, engine="sync"), label=_on(name), certain=False)
 
 
-def lba_plot(data: RunData, name: str, sustained_s: float, most_parts: int) -> LbaPlot:
+def lba_plot(data: RunData, name: str, sustained_s: float, max_parts: int) -> LbaPlot:
     """Return what `write_on` found, with the mean of its first seconds."""
     steps = [step for label in (name, _on(name)) if (step := data.step(label)) is not None]
-    return LbaPlot.of(name, [(step, data.rows(step)) for step in steps], sustained_s, most_parts)
+    return LbaPlot.of(name, [(step, data.rows(step)) for step in steps], sustained_s, max_parts)
 
 
 def _on(name: str) -> str:

@@ -11,12 +11,12 @@ Holds = Callable[[int, bool], bool]
 """Tries a rate and says whether it held; told whether the try is certain to come, for plans."""
 
 
-def search_highest(first: int, most: int, resolution: float, holds: Holds) -> None:
+def search_highest(first: int, maximum: int, resolution: float, holds: Holds) -> None:
     """Double the rate until it does not hold, then halve the interval until it is within the resolution.
 
     Parameters
     ----------
-    first, most
+    first, maximum
         Rates to begin and to end with.
     resolution
         Width of the interval left, as a share of the lowest rate that failed.
@@ -29,9 +29,9 @@ def search_highest(first: int, most: int, resolution: float, holds: Holds) -> No
             failed = rate
             break
         held = rate
-        if rate >= most:
+        if rate >= maximum:
             return
-        rate = min(2 * rate, most)
+        rate = min(2 * rate, maximum)
     while failed - held > max(1, resolution * failed):
         middle = (held + failed) // 2
         if holds(middle, False):
@@ -40,7 +40,7 @@ def search_highest(first: int, most: int, resolution: float, holds: Holds) -> No
             failed = middle
 
 
-def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, most: int, upwards: bool) -> None:
+def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, maximum: int, upwards: bool) -> None:
     """Step towards the limit by `coarse`, then across the gap that is left by `fine`.
 
     Parameters
@@ -52,13 +52,13 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, most: i
         Steps. Loads below `fine` are not tried.
     holds
         Keeps account of what it tried: what the search found follows from that.
-    most
+    maximum
         Highest load tried.
     upwards
         Come from below, in both passes.
     """
     if holds(first, True):
-        low, high = _climb(first, coarse, most, holds)
+        low, high = _climb(first, coarse, maximum, holds)
     else:
         low, high = _descend(first, coarse, fine, holds)
     between = range(low + fine, high, fine)
@@ -67,13 +67,13 @@ def step_to_highest(first: int, coarse: int, fine: int, holds: Holds, *, most: i
             return
 
 
-def _climb(held: int, coarse: int, most: int, holds: Holds) -> tuple[int, int]:
+def _climb(held: int, coarse: int, maximum: int, holds: Holds) -> tuple[int, int]:
     """Step up from a load that held; returns the last that did and the first that did not.
 
     If none failed up to the highest, both are that one, so that nothing lies between them.
     """
-    while held < most:
-        load = min(held + coarse, most)
+    while held < maximum:
+        load = min(held + coarse, maximum)
         if not holds(load, False):
             return held, load
         held = load

@@ -26,7 +26,7 @@ def closed_loop(
     ramp_seconds: float = 0.0,
     engine: Engine = "sync",
     span: Span | None = None,
-    most_bytes: int | None = None,
+    max_bytes: int | None = None,
 ) -> Workload:
     """Return a workload that keeps so many I/Os in flight for a time.
 
@@ -45,7 +45,7 @@ def closed_loop(
         How I/O is issued.
     span
         The part of the drive that it stays in; None: all that is in use.
-    most_bytes
+    max_bytes
         After which it ends, in whole blocks, if the time is not over before.
     """
     threads = in_flight if engine == "sync" else 1
@@ -60,8 +60,8 @@ def closed_loop(
     workload = _timed(stream, seconds, ramp_seconds)
     (timed,) = workload.streams
     changes: dict[str, object] = {} if span is None else {"span": span}
-    if most_bytes is not None:
-        blocks = max(1, most_bytes // block_bytes)
+    if max_bytes is not None:
+        blocks = max(1, max_bytes // block_bytes)
         changes["stop"] = timed.stop.model_copy(update={"bytes": blocks * block_bytes})
     return workload.model_copy(update={"streams": (timed.model_copy(update=changes),)})
 

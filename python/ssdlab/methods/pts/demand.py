@@ -71,7 +71,7 @@ PRECONDITION = "PC"
 PRE_WRITE = "pre-write"
 POINTS: tuple[PointName, ...] = ("MaxIOPS", "MidIOPS", "MinIOPS")
 """In the order in which they are measured."""
-LEAST_SAID = 0.001
+MIN_SHARE_NAMED = 0.001
 """Share of the reads below which gaps do not matter."""
 
 
@@ -162,10 +162,10 @@ def _precondition(lab: Lab, p: DemandParams, load: Load) -> None:
         samples = written_rows(rows[:: p.cycle])[0]
         return (len(rows) - 1) % p.cycle == 0 and first_steady([samples[-WINDOW:]]) is not None
 
-    most_s, least_s = (((samples - 1) * p.cycle + 1) * p.seconds for samples in (p.most_samples, WINDOW))
-    writes = load.workload(p.shape, most_s, writes=True, record_s=p.seconds)
-    least_ns = round(least_s * NS_PER_S)
-    until = Until("steady samples", {"cycle": p.cycle, "sample": "first", "least_ns": least_ns}, holds)
+    max_s, min_s = (((samples - 1) * p.cycle + 1) * p.seconds for samples in (p.most_samples, WINDOW))
+    writes = load.workload(p.shape, max_s, writes=True, record_s=p.seconds)
+    min_ns = round(min_s * NS_PER_S)
+    until = Until("steady samples", {"cycle": p.cycle, "sample": "first", "least_ns": min_ns}, holds)
     lab.precondition(writes, label=PRECONDITION, until=until, policy="from-purge")
 
 
@@ -210,7 +210,7 @@ def _shapes(p: DemandParams, done: RunData, load: Load) -> list[tuple[PointName,
     if all(step.result.measurement is None for step in done.steps):
         return [(name, p.grid[0]) for name in POINTS]
     chosen = chosen_of(p, collect(done, cells_of(p, load), [tracked_of(p)], [], group=""))
-    found = zip(POINTS, (chosen.most, chosen.middle, chosen.least), strict=True)
+    found = zip(POINTS, (chosen.highest, chosen.middle, chosen.lowest), strict=True)
     return [(name, (each.threads, each.depth)) for name, each in found if each is not None]
 
 
@@ -273,7 +273,7 @@ def _cell(data: RunData, shape: Shape, cell: PtsCell) -> DemandCell:
 
 def _points(data: RunData, p: DemandParams, chosen: Chosen) -> Iterator[DemandPoint]:
     why = f"no cell of the grid has a mean response time below {significant(p.art_limit)} ms"
-    for name, demand in zip(POINTS, (chosen.most, chosen.middle, chosen.least), strict=True):
+    for name, demand in zip(POINTS, (chosen.highest, chosen.middle, chosen.lowest), strict=True):
         before, counted = data.step(point_label(name, writes=True)), data.step(point_label(name))
         if demand is None or before is None or counted is None:
             yield DemandPoint(name=name, missing=why)
@@ -379,7 +379,7 @@ def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -
     fills = sum(writes.written_bytes) / (data.capacity_bytes * p.range_pct / 100)
     parts = [(each.share, each.range_share) for each in ranges_of(load)] or [(1.0, 1.0)]
     share = unwritten_reads(fills, parts)
-    if share >= LEAST_SAID:
+    if share >= MIN_SHARE_NAMED:
         yield (
             f"up to {100 * share:.2g} % of the reads went where nothing had been written since the purge: "
             "the test has no sequential preconditioning, and such reads touch no flash"

@@ -112,8 +112,8 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
         samples = written_rows(rows)[0][p.sample_at :: p.cycle]
         return len(rows) % p.cycle == 0 and first_steady([samples]) is not None
 
-    most_s = p.most_rounds * p.cycle * p.seconds
-    writes = load(p, 0, BLOCK_BYTES, most_s, record_s=p.seconds)
+    max_s = p.most_rounds * p.cycle * p.seconds
+    writes = load(p, 0, BLOCK_BYTES, max_s, record_s=p.seconds)
     until = Until("steady samples", {"cycle": p.cycle, "sample": p.sample}, holds)
     lab.precondition(writes, label=PRECONDITIONING, until=until, policy="from-purge")
     with lab.on_interruption("re-precondition"):

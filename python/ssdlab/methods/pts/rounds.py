@@ -71,13 +71,13 @@ def run_rounds(
     return done
 
 
-def _outlook(series: Sequence[Sequence[float]], tracked: Sequence[Tracked], most_rounds: int) -> str:
+def _outlook(series: Sequence[Sequence[float]], tracked: Sequence[Tracked], max_rounds: int) -> str:
     """Say in which round steady state is likely; nothing while too few rounds are done."""
-    expected = forecast(series, most_rounds)
+    expected = forecast(series, max_rounds)
     if expected is None:
         return ""
     if expected.round is None:
-        return f"steady state is not likely by round {most_rounds}"
+        return f"steady state is not likely by round {max_rounds}"
     several = expected.last is not None and len(tracked) > 1
     last = f", {tracked[expected.last or 0].name} last" if several else ""
     return f"steady state likely in round {expected.round}{last}"

@@ -128,9 +128,9 @@ def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
 
 def weighted_mean_ns(found: PtsRecords) -> float | None:
     """Return the mean response time of all records, by their I/Os."""
-    told = [(rate, mean) for rate, mean in zip(found.iops, found.mean_ns, strict=True) if mean is not None]
-    done = sum(rate for rate, _ in told)
-    return sum(rate * mean for rate, mean in told) / done if done else None
+    known = [(rate, mean) for rate, mean in zip(found.iops, found.mean_ns, strict=True) if mean is not None]
+    done = sum(rate for rate, _ in known)
+    return sum(rate * mean for rate, mean in known) / done if done else None
 
 
 def samples_of(found: PtsRecords, cycle: int, capacity_bytes: int, *, at: int | None = None) -> PtsSamples:
@@ -162,9 +162,9 @@ def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> Pt
     """Return all response times of the records from that number on, from 0; None without any I/O."""
     columns = data.row_buckets(step)
     stretch = picked(found, range(first, len(found.iops)))
-    most_ns = max((each for each in stretch.max_ns if each is not None), default=0.0)
+    max_ns = max((each for each in stretch.max_ns if each is not None), default=0.0)
     kept = (columns["clock"] == "service") & (columns["row"] >= first) & (columns["row"] < len(found.iops))
-    total = merged(columns, kept, most_ns)
+    total = merged(columns, kept, max_ns)
     if not total.samples:
         return None
     return PtsHistogram(
@@ -173,7 +173,7 @@ def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> Pt
         mb_s=fmean(stretch.mb_s),
         mean_ns=total.mean_ns,
         percentiles_ns={name: total.percentile(Fraction(name)) for name in TAIL},
-        max_ns=most_ns,
+        max_ns=max_ns,
         low_ns=tuple(total.low_ns.tolist()),
         high_ns=tuple(total.high_ns.tolist()),
         count=tuple(total.count.tolist()),

@@ -295,7 +295,8 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
         if plain != info.default and info.name not in p.choices:
             yield Departure(
                 code=f"parameter-{info.name}",
-                what=f"{info.name.replace('_', ' ')}: {_said(plain, info)}, not {_said(info.default, info)}",
+                what=f"{info.name.replace('_', ' ')}: {_format_value(plain, info)}, "
+                f"not {_format_value(info.default, info)}",
                 why=info.reason,
             )
 
@@ -321,7 +322,7 @@ def _streams(facts: RunFacts) -> Iterator[dict[str, Any]]:
             yield from workload["streams"]
 
 
-def _said(value: object, info: ParameterInfo) -> str:
+def _format_value(value: object, info: ParameterInfo) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     text = significant(value) if isinstance(value, float) else str(value)

@@ -101,7 +101,7 @@ class ActTry(Stored):
     mean_w: float | None = None
 
     @property
-    def least_done(self) -> float:
+    def min_done(self) -> float:
         """Share that was done of the stream that fell short most."""
         return min(self.done.values(), default=1.0)
 

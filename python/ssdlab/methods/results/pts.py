@@ -72,7 +72,7 @@ class PtsRounds(Stored):
         found = values[self.reported[0] - 1 : self.reported[1]]
         return fmean(found) if found else None
 
-    def most_of_window(self, values: tuple[float | None, ...]) -> float | None:
+    def max_of_window(self, values: tuple[float | None, ...]) -> float | None:
         """Return the greatest value within the reported rounds."""
         found = [each for each in values[self.reported[0] - 1 : self.reported[1]] if each is not None]
         return max(found, default=None)

@@ -32,7 +32,7 @@ class OfferedLoad(Stored):
     why: str = Field(default="", description="why it did not hold")
 
     @classmethod
-    def of(cls, step: Step, percentile: str, bound_ns: float, most: int) -> Self:
+    def of(cls, step: Step, percentile: str, bound_ns: float, maximum: int) -> Self:
         """Judge the step of one rate, whose label begins with it.
 
         A plan measures nothing: it takes the longest way, on which only the rate `most` fails.
@@ -40,7 +40,7 @@ class OfferedLoad(Stored):
         summary = cast("dict[str, Any] | None", step.result.measurement)
         rate = int(step.label.split()[0])
         if summary is None:
-            return cls(rate=rate, ordinal=step.ordinal, held=rate < most, why="not measured")
+            return cls(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
         sides = [summary[name] for name in ("read", "write") if summary.get(name)]
         worst = {key: _worst(sides, key) for key in _SHOWN}
         # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.

@@ -35,11 +35,11 @@ class LbaPlot(Stored):
 
     @classmethod
     def of(
-        cls, name: str, passes: Sequence[tuple[Step, Columns]], sustained_s: float, most_parts: int
+        cls, name: str, passes: Sequence[tuple[Step, Columns]], sustained_s: float, max_parts: int
     ) -> Self:
         """Return the plot of a pass over all blocks, and of what was written on after it, with their rows."""
         step, rows = passes[0]
-        speeds, part_bytes = speeds_over(rows, most_parts)
+        speeds, part_bytes = speeds_over(rows, max_parts)
         summary = cast("dict[str, Any]", step.result.measurement)
         return cls(
             name=name,
@@ -68,8 +68,8 @@ class TrimEffect(Stored):
     @classmethod
     def of(cls, step: Step) -> Self:
         """Return what a step of the verb `trim` found out."""
-        told = cast("dict[str, Any]", step.result.facts.get("trim") or {})
-        return cls(**{name: told.get(name) for name in cls.model_fields})
+        facts = cast("dict[str, Any]", step.result.facts.get("trim") or {})
+        return cls(**{name: facts.get(name) for name in cls.model_fields})
 
 
 class TrimResult(ResultBase):

@@ -61,7 +61,7 @@ Speed = Annotated[str, BeforeValidator(_speed)]
 """How many times faster than it was recorded, to three decimals, or ``max``."""
 
 
-class Laying(Frozen):
+class TraceMapping(Frozen):
     """How a trace is laid on a drive."""
 
     speed: Speed = Field("1", description="times faster than recorded, or max: as fast as possible")
@@ -112,19 +112,19 @@ def chunks(events: Iterable[Event]) -> Iterator[Array]:
         yield array
 
 
-class Layer:
+class TraceMapper:
     """Lays chunks of a trace on a drive, in order of time.
 
     Parameters
     ----------
-    laying
+    how
         How.
     usable_bytes, logical_block_bytes
         Of the drive.
     """
 
-    def __init__(self, laying: Laying, usable_bytes: int, logical_block_bytes: int) -> None:
-        self._how = laying
+    def __init__(self, how: TraceMapping, usable_bytes: int, logical_block_bytes: int) -> None:
+        self._how = how
         self._usable = usable_bytes // logical_block_bytes * logical_block_bytes
         self._unit = logical_block_bytes
         self._first_ns: int | None = None
@@ -210,11 +210,11 @@ class Layer:
             return times
         gaps = np.diff(times, prepend=times[0] if self._last_ns is None else self._last_ns)
         self.laid.trace_ns += int(gaps.sum())
-        if most := self._how.gap_most_ns:
-            cut = gaps > most
+        if limit_ns := self._how.gap_most_ns:
+            cut = gaps > limit_ns
             self.laid.gaps_cut += int(cut.sum())
-            self.laid.gaps_cut_ns += int((gaps[cut] - most).sum())
-            gaps = np.where(cut, most, gaps)
+            self.laid.gaps_cut_ns += int((gaps[cut] - limit_ns).sum())
+            gaps = np.where(cut, limit_ns, gaps)
         passed = self._now_ns + np.cumsum(gaps)
         self._last_ns, self._now_ns = int(times[-1]), int(passed[-1])
         if self._how.speed == AT_ONCE:

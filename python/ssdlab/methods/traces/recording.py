@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.formats.traces import reading
 from ssdlab.formats.traces.reading import Source, Tally
 from ssdlab.host.durable import library_errors
-from ssdlab.methods.traces import mapping as laying
-from ssdlab.methods.traces.mapping import Layer, Laying
+from ssdlab.methods.traces import mapping
+from ssdlab.methods.traces.mapping import TraceMapper, TraceMapping
 from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Recording
 
@@ -30,7 +30,7 @@ def recording_of(
     """Do what a step of the verb `trace` asks for; see `record`."""
     return record(
         Source.model_validate(args["source"]),
-        Laying.model_validate(args["laying"]),
+        TraceMapping.model_validate(args["laying"]),
         usable_bytes=int(str(args["usable_bytes"])),
         logical_block_bytes=int(str(args["logical_block_bytes"])),
         file=file,
@@ -56,7 +56,7 @@ def in_folder(workload: Workload, place: Callable[[str], Path]) -> Workload:
 
 def record(
     source: Source,
-    how: Laying,
+    how: TraceMapping,
     *,
     usable_bytes: int,
     logical_block_bytes: int,
@@ -92,22 +92,22 @@ def record(
     import ssdlab._core as _core
 
     tally = Tally()
-    layer = Layer(how, usable_bytes, logical_block_bytes)
+    mapper = TraceMapper(how, usable_bytes, logical_block_bytes)
     with tempfile.TemporaryDirectory(prefix="ssdlab-trace-") as scratch:
         target = Path(scratch) / "records" if file is None else file
         with library_errors(target), target.open("wb") as out:
             out.write(MAGIC)
             for raw in _in_order(source, how, tally, Path(scratch)):
                 look()
-                out.write(layer.lay(raw).tobytes())
-                if layer.complete:
+                out.write(mapper.lay(raw).tobytes())
+                if mapper.complete:
                     break
-        _check_any(source, layer, target)
+        _check_any(source, mapper, target)
         facts = _core.check_recording(target)
-    return {"source": _source_facts(source, tally), "laid": _laid_facts(how, layer), "recording": facts}
+    return {"source": _source_facts(source, tally), "laid": _mapping_facts(how, mapper), "recording": facts}
 
 
-def _in_order(source: Source, how: Laying, tally: Tally, scratch: Path) -> Iterator[laying.Array]:
+def _in_order(source: Source, how: TraceMapping, tally: Tally, scratch: Path) -> Iterator[mapping.Array]:
     """Go through a trace in order of time.
 
     Raises
@@ -115,7 +115,7 @@ def _in_order(source: Source, how: Laying, tally: Tally, scratch: Path) -> Itera
     UsageError
         Its times go back, and nothing was said of sorting them.
     """
-    raw = laying.chunks(reading.events(source, tally))
+    raw = mapping.chunks(reading.events(source, tally))
     if how.order == "sort":
         yield from _sorted(raw, scratch)
         return
@@ -133,7 +133,7 @@ def _in_order(source: Source, how: Laying, tally: Tally, scratch: Path) -> Itera
         )
 
 
-def _sorted(raw: Iterator[laying.Array], scratch: Path) -> Iterator[laying.Array]:
+def _sorted(raw: Iterator[mapping.Array], scratch: Path) -> Iterator[mapping.Array]:
     """Put all I/Os in order of time, by way of a file; of equal times the one that came first stays first."""
     import numpy as np
 
@@ -143,13 +143,13 @@ def _sorted(raw: Iterator[laying.Array], scratch: Path) -> Iterator[laying.Array
             out.write(chunk.tobytes())
     if not spool.stat().st_size:
         return
-    every = np.memmap(spool, dtype=laying.RAW, mode="r")
+    every = np.memmap(spool, dtype=mapping.RAW, mode="r")
     order = np.argsort(every["time_ns"], kind="stable")
-    for first in range(0, len(order), laying.CHUNK):
-        yield every[order[first : first + laying.CHUNK]]
+    for first in range(0, len(order), mapping.CHUNK):
+        yield every[order[first : first + mapping.CHUNK]]
 
 
-def _check_any(source: Source, layer: Layer, target: Path) -> None:
+def _check_any(source: Source, mapper: TraceMapper, target: Path) -> None:
     """Refuse a trace of which nothing is left.
 
     Raises
@@ -159,18 +159,18 @@ def _check_any(source: Source, layer: Layer, target: Path) -> None:
     """
     if target.stat().st_size > len(MAGIC):
         return
-    if not layer.laid.ios:
+    if not mapper.laid.ios:
         chosen = f" of device {source.device}" if source.device else ""
         raise UsageError(
             f"{source.file} holds no I/O{chosen}",
             "see what is in it with ssdlab trace show FILE",
             file=source.file,
         )
-    reasons = "; ".join(f"{count} are {why}" for why, count in layer.laid.left_out.items())
+    reasons = "; ".join(f"{count} are {why}" for why, count in mapper.laid.left_out.items())
     raise UsageError(
-        f"none of the {layer.laid.ios} I/Os of {source.file} can be replayed on this drive: {reasons}",
+        f"none of the {mapper.laid.ios} I/Os of {source.file} can be replayed on this drive: {reasons}",
         "choose another trace, or a drive with smaller logical blocks",
-        left_out=dict(layer.laid.left_out),
+        left_out=dict(mapper.laid.left_out),
     )
 
 
@@ -188,8 +188,8 @@ def _source_facts(source: Source, tally: Tally) -> dict[str, JsonValue]:
     }
 
 
-def _laid_facts(how: Laying, layer: Layer) -> dict[str, JsonValue]:
-    laid = layer.laid
+def _mapping_facts(how: TraceMapping, mapper: TraceMapper) -> dict[str, JsonValue]:
+    laid = mapper.laid
     left_out: dict[str, Any] = dict(laid.left_out)
     return {
         "speed": how.speed,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.act import LEAST_DONE, LIMITS, THRESHOLDS_MS
+from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS
 from ssdlab.analysis.efficiency import Efficiency
 from ssdlab.methods.results.act import RULES, ActResult, ActSearchResult, ActTry
 from ssdlab.model.units import span_text
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 Tested = tuple["Shown", ActResult]
-MOST_NAMED = 12
+MAX_NAMED = 12
 _CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
 Searched = tuple["Shown", ActSearchResult]
 SCORE = "ACT score"
@@ -51,13 +51,13 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def finding(shown: Shown, result: ActResult) -> str:
     """Return both verdicts as a sentence, and what became of the stress test."""
-    told = [
+    parts = [
         f"{'passed' if each.passed else 'failed'} by the rule of {each.rule}"
         + (f" ({each.why})" if each.why else "")
         for each in result.verdicts
     ]
     load = f"{result.load}x" if result.load else "rates of its own"
-    text = f"{shown.label} at {load}: {', '.join(told)}."
+    text = f"{shown.label} at {load}: {', '.join(parts)}."
     if result.stress_completed is None:
         return text
     why = f" ({result.stress_stopped})" if result.stress_stopped else ""
@@ -116,7 +116,7 @@ def _slice_view(kept: Sequence[Tested], ms: int) -> XyView:
 
 def _slice_axis(slices: int) -> Axis:
     """Return an axis of whole slices, at most so many named that they stand apart."""
-    step = max(1, slices // MOST_NAMED)
+    step = max(1, slices // MAX_NAMED)
     ticks = tuple((float(number), str(number)) for number in range(1, slices + 1, step))
     return Axis("slice", "count", ticks=ticks, range=(0.5, slices + 0.5))
 
@@ -149,7 +149,7 @@ def _load(kept: Sequence[Tested]) -> Exhibit:
 
 
 def _load_table(shown: Shown, result: ActResult) -> Table:
-    told = [
+    parts = [
         ("load", f"{result.load}x" if result.load else "rates of its own"),
         *result.derived.items(),
         *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
@@ -158,7 +158,7 @@ def _load_table(shown: Shown, result: ActResult) -> Table:
         ("due at the end and not done", str(result.undone)),
         ("mean power", numbers.of_unit(result.mean_w, "W") if result.mean_w is not None else numbers.NOTHING),
     ]
-    rows = tuple((numbers.words(name), numbers.words(text)) for name, text in told)
+    rows = tuple((numbers.words(name), numbers.words(text)) for name, text in parts)
     return Table(f"{shown.label}: {result.program} {result.act_version}", ("What", ""), rows)
 
 
@@ -276,8 +276,8 @@ def _trail_view(kept: Sequence[Searched], ms: int) -> XyView:
 
 
 def _done_view(kept: Sequence[Searched]) -> XyView:
-    lines = tuple(_line(*one, lambda each: 100 * each.least_done) for one in kept)
-    limit = Level(kept[0][0].index, 100 * LEAST_DONE, "limit of each slice")
+    lines = tuple(_line(*one, lambda each: 100 * each.min_done) for one in kept)
+    limit = Level(kept[0][0].index, 100 * MIN_DONE, "limit of each slice")
     title = "% of what was due that was done, of the stream that did least"
     return XyView("load done", Axis("load, N of Nx", "count"), Axis(title, "plain"), lines, (limit,))
 
@@ -299,7 +299,7 @@ def _trail_table(shown: Shown, result: ActSearchResult) -> Table:
             numbers.Cell(f"{each.written_before_bytes / 1e9:.3g} GB", str(each.written_before_bytes)),
             numbers.seconds(each.ran_s),
             *(numbers.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
-            numbers.share(each.least_done),
+            numbers.share(each.min_done),
             numbers.plain(each.mean_w),
             numbers.words("passed" if each.passed else each.why),
         )

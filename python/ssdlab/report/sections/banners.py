@@ -58,21 +58,23 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
 
 
 def _departures(runs: Sequence[Shown]) -> list[Notice]:
-    told: dict[tuple[str, str], list[int]] = {}
+    raised_by: dict[tuple[str, str], list[int]] = {}
     for shown in runs:
         for departure in shown.run.manifest.departures:
-            told.setdefault((departure.what, departure.why), []).append(shown.index)
-    return [_notice(runs, what, why, at) for (what, why), at in told.items()]
+            raised_by.setdefault((departure.what, departure.why), []).append(shown.index)
+    return [_notice(runs, what, why, at) for (what, why), at in raised_by.items()]
 
 
 def _warnings(runs: Sequence[Shown]) -> list[Notice]:
     """Gather warnings by their code, for a sweep may raise one at every depth; those of whole runs first."""
-    told: dict[str, list[tuple[Shown, Warned]]] = {}
+    raised_by: dict[str, list[tuple[Shown, Warned]]] = {}
     for shown in runs:
         for warning in shown.run.manifest.warnings:
-            told.setdefault(warning.code, []).append((shown, warning))
+            raised_by.setdefault(warning.code, []).append((shown, warning))
     notices = []
-    for raised in sorted(told.values(), key=lambda raised: any(w.ordinal is not None for _, w in raised)):
+    for raised in sorted(
+        raised_by.values(), key=lambda raised: any(w.ordinal is not None for _, w in raised)
+    ):
         first = raised[0][1]
         alike = len({(shown.index, w.what) for shown, w in raised}) == len(raised) and all(
             w.what == first.what for _, w in raised

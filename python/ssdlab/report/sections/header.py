@@ -108,14 +108,14 @@ def _facts(runs: Sequence[Shown]) -> Table:
     groups = entries(runs)
     rows = []
     for name, tell in _FACTS:
-        told = [_told(tell, entry) for entry in groups]
-        if any(told):
-            rows.append((words(name), *(words(text or NOTHING) for text in told)))
+        answers = [_join_answers(tell, entry) for entry in groups]
+        if any(answers):
+            rows.append((words(name), *(words(text or NOTHING) for text in answers)))
     heads = ("", *(entry.style.label for entry in groups))
     return Table("Where these numbers come from", heads, tuple(rows))
 
 
-def _told(tell: Callable[[Manifest], str | None], entry: Entry) -> str:
+def _join_answers(tell: Callable[[Manifest], str | None], entry: Entry) -> str:
     """Join what the runs of an entry say, each different answer once."""
     return "; ".join(dict.fromkeys(filter(None, (tell(one.run.manifest) for one in entry.runs))))
 

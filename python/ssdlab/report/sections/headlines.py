@@ -47,7 +47,7 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
         *_rated(shown, (f"{name}_iops", f"{name}_mb_s")),
         f"limit: {limit}",
     )
-    yield shown.run.manifest.method.title, Headline(shown.index, rates.told(chosen), beside)
+    yield shown.run.manifest.method.title, Headline(shown.index, rates.format_rate(chosen), beside)
 
 
 def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
@@ -57,7 +57,7 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
         label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
         if point.missing is None:
             beside = (*_latency(point.response_ns), *_power(point))
-            yield label, Headline(shown.index, rates.told(point), beside)
+            yield label, Headline(shown.index, rates.format_rate(point), beside)
         else:
             yield label, Headline(shown.index, "not measured", (point.missing,))
 
@@ -94,8 +94,8 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
             (f"{of_what}: " if of_what and of_what != scalar.label else "") + ", ".join(figures)
             for of_what, figures in beside.items()
         )
-        told = (ratings.told(each) for each in rated_shares([scalar], shown.run.manifest.ratings))
-        headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *told))
+        texts = (ratings.format_share(each) for each in rated_shares([scalar], shown.run.manifest.ratings))
+        headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *texts))
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
 
 
@@ -108,12 +108,12 @@ def _power(point: Point) -> tuple[str, ...]:
 
 def _rated(shown: Shown, names: Sequence[str]) -> tuple[str, ...]:
     """Return the shares of ratings of some of the figures of a run."""
-    return tuple(ratings.told(each) for each in ratings.shares(shown) if each.figure.name in names)
+    return tuple(ratings.format_share(each) for each in ratings.shares(shown) if each.figure.name in names)
 
 
 def _latency(stored: Latencies | None) -> tuple[str, ...]:
     """Return mean and tail in one line; nothing where no latency is known."""
-    told = [
+    texts = [
         f"{name} {latency_text(value)}" for name in _TRIO if (value := (stored or {}).get(name)) is not None
     ]
-    return (", ".join(told),) if told else ()
+    return (", ".join(texts),) if texts else ()

@@ -36,7 +36,7 @@ def section(runs: Sequence[Shown]) -> Section:
         id="job",
         title="A sequence of steps",
         lead=tuple(
-            f"{shown.label}: {', '.join(f'{p.label} {rates.told(p)}' for p in result.points)}."
+            f"{shown.label}: {', '.join(f'{p.label} {rates.format_rate(p)}' for p in result.points)}."
             for shown, result in kept
         ),
         runs=tuple(shown.index for shown, _ in kept),

@@ -40,13 +40,13 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def finding(shown: Shown, result: MixedResult) -> str:
     """Return the headline mix of each depth, and the state it was taken in, as a sentence."""
-    told = [
+    parts = [
         f"{of_unit(point.mb_s, 'MB/s')} at QD {point.depth}"
         for point in result.points
         if point.read_pct == result.headline_read_pct
     ]
     share = f"{result.headline_read_pct}/{100 - result.headline_read_pct}"
-    return f"{shown.label}: {share} mix, {', '.join(told)}. {steady_lead(result.steady)}"
+    return f"{shown.label}: {share} mix, {', '.join(parts)}. {steady_lead(result.steady)}"
 
 
 def _lines(kept: Sequence[Mixed]) -> Figure:

@@ -68,7 +68,7 @@ def marks(section: str, title: str, tails: Sequence[Tail], tables: tuple[Table, 
         id=f"{section}-qos",
         title=title,
         lead="Mean, p99 and p99.99 response time; further left is better.",
-        described="Latency marks. " + "; ".join(_told(tail) for tail in tails),
+        described="Latency marks. " + "; ".join(_describe(tail) for tail in tails),
         chart=MarksChart(
             Axis("response time, log", "ns", "log"),
             tuple(MarksView(label, tuple(rows)) for label, rows in views.items()),
@@ -79,7 +79,7 @@ def marks(section: str, title: str, tails: Sequence[Tail], tables: tuple[Table, 
     )
 
 
-def _told(tail: Tail) -> str:
+def _describe(tail: Tail) -> str:
     found = (f"{name} {latency_text(value)}" for name in TRIO if (value := tail.response_ns.get(name)))
     return f"{tail.shown.label}, {tail.name} {tail.note}: {', '.join(found)}"
 

@@ -124,11 +124,11 @@ def host(rows: Rows) -> tuple[Exhibit, ...]:
         (*_named(shown, point, many), *_host_cells(point)) for shown, point in rows if point.missing is None
     )
     limits = Counter(point.attribution.limit for _, point in rows if point.attribution is not None)
-    told = ", ".join(f"{name} {times}" for name, times in limits.most_common())
+    counts = ", ".join(f"{name} {times}" for name, times in limits.most_common())
     exhibit = Exhibit(
         "Drive or host?",
-        f"Points by limit: {told or 'unknown'}. A tail belongs to the drive only where threads did not wait "
-        "for a CPU: run-queue delay is the time they were ready but not running, as a share of the time "
+        f"Points by limit: {counts or 'unknown'}. A tail belongs to the drive only where threads did not "
+        "wait for a CPU: run-queue delay is the time they were ready but not running, as a share of the time "
         "they ran or were ready.",
         (Table("Load of the host at each point", (*_name_head(many), *_HOST), body),),
     )

@@ -59,12 +59,12 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _finding(shown: Shown, result: PointsResult) -> str:
-    told = [
+    parts = [
         f"{each.label} {of_unit(each.value, each.unit)}"
         for each in result.scalars
         if each.unit not in OF_POWER
     ]
-    return f"{shown.label}: {', '.join(told)}." if told else f"{shown.label}: {len(result.points)} points."
+    return f"{shown.label}: {', '.join(parts)}." if parts else f"{shown.label}: {len(result.points)} points."
 
 
 def _bars(name: str, measured: Rows) -> Figure:
@@ -77,7 +77,7 @@ def _bars(name: str, measured: Rows) -> Figure:
         title="Throughput of each point",
         lead="Higher is better. Whisker: slowest to fastest interval.",
         described="; ".join(
-            f"{shown.label}, {point.label}: {rates.told(point)}" for shown, point in measured
+            f"{shown.label}, {point.label}: {rates.format_rate(point)}" for shown, point in measured
         ),
         chart=BarsChart(views),
         tables=(point_tables.throughput(measured),),

@@ -73,10 +73,10 @@ def _panel(shown: Shown) -> Panel:
 
 
 def _parameters(manifest: Manifest) -> Table:
-    told = {parameter.name: parameter for parameter in manifest.method.parameters}
+    known = {parameter.name: parameter for parameter in manifest.method.parameters}
     rows = []
     for name, value in manifest.params.items():
-        info = told.get(name)
+        info = known.get(name)
         rows.append(
             (
                 words(name),

@@ -70,17 +70,19 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def finding(shown: Shown, result: PtsResult) -> str:
     """Return the verdict on steady state as a sentence."""
-    told = []
+    parts = []
     for group in result.groups:
         name = f"{group.group}: " if group.group else ""
         verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else "NOT ACHIEVED"
-        values = ", ".join(f"{each.name} {_told(each)}" for each in group.tracked if each.mean is not None)
-        told.append(f"{name}{verdict} ({values})")
+        values = ", ".join(
+            f"{each.name} {_format_tracked(each)}" for each in group.tracked if each.mean is not None
+        )
+        parts.append(f"{name}{verdict} ({values})")
     of = f"{_NAMES[result.test]} by {result.setting} of {result.specification}"
-    return f"{shown.label}, {of}: {'; '.join(told)}."
+    return f"{shown.label}, {of}: {'; '.join(parts)}."
 
 
-def _told(each: TrackedVariable) -> str:
+def _format_tracked(each: TrackedVariable) -> str:
     if each.unit == "ns":
         return latency_text(each.mean or 0.0)
     return of_unit(each.mean, each.unit)
@@ -115,11 +117,11 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
         "throughput": [("writes", 0, "mb_s", measure), ("reads", 100, "mb_s", measure)],
         "latency": [("average", 0, "mean_ns", ART), ("maximum", 0, "max_ns", MRT)],
     }[test]
-    most = max(each.rounds for _, result in kept for each in result.groups if each.group == group)
+    highest = max(each.rounds for _, result in kept for each in result.groups if each.group == group)
     views = tuple(
         XyView(
             ", ".join(filter(None, (label, shown.label if len(kept) > 1 else ""))),
-            Axis("round", "count", ticks=round_ticks(1, most)),
+            Axis("round", "count", ticks=round_ticks(1, highest)),
             Axis(f"{of.title}, log", of.quantity, "log"),
             _series(shown, result, group, read_pct, field),
         )
@@ -277,11 +279,11 @@ NINES = Measure(
     "99.999 %",
     "ns",
     "lower",
-    lambda g, c: g.most_of_window(c.five_nines_ns),
+    lambda g, c: g.max_of_window(c.five_nines_ns),
     numbers.latency,
 )
 MRT = Measure(
-    "maximum response time", "MRT", "ns", "lower", lambda g, c: g.most_of_window(c.max_ns), numbers.latency
+    "maximum response time", "MRT", "ns", "lower", lambda g, c: g.max_of_window(c.max_ns), numbers.latency
 )
 
 

@@ -31,7 +31,7 @@ RULE = (
     f"most {MAX_RISE:.0%} of it over the window (section 2.1.24)."
 )
 LEAD = "Five values and their least-squares line; dotted: their mean, and 90 and 110 % of it for the eye."
-MOST_TICKS = 15
+MAX_TICKS = 15
 """More would touch one another."""
 _QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns"}
 Counted = tuple["Shown", "PtsHistogram"]
@@ -84,7 +84,7 @@ def window_view(judged: Judged, label: str) -> XyView:
 
 def round_ticks(first: int, last: int) -> tuple[tuple[float, str], ...]:
     """Return a tick at each round or sample, or at each fifth where there are many."""
-    every = 1 if last - first < MOST_TICKS else 5
+    every = 1 if last - first < MAX_TICKS else 5
     return tuple(
         (float(at), str(at)) for at in range(first, last + 1) if at in (first, last) or at % every == 0
     )
@@ -134,11 +134,11 @@ def _window_value(each: TrackedVariable, share: float | None, *, percent: bool =
     if share is None or each.mean is None:
         return numbers.words(numbers.NOTHING)
     value = share * each.mean
-    told = _told_mean(value, each.unit) + (f" = {significant(100 * share)} %" if percent else "")
-    return numbers.Cell(told, repr(value))
+    shown_text = _format_mean(value, each.unit) + (f" = {significant(100 * share)} %" if percent else "")
+    return numbers.Cell(shown_text, repr(value))
 
 
-def _told_mean(mean: float, unit: str) -> str:
+def _format_mean(mean: float, unit: str) -> str:
     return latency_text(mean) if unit == "ns" else of_unit(mean, unit)
 
 
@@ -163,7 +163,9 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
     kept
         Not empty.
     """
-    most = ", ".join(dict.fromkeys(latency_text(each.max_ns) for _, each in kept if each.max_ns is not None))
+    highest = ", ".join(
+        dict.fromkeys(latency_text(each.max_ns) for _, each in kept if each.max_ns is not None)
+    )
     views = (
         XyView(
             "histogram",
@@ -181,9 +183,9 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
     )
     return Figure(
         id=name,
-        title=f"{title}, MRT {most}",
+        title=f"{title}, MRT {highest}",
         lead="Further left is better. Bins without an I/O lie below 1.",
-        described=f"{title}. " + "; ".join(_told_histogram(*one) for one in kept),
+        described=f"{title}. " + "; ".join(_describe_histogram(*one) for one in kept),
         chart=XyChart(views),
         tables=(_histogram_table(kept),),
         measured=(
@@ -196,10 +198,10 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
     )
 
 
-def _told_histogram(shown: Shown, each: PtsHistogram) -> str:
+def _describe_histogram(shown: Shown, each: PtsHistogram) -> str:
     known = {"ART": each.mean_ns, **{f"{name} %": ns for name, ns in each.percentiles_ns.items()}}
-    told = [f"{name} {latency_text(ns)}" for name, ns in {**known, "MRT": each.max_ns}.items() if ns]
-    return f"{shown.label}: {', '.join(told)}"
+    shown_text = [f"{name} {latency_text(ns)}" for name, ns in {**known, "MRT": each.max_ns}.items() if ns]
+    return f"{shown.label}: {', '.join(shown_text)}"
 
 
 def _histogram_bins(each: PtsHistogram) -> tuple[Dot, ...]:
@@ -332,9 +334,9 @@ def responses(shown: Shown, found: PtsRecords, xs: Sequence[float], name: str = 
     """Return mean, five nines and maximum of each record, as far as they are known."""
     lines = []
     for column, label in RESPONSES:
-        told = dots(xs, getattr(found, column))
-        if told:
-            lines.append(Line(shown.index, " ".join(filter(None, (name, label))), True, told))
+        shown_text = dots(xs, getattr(found, column))
+        if shown_text:
+            lines.append(Line(shown.index, " ".join(filter(None, (name, label))), True, shown_text))
     return lines
 
 

@@ -86,10 +86,10 @@ def _samples_table(shown: Shown, result: DemandResult) -> Table:
 def _samples(shown: Shown, result: DemandResult) -> Line:
     cycle = result.samples.every
     window = range((result.samples.first - 1) * cycle, (result.samples.last - 1) * cycle + 1, cycle)
-    told = zip(result.writes.ends_s(), result.writes.iops, strict=True)
+    samples = zip(result.writes.ends_s(), result.writes.iops, strict=True)
     dots = tuple(
         Dot(ends_s, value, chosen=(at in window) or None, quiet=(at % cycle != 0) or None)
-        for at, (ends_s, value) in enumerate(told)
+        for at, (ends_s, value) in enumerate(samples)
     )
     return Line(shown.index, "", True, dots)
 
@@ -152,19 +152,19 @@ def _load(kept: Sequence[Tested]) -> Exhibit:
 
 def convergence(kept: Sequence[Tested]) -> Figure:
     """Return P4: the IOPS of the greatest thread count in each round, a line for each depth."""
-    most = max(cell.threads for _, result in kept for cell in result.cells)
+    highest = max(cell.threads for _, result in kept for cell in result.cells)
 
     def lines(shown: Shown, result: DemandResult) -> tuple[Line, ...]:
-        cells = (cell for cell in result.cells if cell.threads == most)
+        cells = (cell for cell in result.cells if cell.threads == highest)
         return tuple(Line(shown.index, f"QD{cell.depth}", False, by_round(cell.iops)) for cell in cells)
 
     chart = _by_run(kept, rounds_axis(kept), Axis("IOPS", "iops"), lines)
     tables = tuple(
-        rounds_table(shown.label, {f"QD{c.depth}": c.iops for c in result.cells if c.threads == most})
+        rounds_table(shown.label, {f"QD{c.depth}": c.iops for c in result.cells if c.threads == highest})
         for shown, result in kept
     )
-    lead = f"{most} threads; each line is a depth, round after round."
-    title = f"demand variation, TC{most} IOPS by round"
+    lead = f"{highest} threads; each line is a depth, round after round."
+    title = f"demand variation, TC{highest} IOPS by round"
     return demand_page(kept, 4, title, lead, chart, tables=tables, wide=True)
 
 
@@ -179,8 +179,8 @@ def rounds_table(name: str, columns: Mapping[str, Sequence[float]]) -> Table:
 
 def rounds_axis(kept: Sequence[Tested]) -> Axis:
     """Return the axis of rounds, up to the last of all runs."""
-    most = max(result.rounds.rounds for _, result in kept)
-    return Axis("round", "count", ticks=round_ticks(1, most))
+    highest = max(result.rounds.rounds for _, result in kept)
+    return Axis("round", "count", ticks=round_ticks(1, highest))
 
 
 def by_round(values: Sequence[float]) -> tuple[Dot, ...]:

@@ -66,8 +66,8 @@ def idle_finding(shown: Shown, result: PtsIdleRecoveryResult) -> str:
 
 
 def _idle_pages(kept: Sequence[Rested]) -> Iterator[Figure]:
-    said = " ".join(idle_finding(*one) for one in kept)
-    yield _preconditioning(kept, said)
+    finding_text = " ".join(idle_finding(*one) for one in kept)
+    yield _preconditioning(kept, finding_text)
     judged = [
         Judged(
             shown,
@@ -84,7 +84,7 @@ def _idle_pages(kept: Sequence[Rested]) -> Iterator[Figure]:
         id=f"{IDLE_ID}-window",
         title="Host idle recovery: preconditioning, steady-state window",
         lead=LEAD,
-        described=said,
+        described=finding_text,
         chart=XyChart(views),
         tables=(window_table(judged),),
         measured=(RULE, "The mean of this window is the baseline."),
@@ -92,11 +92,11 @@ def _idle_pages(kept: Sequence[Rested]) -> Iterator[Figure]:
         if len(views) > 1
         else (),
     )
-    yield _course(kept, said)
-    yield _responses(kept, said)
+    yield _course(kept, finding_text)
+    yield _responses(kept, finding_text)
 
 
-def _preconditioning(kept: Sequence[Rested], said: str) -> Figure:
+def _preconditioning(kept: Sequence[Rested], finding_text: str) -> Figure:
     clock = Clock.up_to(max(result.writes.ends_s()[-1] for _, result in kept))
     lines = []
     for shown, result in kept:
@@ -114,7 +114,7 @@ def _preconditioning(kept: Sequence[Rested], said: str) -> Figure:
         f"{IDLE_ID}-preconditioning",
         "Host idle recovery: preconditioning",
         "From the purged drive on, without pauses. Ringed: the sample of each round.",
-        said,
+        finding_text,
         clock.axis,
         ("IOPS", "iops"),
         lines,
@@ -122,7 +122,7 @@ def _preconditioning(kept: Sequence[Rested], said: str) -> Figure:
     )
 
 
-def _course(kept: Sequence[Rested], said: str) -> Figure:
+def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
     """Return all bursts one after the other, and what followed each train of them, with the baseline."""
     longest = max(_ends(result)[-1] for _, result in kept)
     clock = Clock.up_to(longest)
@@ -144,7 +144,7 @@ def _course(kept: Sequence[Rested], said: str) -> Figure:
         "Host idle recovery: IOPS over time, all wait states",
         "Each dot of a coloured line is a burst, named by the rest between them; in the colour of the text: "
         "writes without rests, which bring the drive back.",
-        said,
+        finding_text,
         clock.axis,
         ("IOPS", "iops"),
         lines,
@@ -158,7 +158,7 @@ def _course(kept: Sequence[Rested], said: str) -> Figure:
     )
 
 
-def _responses(kept: Sequence[Rested], said: str) -> Figure:
+def _responses(kept: Sequence[Rested], finding_text: str) -> Figure:
     names = list(dict.fromkeys(span_text(wait.idle_s) for _, result in kept for wait in result.waits))
     views = tuple(
         XyView(
@@ -181,7 +181,7 @@ def _responses(kept: Sequence[Rested], said: str) -> Figure:
         id=f"{IDLE_ID}-response",
         title="Host idle recovery: response times of the bursts (ART, 5 9s, MRT)",
         lead="Of each burst: the mean, the time that 99.999 % of its I/Os keep, and the longest.",
-        described=said,
+        described=finding_text,
         chart=XyChart(views),
         tables=(),
         measured=(how(kept[0][1], kept[0][1].burst_s),),
@@ -249,7 +249,7 @@ def cross_finding(shown: Shown, result: PtsCrossStimulusResult) -> str:
 
 
 def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
-    said = " ".join(cross_finding(*one) for one in kept)
+    finding_text = " ".join(cross_finding(*one) for one in kept)
     longest = max(sum(group.records.ends_s()[-1] for group in result.groups) for _, result in kept)
     clock = Clock.up_to(longest)
     measured = (how(kept[0][1], kept[0][1].groups[0].records.seconds),)
@@ -258,7 +258,7 @@ def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
         f"{CROSS_ID}-course",
         "Cross stimulus recovery: MB/s over time, all groups",
         "Three loads without pauses: sequential, random, sequential. Dotted: the mean of group 1.",
-        said,
+        finding_text,
         clock.axis,
         ("MB/s (decimal)", "mb_s"),
         _lines(kept, "mb_s", clock),
@@ -267,7 +267,7 @@ def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
         rules=rules,
     )
     for number in (1, 2):
-        yield _transition(kept, number, said, clock, measured)
+        yield _transition(kept, number, finding_text, clock, measured)
     for column, name in (
         ("mean_ns", "average response time (ART)"),
         ("max_ns", "maximum response time (MRT)"),
@@ -276,7 +276,7 @@ def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
             f"{CROSS_ID}-{column.removesuffix('_ns')}",
             f"Cross stimulus recovery: {name}",
             "Of each record, over all three loads.",
-            said,
+            finding_text,
             clock.axis,
             (name, "ns"),
             _lines(kept, column, clock),
@@ -308,7 +308,7 @@ def _lines(
 
 
 def _transition(
-    kept: Sequence[Crossed], number: int, said: str, clock: Clock, measured: tuple[str, ...]
+    kept: Sequence[Crossed], number: int, finding_text: str, clock: Clock, measured: tuple[str, ...]
 ) -> Figure:
     """Return what is around the end of a load: throughput, and both response times."""
     result = kept[0][1]
@@ -335,7 +335,7 @@ def _transition(
         id=f"{CROSS_ID}-transition-{number}",
         title=f"Cross stimulus recovery: from {before.name} to {after.name}",
         lead=f"{span_text(around_s)} on each side of the change.",
-        described=said,
+        described=finding_text,
         chart=XyChart(views),
         tables=(),
         measured=measured,

@@ -64,7 +64,7 @@ def finding(shown: Shown, result: PtsSaturationResult) -> str:
 
 
 def _pages(kept: Sequence[Saturated]) -> Iterator[Figure]:
-    said = " ".join(finding(*one) for one in kept)
+    finding_text = " ".join(finding(*one) for one in kept)
     measured = (how(kept[0][1], kept[0][1].records.seconds),)
     ringed = (
         "Ringed: the samples that steady state is judged by. Faint: the load that goes on for the histogram."
@@ -82,14 +82,14 @@ def _pages(kept: Sequence[Saturated]) -> Iterator[Figure]:
             f"{ID}-{name}",
             f"Write saturation: {title}",
             ringed,
-            said,
+            finding_text,
             axis,
             ("IOPS", "iops"),
             lines,
             measured=measured,
             tables=tables,
         )
-    yield _response_times(kept, said, measured)
+    yield _response_times(kept, finding_text, measured)
     judged = _judged(kept)
     if judged:
         yield _window(judged)
@@ -120,7 +120,7 @@ def _iops(shown: Shown, result: PtsSaturationResult, xs: Sequence[float]) -> lis
     return lines
 
 
-def _response_times(kept: Sequence[Saturated], said: str, measured: tuple[str, ...]) -> Figure:
+def _response_times(kept: Sequence[Saturated], finding_text: str, measured: tuple[str, ...]) -> Figure:
     axis, clock = Axis("response time, log", "ns", "log"), _clock(kept)
     views = tuple(
         XyView(
@@ -138,7 +138,7 @@ def _response_times(kept: Sequence[Saturated], said: str, measured: tuple[str, .
         id=f"{ID}-response",
         title="Write saturation: response times (ART, 5 9s, MRT)",
         lead="Of each record: the mean, the time that 99.999 % of its I/Os keep, and the longest.",
-        described=said,
+        described=finding_text,
         chart=XyChart(views),
         tables=(),
         measured=(*measured, "Five nines are left out where fewer than 10 I/Os of a record lie beyond them."),

@@ -81,17 +81,18 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _finding(one: One) -> str:
-    told = []
+    parts = []
     for point in one.result.corners:
         if point.missing is not None:
             continue
         mean = (point.response_ns or {}).get("mean")
-        told.append(
-            f"{_name(point)} {rates.told(point)}" + (f" ({latency_text(mean)})" if mean is not None else "")
+        parts.append(
+            f"{_name(point)} {rates.format_rate(point)}"
+            + (f" ({latency_text(mean)})" if mean is not None else "")
         )
     states = ("Sequential writes", "Random writes")
     proven = (f" {name}: {steady_lead(each)}" for name, each in zip(states, one.result.steady, strict=False))
-    return f"{one.shown.label}: {', '.join(told)}.{''.join(proven)}"
+    return f"{one.shown.label}: {', '.join(parts)}.{''.join(proven)}"
 
 
 def _name(point: Point) -> str:
@@ -105,7 +106,7 @@ def _bars(corners: Corners, tables: Tables) -> Figure:
         title="Throughput at one I/O in flight",
         lead="Higher is better. Behind the value: the block size. Whisker: slowest to fastest interval.",
         described="; ".join(
-            f"{shown.label}, {_name(point)}: {rates.told(point)}" for shown, point in corners
+            f"{shown.label}, {_name(point)}: {rates.format_rate(point)}" for shown, point in corners
         ),
         chart=BarsChart(views),
         tables=tables,

@@ -36,7 +36,7 @@ def spread(point: Point, unit: Quantity) -> tuple[float | None, float | None]:
     )
 
 
-def told(point: Point) -> str:
+def format_rate(point: Point) -> str:
     """Return the throughput of a point as text, in the unit of its pattern."""
     unit = units(point.pattern)[0]
     return of_unit(rate(point, unit), WORDS[unit])

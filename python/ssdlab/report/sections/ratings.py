@@ -42,7 +42,7 @@ def shares(shown: Shown) -> tuple[RatedShare, ...]:
     return rated_shares(shown.run.result.scalars, shown.run.manifest.ratings)
 
 
-def told(each: RatedShare) -> str:
+def format_share(each: RatedShare) -> str:
     """Return a share in words: `98.4 % of the rated 98.0k IOPS`."""
     return f"{numbers.share(each.share).text} of the rated {of_unit(each.rated.value, each.unit)}"
 

@@ -106,11 +106,11 @@ def section(runs: Sequence[Shown]) -> Section:
 def finding(sweep: Sweep) -> str:
     """Return the sweep in one or two sentences."""
     chosen, best = sweep.chosen, sweep.best
-    text = f"{sweep.shown.label}: {rates.told(chosen)} at {_depth(chosen)}, "
+    text = f"{sweep.shown.label}: {rates.format_rate(chosen)} at {_depth(chosen)}, "
     if chosen is best:
         text += "the best of the sweep."
     else:
-        text += f"the lowest depth with at least {sweep.share} ({rates.told(best)} at {_depth(best)})."
+        text += f"the lowest depth with at least {sweep.share} ({rates.format_rate(best)} at {_depth(best)})."
     if _host(chosen):
         reasons = "; ".join(chosen.attribution.reasons) if chosen.attribution else ""
         text += f" The host, not the drive, was the limit there: {reasons}."
@@ -224,12 +224,12 @@ def _latency_line(sweep: Sweep, unit: Quantity, quantile: str) -> Line:
 
 
 def _bend(sweep: Sweep) -> str:
-    told = []
+    parts = []
     for point in (sweep.measured[0], sweep.chosen, sweep.measured[-1]):
         mean = (point.response_ns or {}).get("mean")
         if mean is not None:
-            told.append(f"{latency_text(mean)} at {_depth(point)}")
-    return f"{sweep.shown.label}: mean response time {', '.join(dict.fromkeys(told))}."
+            parts.append(f"{latency_text(mean)} at {_depth(point)}")
+    return f"{sweep.shown.label}: mean response time {', '.join(dict.fromkeys(parts))}."
 
 
 def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:

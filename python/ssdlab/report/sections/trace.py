@@ -76,9 +76,9 @@ def speed_text(speed: str) -> str:
 def _kept_up(done: Replayed) -> str:
     if not done.late and not done.dropped:
         return "No I/O was late."
-    told = [f"{count_text(done.late)} I/Os were late"] if done.late else []
-    told += [f"{count_text(done.dropped)} were dropped"] if done.dropped else []
-    return f"{' and '.join(told)}."
+    parts = [f"{count_text(done.late)} I/Os were late"] if done.late else []
+    parts += [f"{count_text(done.dropped)} were dropped"] if done.dropped else []
+    return f"{' and '.join(parts)}."
 
 
 def _service(done: Replayed) -> str:

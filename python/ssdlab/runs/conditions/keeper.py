@@ -102,7 +102,7 @@ class ConditionKeeper:
             seconds=0.0,
             facts={
                 "set": [cast("JsonValue", asdict(outcome)) for outcome in outcomes],
-                "found": self._found(),
+                "found": self._conditions_before(),
                 "departures": [departure.model_dump() for departure in departures],
                 **self._geometry(outcomes),
             },
@@ -144,11 +144,11 @@ class ConditionKeeper:
                 continue  # it was set along with another, or not at all
             now = self._read(change.name)
             if now != change.found:
-                said = "cannot be read" if now is None else f"is {now}"
+                state = "cannot be read" if now is None else f"is {now}"
                 found.append(
                     Departure(
                         code=f"{CONDITION}lost-{change.name}",
-                        what=f"{_words(change.name)} was set to {change.found} and {said} at the end",
+                        what=f"{_words(change.name)} was set to {change.found} and {state} at the end",
                         why="something else has set it in mid-run, or a reset of the drive",
                     )
                 )
@@ -251,7 +251,7 @@ class ConditionKeeper:
         what = f"{_words(name)} is {state}; {wanted} was asked for"
         return [Departure(code=f"{CONDITION}{name}", what=what, why=error.what)]
 
-    def _found(self) -> JsonValue:
+    def _conditions_before(self) -> JsonValue:
         found = self._drive.conditions()
         if found is None:
             return None

@@ -140,7 +140,7 @@ def leftovers(
     return found, None
 
 
-def told(left: Sequence[Leftover], damaged: Refused | None) -> tuple[tuple[str, str], ...]:
+def describe_leftovers(left: Sequence[Leftover], damaged: Refused | None) -> tuple[tuple[str, str], ...]:
     """Return what `leftovers` found in words: ``(what, advice)`` each."""
     found = [(each.what, each.advice) for each in left]
     return tuple(found if damaged is None else [*found, (damaged.what, damaged.advice)])

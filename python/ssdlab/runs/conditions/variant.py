@@ -140,11 +140,11 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
     unit = SPAN_UNIT_BYTES if capacity >= 1 << 30 else max(identity.logical_block_bytes, 4096)
     length = asked // unit * unit
     if not unit <= length <= capacity:
-        least = (whole - capacity) / whole
+        min_spare = (whole - capacity) / whole
         raise UsageError(
             f"{units.capacity_text(asked)} of {identity.path} cannot be used: it has "
             f"{units.capacity_text(capacity)}",
-            f"give less --usable, or a --spare from {100 * least:.3g} % on",
+            f"give less --usable, or a --spare from {100 * min_spare:.3g} % on",
             asked_bytes=asked,
             capacity_bytes=capacity,
         )

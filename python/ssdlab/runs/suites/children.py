@@ -17,7 +17,7 @@ from ssdlab.results.schema import Member
 from ssdlab.runs.conditions.variant import Variant
 from ssdlab.runs.consent_record import Given, Renewal, standing_consent
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench, resume, start
+from ssdlab.runs.session import RunEnvironment, resume, start
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -41,12 +41,12 @@ class Before:
     ----------
     written_by
         Run that wrote the whole span, since when there were only reads.
-    spent_bytes
+    bytes_written
         Written by all of them.
     """
 
     written_by: str | None = None
-    spent_bytes: int = 0
+    bytes_written: int = 0
 
 
 def is_finished(folder: Path) -> bool:
@@ -62,7 +62,7 @@ def work_on(
     library: Path,
     child: Child,
     observers: Sequence[Observer] = (),
-    bench: Bench | None = None,
+    environment: RunEnvironment | None = None,
     *,
     before: Before | None = None,
     begun_on: Given | None = None,
@@ -72,7 +72,7 @@ def work_on(
 
     Parameters
     ----------
-    suite, library, child, observers, bench
+    suite, library, child, observers, environment
         Which run, where, and who looks on.
     before
         What the runs before it have done to the drive.
@@ -92,11 +92,11 @@ def work_on(
         with HeldFolder(library, follow=True) as place:
             place.remove_tree(child.run_id)
         order = replace(_order(suite, child, before or Before()), begun_on=begun_on)
-        return start(order, library, observers, bench)
+        return start(order, library, observers, environment)
     if is_finished(folder):
         return folder
     _wait_until_stopped(folder)
-    return resume(folder, observers, bench, renewal=renewal)
+    return resume(folder, observers, environment, renewal=renewal)
 
 
 def last_given(before: Given | None, folder: Path) -> Given | None:
@@ -134,7 +134,7 @@ def after(folder: Path, before: Before) -> Before:
     run = RunFolder(folder)
     steps = run.steps()
     writer = span_writer(steps, run.manifest.run_id, before.written_by)
-    return Before(writer, before.spent_bytes + sum(_written_bytes(step) for step in steps))
+    return Before(writer, before.bytes_written + sum(_written_bytes(step) for step in steps))
 
 
 def _written_bytes(step: Step) -> int:
@@ -164,7 +164,7 @@ def _order(suite: Manifest, child: Child, before: Before) -> Order:
         preparation_seed=child.preparation_seed,
         span_bytes=child.span_bytes,
         written_by=before.written_by,
-        spent_bytes=before.spent_bytes,
+        spent_bytes=before.bytes_written,
     )
     return Order(
         method=method,

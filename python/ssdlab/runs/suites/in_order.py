@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Child, Manifest
     from ssdlab.runs.consent_record import Renewal
-    from ssdlab.runs.session import Bench
+    from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.watching import SuiteObserver
 
 
@@ -22,7 +22,7 @@ def one_after_another(
     folder: HeldFolder,
     children: Sequence[Child],
     observer: SuiteObserver,
-    bench: Bench | None = None,
+    environment: RunEnvironment | None = None,
     renewal: Renewal | None = None,
 ) -> None:
     """Do each run that is not finished, in order, and tell each whether the span was written before it.
@@ -40,8 +40,15 @@ def one_after_another(
         if not found:
             observers = observer.began(child, number, len(children))
             work_on(
-                suite, library, child, observers, bench, before=before, begun_on=begun_on, renewal=renewal
+                suite,
+                library,
+                child,
+                observers,
+                environment,
+                before=before,
+                begun_on=begun_on,
+                renewal=renewal,
             )
-        observer.ended(child, number, len(children), found_finished=found)
+        observer.ended(child, number, len(children), already_finished=found)
         before = after(run, before)
         begun_on = last_given(begun_on, run)

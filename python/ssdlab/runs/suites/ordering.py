@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
 
-MOST_REPEATS = 99
+MAX_REPEATS = 99
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,9 @@ def check_repeat(repeat: int) -> None:
     UsageError
         With the bounds.
     """
-    if not 1 <= repeat <= MOST_REPEATS:
+    if not 1 <= repeat <= MAX_REPEATS:
         raise UsageError(
-            f"--repeat {repeat} is not from 1 to {MOST_REPEATS}",
+            f"--repeat {repeat} is not from 1 to {MAX_REPEATS}",
             "six runs give a 95 % interval of the median",
         )
 

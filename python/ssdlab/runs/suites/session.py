@@ -70,7 +70,7 @@ def plan_suite(order: SuiteOrder) -> SuitePlan:
 
 
 def start_suite(
-    order: SuiteOrder, library: Path, observer: SuiteObserver, bench: Bench | None = None
+    order: SuiteOrder, library: Path, observer: SuiteObserver, environment: RunEnvironment | None = None
 ) -> Path:
     """Run a suite from the beginning and return its run folder.
 
@@ -81,7 +81,7 @@ def start_suite(
     Interrupted, DriveError, HostError
         In mid-run; the suite can be resumed. `run` and `folder` are facts of the error.
     """
-    found = _look(order, bench)
+    found = _look(order, environment)
     refusal = found.writing if order.writes else found.reading
     if refusal is not None:
         raise refusal.error(order.drive)
@@ -98,7 +98,7 @@ def start_suite(
     folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
     lock = RunLock(folder)
     try:
-        return _Work(lock.folder, manifest, bench).run(observer)
+        return _Work(lock.folder, manifest, environment).run(observer)
     finally:
         lock.release()
 
@@ -106,7 +106,7 @@ def start_suite(
 def resume_suite(
     folder: Path,
     observer: SuiteObserver,
-    bench: Bench | None = None,
+    environment: RunEnvironment | None = None,
     *,
     renewal: Renewal | None = None,
 ) -> Path:
@@ -114,7 +114,7 @@ def resume_suite(
 
     Parameters
     ----------
-    folder, observer, bench
+    folder, observer, environment
         As of `start_suite`.
     renewal
         Consent given anew, to all runs of the suite; needed where what was given does not count any more.
@@ -144,7 +144,11 @@ class _Work:
     """One session of a suite."""
 
     def __init__(
-        self, folder: HeldFolder, manifest: Manifest, bench: Bench | None, renewal: Renewal | None = None
+        self,
+        folder: HeldFolder,
+        manifest: Manifest,
+        environment: RunEnvironment | None,
+        renewal: Renewal | None = None,
     ) -> None:
         self._held, self._folder, self._library = folder, folder.path, folder.path.parent
         self._record, self._bench, self._renewal = SessionRecord(folder, manifest), bench, renewal
@@ -168,7 +172,7 @@ class _Work:
         if can_run_side_by_side(suite):
             side_by_side(self._folder, children, Forks(suite, library), observer)
         else:
-            one_after_another(suite, self._held, children, observer, self._bench, self._renewal)
+            one_after_another(suite, self._held, children, observer, self._environment, self._renewal)
 
     def _conclude(self) -> None:
         suite = self._record.manifest
@@ -196,9 +200,9 @@ def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look)
     rating = rating_of(identity, cap_of(order.like.endurance_cap))
     if rating is None:
         return None
-    least = sum(each.plan.bytes_written.least for each in children if each.plan is not None)
+    lower = sum(each.plan.bytes_written.lower for each in children if each.plan is not None)
     try:
-        rating.check(order.drive, round(least), planned=True)
+        rating.check(order.drive, round(lower), planned=True)
     except Refused as error:
         return error
     return None
@@ -217,7 +221,9 @@ def _writes(child: Child) -> bool:
     return method.writes(method.params.model_validate(child.params))
 
 
-def _check_drive(suite: Manifest, given: Given | None, folder: HeldFolder, bench: Bench | None) -> None:
+def _check_drive(
+    suite: Manifest, given: Given | None, folder: HeldFolder, environment: RunEnvironment | None
+) -> None:
     """See that a suite goes on on its own drive; where consent was given anew, put that on record.
 
     Raises
@@ -229,7 +235,7 @@ def _check_drive(suite: Manifest, given: Given | None, folder: HeldFolder, bench
     wipe = bool(options.get("wipe_signatures"))
     destroy = cast("str | None", options.get("destroy"))
     size = cast("int | None", options.get("size_bytes"))
-    found = (look if bench is None else bench.look)(
+    found = (look if environment is None else environment.look)(
         lasting_text(text, suite.drive), size=size, destroy=destroy, wipe_signatures=wipe
     )
     refusal = found.reading if destroy is None else found.writing
@@ -243,8 +249,8 @@ def _check_drive(suite: Manifest, given: Given | None, folder: HeldFolder, bench
         check_attached(given, info, f"suite {suite.run_id}")
 
 
-def _look(order: SuiteOrder, bench: Bench | None = None) -> Look:
-    looked = look if bench is None else bench.look
+def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look:
+    looked = look if environment is None else environment.look
     like = order.like
     found = looked(
         like.drive, size=like.size_bytes, destroy=like.destroy, wipe_signatures=like.wipe_signatures

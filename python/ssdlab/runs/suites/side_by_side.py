@@ -74,16 +74,21 @@ def side_by_side(
     Interrupted
         A signal came; all runs were stopped and can be gone on with.
     """
-    most = at_once or min(AT_ONCE, len(os.sched_getaffinity(0)))
-    _Pool(folder, children, forks, observer, most).run()
+    max_processes = at_once or min(AT_ONCE, len(os.sched_getaffinity(0)))
+    _Pool(folder, children, forks, observer, max_processes).run()
 
 
 class _Pool:
     def __init__(
-        self, folder: Path, children: Sequence[Child], forks: Forks, observer: SuiteObserver, most: int
+        self,
+        folder: Path,
+        children: Sequence[Child],
+        forks: Forks,
+        observer: SuiteObserver,
+        max_processes: int,
     ) -> None:
         self._folder, self._children, self._forks = folder, children, forks
-        self._observer, self._most = observer, most
+        self._observer, self._max_processes = observer, max_processes
         self._tasks: list[_Task] = []
         self._begun: set[str] = set()
         self._failed: LabError | None = None
@@ -121,7 +126,7 @@ class _Pool:
 
     def _begin_more(self) -> None:
         for child in self._children:
-            if len(self._tasks) >= self._most:
+            if len(self._tasks) >= self._max_processes:
                 return
             if child.part not in self._begun and not self._waits(child):
                 self._forks.fork(child)  # a suite that was killed may have left one that waits for it
@@ -155,9 +160,9 @@ class _Pool:
     def _reap(self) -> None:
         for task in [task for task in self._tasks if task.process.poll() is not None]:
             self._tasks.remove(task)
-            out, told = task.process.communicate()
+            out, stderr = task.process.communicate()
             if task.process.returncode != 0:
-                self._failed = self._failed or _error_of(task, out, told)
+                self._failed = self._failed or _error_of(task, out, stderr)
             elif task.pause_after is not None and not is_finished(self._path(task.child)):
                 self._forks.fork(task.child)
                 self._begin(task.child, None)
@@ -182,7 +187,7 @@ class _Pool:
                 yield task.child.part, Progress(**{k: v for k, v in live.items() if k in known})
 
     def _tell_end(self, child: Child, *, found: bool) -> None:
-        self._observer.ended(child, self._number(child), len(self._children), found_finished=found)
+        self._observer.ended(child, self._number(child), len(self._children), already_finished=found)
 
     def _number(self, child: Child) -> int:
         return 1 + [each.part for each in self._children].index(child.part)
@@ -191,7 +196,7 @@ class _Pool:
         return self._folder.parent / child.run_id
 
 
-def _error_of(task: _Task, out: str, told: str) -> LabError:
+def _error_of(task: _Task, out: str, stderr: str) -> LabError:
     """Return the error that a run ended with."""
     try:
         error = error_of(json.loads(out.splitlines()[-1]))

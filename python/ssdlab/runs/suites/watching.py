@@ -19,5 +19,5 @@ class SuiteObserver(Protocol):
     def look(self, running: Mapping[str, Progress]) -> None:
         """Take a look at the runs that go on in other processes, by their parts."""
 
-    def ended(self, child: Child, number: int, total: int, *, found_finished: bool) -> None:
+    def ended(self, child: Child, number: int, total: int, *, already_finished: bool) -> None:
         """Take note that a run is finished, or was found to be."""

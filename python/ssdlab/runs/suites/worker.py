@@ -17,7 +17,7 @@ from typing import Any
 from ssdlab.model.python_errors import of_python
 from ssdlab.results.run_folder import read_manifest
 from ssdlab.runs.runner import Paused
-from ssdlab.runs.session import Bench
+from ssdlab.runs.session import RunEnvironment
 from ssdlab.runs.suites.children import work_on
 
 
@@ -29,7 +29,7 @@ def main(words: list[str]) -> int:
     child = next(each for each in suite.children if each.part == part)
     options: dict[str, Any] = {"pause_after": int(words[2])} if len(words) > 2 else {}
     try:
-        work_on(suite, folder.parent, child, bench=Bench(**options))
+        work_on(suite, folder.parent, child, environment=RunEnvironment(**options))
     except Paused:
         return 0
     except BaseException as error:

@@ -13,18 +13,20 @@ from hypothesis import strategies as some
 from ssdlab import _core
 from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, Event
 from ssdlab.formats.traces.reading import Source
-from ssdlab.methods.traces import mapping as laying
-from ssdlab.methods.traces.mapping import Layer, Laying
+from ssdlab.methods.traces import mapping
+from ssdlab.methods.traces.mapping import TraceMapper, TraceMapping
 from ssdlab.methods.traces.recording import MAGIC, record
 from ssdlab.model.errors import UsageError
 
 MIB = 1 << 20
 
 
-def lay(events: list[Event], usable_bytes: int = MIB, block: int = 512, **how: Any) -> tuple[Any, Layer]:
-    layer = Layer(Laying(**how), usable_bytes, block)
-    laid = [layer.lay(chunk) for chunk in laying.chunks(events)]
-    return np.concatenate(laid), layer
+def lay(
+    events: list[Event], usable_bytes: int = MIB, block: int = 512, **how: Any
+) -> tuple[Any, TraceMapper]:
+    mapper = TraceMapper(TraceMapping(**how), usable_bytes, block)
+    laid = [mapper.lay(chunk) for chunk in mapping.chunks(events)]
+    return np.concatenate(laid), mapper
 
 
 def read(time_ns: int, offset: int = 0, length: int = 512, op: int = READ) -> Event:
@@ -32,9 +34,9 @@ def read(time_ns: int, offset: int = 0, length: int = 512, op: int = READ) -> Ev
 
 
 def test_times_begin_at_the_first_io_and_keep_their_distances() -> None:
-    laid, layer = lay([read(10**18 + n * n) for n in range(5)])
+    laid, mapper = lay([read(10**18 + n * n) for n in range(5)])
     assert laid["due_ns"].tolist() == [0, 1, 4, 9, 16]
-    assert layer.laid.trace_ns == 16 and layer.laid.gaps_cut == 0
+    assert mapper.laid.trace_ns == 16 and mapper.laid.gaps_cut == 0
 
 
 def test_ticks_since_1601_are_not_too_large() -> None:
@@ -56,14 +58,14 @@ def test_as_fast_as_possible_has_no_times() -> None:
 
 def test_longer_gaps_are_cut_before_the_speed_and_counted() -> None:
     events = [read(0), read(10), read(1010), read(1020), read(9020)]
-    laid, layer = lay(events, gap_most_ns=100, speed="2")
+    laid, mapper = lay(events, gap_most_ns=100, speed="2")
     assert laid["due_ns"].tolist() == [0, 5, 55, 60, 110]
-    assert (layer.laid.gaps_cut, layer.laid.gaps_cut_ns, layer.laid.trace_ns) == (2, 900 + 7900, 9020)
+    assert (mapper.laid.gaps_cut, mapper.laid.gaps_cut_ns, mapper.laid.trace_ns) == (2, 900 + 7900, 9020)
 
 
 def test_only_a_part_of_the_trace() -> None:
-    laid, layer = lay([read(1000 + n) for n in range(10)], length_ns=4)
-    assert laid["due_ns"].tolist() == [0, 1, 2, 3] and layer.complete and layer.laid.ios == 4
+    laid, mapper = lay([read(1000 + n) for n in range(10)], length_ns=4)
+    assert laid["due_ns"].tolist() == [0, 1, 2, 3] and mapper.complete and mapper.laid.ios == 4
 
 
 def test_what_lies_beyond_the_end_is_wrapped_and_counted() -> None:
@@ -73,12 +75,12 @@ def test_what_lies_beyond_the_end_is_wrapped_and_counted() -> None:
         read(0, 5 * MIB + 8192, 512),
         read(0, MIB - 512, 1024),
     ]
-    laid, layer = lay(events)
+    laid, mapper = lay(events)
     assert laid["offset"].tolist() == [MIB - 4096, 0, 8192, MIB - 1024]
-    assert layer.laid.wrapped == 3 and layer.laid.extent_bytes == 5 * MIB + 8192 + 512
-    left, layer = lay(events, beyond="leave-out")
+    assert mapper.laid.wrapped == 3 and mapper.laid.extent_bytes == 5 * MIB + 8192 + 512
+    left, mapper = lay(events, beyond="leave-out")
     assert left["offset"].tolist() == [MIB - 4096]
-    assert layer.laid.left_out == {"beyond the drive's end": 3}
+    assert mapper.laid.left_out == {"beyond the drive's end": 3}
 
 
 def test_what_the_drive_cannot_be_asked_is_left_out_with_its_reason() -> None:
@@ -92,9 +94,9 @@ def test_what_the_drive_cannot_be_asked_is_left_out_with_its_reason() -> None:
         read(6, 0, 1 << 31),
         read(7, 8192, 4096, TRIM),
     ]
-    laid, layer = lay(events, block=4096)
+    laid, mapper = lay(events, block=4096)
     assert laid["op"].tolist() == [READ, TRIM] and laid["due_ns"].tolist() == [0, 7]
-    assert layer.laid.left_out == {
+    assert mapper.laid.left_out == {
         "not in whole logical blocks of the drive, 4 KiB": 2,
         "of no length": 1,
         "a flush, which moves no data": 1,
@@ -104,8 +106,8 @@ def test_what_the_drive_cannot_be_asked_is_left_out_with_its_reason() -> None:
 
 
 def test_reads_alone_can_be_asked_for() -> None:
-    laid, layer = lay([read(0), read(5, op=WRITE), read(9)], only="reads")
-    assert laid["due_ns"].tolist() == [0, 9] and layer.laid.left_out == {"not a read": 1}
+    laid, mapper = lay([read(0), read(5, op=WRITE), read(9)], only="reads")
+    assert laid["due_ns"].tolist() == [0, 9] and mapper.laid.left_out == {"not a read": 1}
 
 
 def test_a_replay_of_years_is_refused() -> None:
@@ -119,7 +121,7 @@ def test_a_replay_of_years_is_refused() -> None:
 @pytest.mark.parametrize("speed", ["fast", "0", "-1", "inf", "nan", "2000000"])
 def test_what_is_no_speed_is_told(speed: str) -> None:
     with pytest.raises(UsageError, match="speed"):
-        Laying(speed=speed)
+        TraceMapping(speed=speed)
 
 
 ios = some.tuples(
@@ -141,8 +143,8 @@ def test_whatever_the_trace_all_is_accounted_for_and_inside(
     every: list[tuple[int, int, int, int]], usable: int, block: int, most: int, speed: str
 ) -> None:
     events = [Event(time, op, offset, length, "a") for time, op, offset, length in sorted(every)]
-    laid, layer = lay(events, usable, block, gap_most_ns=most, speed=speed)
-    assert len(laid) + sum(layer.laid.left_out.values()) == len(events) == layer.laid.ios
+    laid, mapper = lay(events, usable, block, gap_most_ns=most, speed=speed)
+    assert len(laid) + sum(mapper.laid.left_out.values()) == len(events) == mapper.laid.ios
     assert (laid["offset"] + laid["length"] <= usable).all()
     assert (laid["offset"] % block == 0).all() and (laid["length"] % block == 0).all()
     assert (np.diff(laid["due_ns"].astype(np.int64)) >= 0).all()
@@ -151,7 +153,7 @@ def test_whatever_the_trace_all_is_accounted_for_and_inside(
 def recorded(trace: Path, **how: Any) -> dict[str, Any]:
     return record(
         Source(file=str(trace)),
-        Laying(**how),
+        TraceMapping(**how),
         usable_bytes=64 * MIB,
         logical_block_bytes=512,
         file=trace.with_suffix(".records"),
@@ -187,7 +189,7 @@ def test_times_that_go_back_stop_or_are_sorted(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="go back 1 times, first in line 2"):
         recorded(trace)
     facts = recorded(trace, order="sort")
-    raw = np.frombuffer(trace.with_suffix(".records").read_bytes()[16:], dtype=laying._FIELDS)
+    raw = np.frombuffer(trace.with_suffix(".records").read_bytes()[16:], dtype=mapping._FIELDS)
     assert raw["offset"].tolist() == [512, 1024, 0, 1536] and raw["due_ns"].tolist() == [0, 0, 4000, 6000]
     assert facts["source"]["backwards"] == 1
 

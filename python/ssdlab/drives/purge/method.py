@@ -1,4 +1,4 @@
-"""One way to purge one drive: whether it can be gone, whom else it hits, how long it may take."""
+"""A method to purge a drive: whether it is supported, what else it erases, how long it may take."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.drives.details import Details
-from ssdlab.drives.purge.record import PurgeMethod
+from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.drives.purge.watch import Watch
 from ssdlab.drives.trim.medium import Medium
 from ssdlab.host.identity import Identity
@@ -18,8 +18,8 @@ _SLOWEST_MB_S = 20.0
 """A drive that is overwritten and is slower than this has other troubles."""
 
 
-class TurnedDown(Exception):
-    """The drive did not begin; nothing was erased, and another way may be tried."""
+class PurgeRejected(Exception):
+    """The drive did not begin; nothing was erased, and another method may be tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,17 @@ class Sibling:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A way to purge a drive.
+class PurgeMethod:
+    """How a drive can be purged.
 
     Attributes
     ----------
-    method
+    name
         Its name.
     obstacle
-        Why it cannot be gone; None if it can.
+        Why it is not supported; None if it is.
     named_only
-        Why it is gone only when it is named; None where it may be chosen.
+        Why it is used only when it is named; None where it may be chosen.
     hits
         Namespaces that lose their data too.
     limit_s
@@ -51,7 +51,7 @@ class Way:
         What is sent, as a person would write it.
     """
 
-    method: PurgeMethod
+    name: PurgeMethodName
     obstacle: str | None = None
     named_only: str | None = None
     hits: tuple[Sibling, ...] = ()
@@ -75,7 +75,7 @@ class Work:
     """A purge going on: what an eraser needs, and the commands that it has sent."""
 
     subject: Subject
-    way: Way
+    method: PurgeMethod
     medium: Medium
     watch: Watch
     sent: list[str] = field(default_factory=list)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from ssdlab.drives.purge import PurgeMethod, PurgeProgress, PurgeRecord
+from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
 from ssdlab.drives.purge.ledger import Ledger
+from ssdlab.drives.purge.method import Sibling
 from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.purge.purging import Purging
-from ssdlab.drives.purge.way import Sibling
 from ssdlab.host.identity import Identity
 from ssdlab.model.errors import Interrupted, LabError
 
@@ -76,7 +76,7 @@ class FakeClock:
 
 
 @dataclass
-class Bench:
+class PurgeRig:
     """A fake drive on a fake host, and everything that a purge of it told."""
 
     host: Any
@@ -94,7 +94,7 @@ class Bench:
         self.node = self.host.disk("drive", queue__discard_max_bytes="1073741824", **self.disk)
 
     def purge(
-        self, method: PurgeMethod | None = None, *consents: str, limit_s: float | None = None
+        self, method: PurgeMethodName | None = None, *consents: str, limit_s: float | None = None
     ) -> PurgeRecord:
         who = Identity("/dev/drive", "drive", "block", "SERIAL", SIZE, 512, serial="SERIAL", **self.identity)
         subject = subject_of(who, self.host.files, self.node, self.drive)
@@ -131,4 +131,4 @@ class Bench:
             raise Interrupted("stopped", "go on")
 
 
-Make = Callable[..., Bench]
+Make = Callable[..., PurgeRig]
