@@ -132,10 +132,10 @@ class Benchmark:
                     options = [*self.tuned[engine], f"--number_ios={TIMED_IOS}"]
                     of_fio.append(ours / fio.run(self.file, SIZE_BYTES, *options).iops)
             line = f"  {engine:6}{statistics.median(iops) / 1e6:.2f} M"
-            line += f"   of bare loop {told(of_bare)}, at least {OF_BARE_AT_LEAST}"
+            line += f"   of bare loop {described(of_bare)}, at least {OF_BARE_AT_LEAST}"
             good &= statistics.median(of_bare) >= OF_BARE_AT_LEAST
             if of_fio:
-                line += f"   of fio {told(of_fio)}, at least {OF_FIO_AT_LEAST}"
+                line += f"   of fio {described(of_fio)}, at least {OF_FIO_AT_LEAST}"
                 good &= statistics.median(of_fio) >= OF_FIO_AT_LEAST
             print(line)
         return good
@@ -148,7 +148,7 @@ class Benchmark:
         return iops
 
 
-def told(ratios: list[float]) -> str:
+def described(ratios: list[float]) -> str:
     """Return median and middle half."""
     low, middle, high = statistics.quantiles(ratios, n=4)
     return f"{middle:.3f} ({low:.3f} to {high:.3f})"

@@ -54,7 +54,7 @@ def command(program: Path, gib: int = GIB, shrink: int = 1) -> list[str]:
     return [str(program), *map(str, (gib, SPARE_MILLE, shrink, DEPTH))]
 
 
-def told(words: list[str]) -> list[dict[str, Any]]:
+def described(words: list[str]) -> list[dict[str, Any]]:
     """Run the program; returns the objects it prints."""
     output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     return [json.loads(line) for line in output.splitlines()]
@@ -63,7 +63,7 @@ def told(words: list[str]) -> list[dict[str, Any]]:
 def rates(program: Path) -> bool:
     """Print the rates; returns whether they are high enough."""
     rounds: dict[str, list[float]] = defaultdict(list)
-    for fact in told(command(program)):
+    for fact in described(command(program)):
         if "ios_per_cpu_s" in fact:
             rounds[fact["what"]].append(fact["ios_per_cpu_s"])
     count = len(rounds["map"])
@@ -74,7 +74,7 @@ def rates(program: Path) -> bool:
         median = statistics.median(rounds[what])
         line = f"  {what:10}{median / 1e6:6.2f} M"
         shares = [rate / bare for rate, bare in zip(rounds[what], rounds["map"], strict=True)]
-        line += f"   of the map's writes {lean.told(shares)}"
+        line += f"   of the map's writes {lean.described(shares)}"
         if what in RATE_AT_LEAST:
             line += f"   at least {RATE_AT_LEAST[what] / 1e6:.0f} M, aim {RATE_AIMED_AT[what] / 1e6:.0f} M"
             line += f", MQSim {MQSIM_RATE[what] / 1e6:.2f} M"
@@ -93,7 +93,7 @@ def instructions(program: Path) -> None:
 
 def memory(program: Path) -> bool:
     """Print the memory of a drive that has been overwritten; returns whether it is small enough."""
-    (peak,) = (fact for fact in told([*command(program), "writes", "1"]) if fact["what"] == "peak")
+    (peak,) = (fact for fact in described([*command(program), "writes", "1"]) if fact["what"] == "peak")
     per_unit = peak["bytes"] / peak["raw_units"]
     print(f"memory of a simulated drive of {GIB} GiB at its peak")
     line = f"  {peak['bytes'] / 1e6:.0f} MB, {per_unit:.2f} bytes for each 4 KiB"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare what two checkouts of ssdlab come to: the same figures, tables and keys, to the bit or not.
+"""Compare the results of two checkouts of ssdlab: the same figures, tables and keys, to the bit or not.
 
     scripts/compare_results.py BEFORE AFTER [--only NAME ...] [--keep FOLDER]
 
@@ -12,7 +12,7 @@ A text with a space in it is a sentence: where it differs that is listed, and is
 AFTER has are listed too. Everything else that differs makes the exit status 1.
 
 AFTER also opens the run folders that BEFORE left (`show`, `report`), and resumes a run that BEFORE was
-stopped in; what that comes to must equal the run that nobody stopped.
+stopped in; the result must equal the run that nobody stopped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ PARTS = (
     "warnings",
     "ratings",
 )
-"""Of a manifest, beside `drive`: what the run was and came to. `environment` and `tool` are the host's."""
+"""Of a manifest, beside `drive`: the run and its outcome. `environment` and `tool` are the host's."""
 _STAMPS = re.compile(r"\.page\[\d+\]\.(schema|environment|tool|sealed)\b")
 """Of the manifests that a page holds: which version it is, on which host; no result."""
 _INDEX = re.compile(r"\[\d+\]")
@@ -105,8 +105,8 @@ class Differences:
 
 def methods(checkout: Checkout) -> list[str]:
     """Return the names of all methods."""
-    told = json.loads(checkout.run("methods", "--json"))
-    return [each["name"] for each in told["methods"]]
+    listing = json.loads(checkout.run("methods", "--json"))
+    return [each["name"] for each in listing["methods"]]
 
 
 def measure(checkout: Checkout, name: str) -> dict[str, Any]:
@@ -117,10 +117,10 @@ def measure(checkout: Checkout, name: str) -> dict[str, Any]:
     else:
         words = ["run", name, DRIVE, "--quick", "--seed", str(SEED), *SHORTER.get(name, [])]
         checkout.run(*words, "--library", str(library))
-    return gathered(checkout, name, page if name == DEMO else None)
+    return collect(checkout, name, page if name == DEMO else None)
 
 
-def gathered(checkout: Checkout, name: str, page: Path | None = None) -> dict[str, Any]:
+def collect(checkout: Checkout, name: str, page: Path | None = None) -> dict[str, Any]:
     """Return what a library of runs holds: results, tables, and the data of its page."""
     folders = sorted(checkout.library(name).glob("2*"), key=lambda folder: (method_of(folder), folder.name))
     if page is None:
@@ -174,7 +174,7 @@ def leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:  # noqa: A
 
 
 def compare(name: str, first: Any, again: Any, after: Any, found: Differences) -> None:  # noqa: ANN401 - JSON
-    """Hold what AFTER came to against what BEFORE did twice."""
+    """Hold the results of AFTER against both of BEFORE."""
     one, two, other = (
         {place: value for place, value in leaves(each) if not _STAMPS.match(place)}
         for each in (first, again, after)
@@ -220,7 +220,7 @@ def stop_in_the_middle(checkout: Checkout) -> Path:
 
 
 def across(before: Checkout, after: Checkout, first: dict[str, Any], again: dict[str, Any]) -> Differences:
-    """Let AFTER open what BEFORE left, and go on with what BEFORE was stopped in."""
+    """Let AFTER open what BEFORE left, and resume what BEFORE was stopped in."""
     found = Differences()
     for library in sorted(before.home.glob("runs/*")):
         folders = [str(folder) for folder in sorted(library.glob("2*"))]
@@ -230,7 +230,7 @@ def across(before: Checkout, after: Checkout, first: dict[str, Any], again: dict
     folder = stop_in_the_middle(before)
     after.run("show", str(folder))
     after.run("resume", str(folder))
-    compare("resumed", first, again, gathered(after_of(before, after), "stopped"), found)
+    compare("resumed", first, again, collect(after_of(before, after), "stopped"), found)
     # That it was stopped is not the run's result; nor do steps of two processes cost what those of one do.
     found.wrong = [line for line in found.wrong if ".result" in line or ".tables" in line]
     return found
@@ -241,7 +241,7 @@ def after_of(before: Checkout, after: Checkout) -> Checkout:
     return Checkout(after.root, before.home, "after, on runs of before")
 
 
-def told(title: str, found: Differences) -> bool:
+def report(title: str, found: Differences) -> bool:
     """Print what was found; say whether all is the same."""
     print(f"\n== {title}: {found.compared} values compared, {len(found.wrong)} differ")
     for line in found.wrong[:50]:
@@ -278,9 +278,9 @@ def main() -> int:
             first, again, later = (measure(checkout, name) for checkout in (before, once_more, after))
             results[name] = first, again
             compare(name, first, again, later, found)
-        same = told("results, tables, pages", found)
+        same = report("results, tables, pages", found)
         if STOPPED in results:
-            same = told("runs of before, in after", across(before, after, *results[STOPPED])) and same
+            same = report("runs of before, in after", across(before, after, *results[STOPPED])) and same
     return 0 if same else 1
 
 

@@ -87,13 +87,13 @@ def test_a_signal_stops_the_suite_and_it_is_the_suite_that_is_to_be_resumed(
 ) -> None:
     def stop(count: int) -> None:
         if count == 4:
-            raise Interrupted("stopped by a signal", "go on with: ssdlab resume the part")
+            raise Interrupted("stopped by a signal", "continue with: ssdlab resume the part")
 
     drive.before_run = stop
     with pytest.raises(Interrupted) as stopped:
         start_suite(suite_order(READERS, "/dev/fake0", QUICK), tmp_path, Watcher(), environment(drive))
     folder = Path(stopped.value.facts["folder"])
-    assert stopped.value.advice == f"go on with: ssdlab resume {folder}"
+    assert stopped.value.advice == f"continue with: ssdlab resume {folder}"
     manifest = RunFolder(folder).manifest
     assert (manifest.status, manifest.failure.kind) == ("interrupted", "interrupted")
     statuses = [RunFolder(tmp_path / child.run_id).manifest.status for child in manifest.children[:2]]

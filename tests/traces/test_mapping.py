@@ -1,4 +1,4 @@
-"""A trace laid on a drive: each I/O is asked as it was or left out, with its reason; times are exact."""
+"""A trace mapped onto a drive: each I/O is asked as it was or left out, with its reason; times are exact."""
 
 from __future__ import annotations
 

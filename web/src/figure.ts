@@ -85,7 +85,7 @@ export class Figure {
     return this.pressed["view"] ?? 0;
   }
 
-  /** Which choice the pressed view and variant come to. */
+  /** Which choice the pressed view and variant select. */
   private choice(spec: SeriesChart): number {
     return this.view * spec.variants + (this.pressed["variant"] ?? 0);
   }

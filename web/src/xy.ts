@@ -35,7 +35,7 @@ export function xy(view: XyView, canvas: Canvas): Option {
   };
 }
 
-/** Whether the curve runs more upwards than sideways at a point: its label then stands beside it, not above. */
+/** Whether the curve runs more upwards than sideways at a point: its label then stands next to it, not above. */
 function steep(places: [number, number][], index: number): boolean {
   const span = (axis: 0 | 1) => {
     const [low, high] = extent(places.map((at) => at[axis]));

@@ -1,4 +1,4 @@
-//! The reins of one run: whoever called it stops it, looks on, and judges its rows, from another thread.
+//! The reins of one run: whoever called it stops it, observes it, and judges its rows, from another thread.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};

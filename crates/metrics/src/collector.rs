@@ -262,7 +262,7 @@ impl Collector {
     /// the log.
     ///
     /// # Errors
-    /// If the log could not be written, once. Nothing measured is lost: the run can go on without a
+    /// If the log could not be written, once. Nothing measured is lost: the run can continue without a
     /// log, and the next call gives the rows.
     pub fn close_rows(&self) -> Result<Vec<Row>, LogError> {
         self.settle();

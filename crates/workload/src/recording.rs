@@ -65,7 +65,7 @@ pub enum RecordingError {
     },
 }
 
-/// What a whole recording comes to.
+/// The totals of a whole recording.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordingFacts {
     /// BLAKE3 of the file, in hex.
@@ -141,7 +141,7 @@ impl Recording {
         })
     }
 
-    /// What the whole of it comes to.
+    /// The totals of the whole file.
     pub fn facts(&self) -> &RecordingFacts {
         &self.facts
     }

@@ -1,6 +1,6 @@
 """Work done for each watt: the throughput of a window divided by the mean power over the same window.
 
-Random I/O is told in thousands of I/Os a second for each watt, sequential and mixed I/O in MB/s for each
+Random I/O is given in thousands of I/Os a second for each watt, sequential and mixed I/O in MB/s for each
 watt, as the reviews do. Where nobody metered the drive there is no figure: a guess would be a rating.
 
 Source: AnandTech, enterprise suite of 2018 to 2020, the toggles between efficiency and average power.

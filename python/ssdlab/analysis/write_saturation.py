@@ -1,6 +1,6 @@
 """When a write saturation test ends: the drive written four times over, six hours, or steady state.
 
-The load goes on without a pause and a record is taken each minute. Steady state is judged by samples: each
+The load continues without a pause and a record is taken each minute. Steady state is judged by samples: each
 cycle is half an hour of load and the minute after it, and that minute is the sample; five of them in a row
 have to pass SNIA's rule, so that it cannot be said before five cycles, 155 minutes, are over. The test ends
 with the first record by whose end one of the three holds.

@@ -63,7 +63,7 @@ def build_app(asked: str = "") -> App:
         help_format="markdown" if asked else "plaintext",  # a list alone has no markup to read
         default_parameter=Parameter(negative=(), show_default=_shown_default),
         result_action="return_value",
-        suppress_keyboard_interrupt=False,  # a signal is told as any other end, and as JSON where asked
+        suppress_keyboard_interrupt=False,  # a signal is reported as any other end, and as JSON where asked
     )
     app["--help"].help, app["--version"].help = "this message", "version and build"
     groups = {name: App(name=name, help=summary, sort_key=len(COMMANDS)) for name, summary in GROUPS.items()}

@@ -41,7 +41,7 @@ def show(drive: str, /, *, json: bool = False) -> None:
 
 
 def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool = False) -> None:
-    """Put back what runs that died have left set, without going on with them.
+    """Put back what runs that died have left set, without resuming them.
 
     A run that is to go on needs none of this: `ssdlab resume` puts everything back at its end.
 

@@ -35,7 +35,7 @@ def print_measurement(summary: Mapping[str, Any], workload: Workload | None = No
     summary
         `Measurement.summary()`.
     workload
-        What was asked for, if it is to be told.
+        What was asked for, if that is to be printed.
     """
     if drive := summary.get("drive"):
         print_line(drive_text(drive), "bold")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _REDRAWS_A_SECOND = 4
 _PLAIN_EVERY_S = 60.0
 _SAME_SHARE = 0.05
-"""Two ends of a range closer than this are told as one figure."""
+"""Two ends of a range closer than this are printed as one figure."""
 
 
 class Display(Protocol):

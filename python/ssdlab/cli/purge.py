@@ -52,7 +52,7 @@ def purge(
     limit
         How long it may take: 90min, 6h. By default twice what the drive expects, and ten minutes.
     dry_run
-        Tell every command and write, and what stands in the way of each other method. Nothing is changed.
+        Print every command and write, and why each other method is not used. Nothing is changed.
     json
         Print JSON, schema ssdlab.purge/1.
     """
@@ -91,7 +91,7 @@ def _limit_s(text: str) -> float:
 
 
 def _teller(show: Callable[[tuple[str, ...]], None]) -> tuple[list[str], Callable[[PurgeProgress], None]]:
-    """Return the method that was told of last, and what shows how far it is."""
+    """Return the method that was reported last, and what shows how far it is."""
     last_method: list[str] = []
 
     def tell(progress: PurgeProgress) -> None:

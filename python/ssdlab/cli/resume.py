@@ -1,4 +1,4 @@
-"""`ssdlab resume`: go on with a run."""
+"""`ssdlab resume`: resume a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def resume(
     library: Path | None = None,
     json: bool = False,
 ) -> int:
-    """Go on with a run that was interrupted, where it stopped.
+    """Resume a run that was interrupted, where it stopped.
 
     The drive must be the one that the run began on. Consent that was given on this host for that very drive
     still holds; else it is asked for again, for example of a folder that was copied.

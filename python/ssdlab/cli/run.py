@@ -36,7 +36,7 @@ def run(
 ) -> int:
     """Run a method or a suite on a drive, and keep it in the library.
 
-    Stopped by Ctrl-C, a kill or a crash, it goes on with `ssdlab resume`; nothing finished is done twice.
+    Stopped by Ctrl-C, a kill or a crash, it continues with `ssdlab resume`; nothing finished is done twice.
 
     Parameters
     ----------

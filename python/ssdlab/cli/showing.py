@@ -165,7 +165,7 @@ def _grouped(warnings: Iterable[Warned]) -> list[str]:
 
 
 def _print_proofs(run: RunFolder) -> None:
-    """Print what purges and trims came to."""
+    """Print the outcome of purges and trims."""
     found = [(step.label, text) for step in run.steps() if (text := describe_step(step)) is not None]
     if found:
         print_line()

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 _PARTS = 8
-"""Lines that the course of a load is told in."""
+"""Lines that the course of a load is printed in."""
 
 
 def print_pts(result: PtsResult) -> None:
-    """Print what every group came to."""
+    """Print the outcome of every group."""
     print_line()
     print_line(
         f"{result.specification}, {result.setting}: thread count {result.threads}, depth {result.depth}, "
@@ -208,7 +208,7 @@ def _latency_or_none(latency_ns: float | None) -> str:
 
 
 def print_demand(result: DemandResult) -> None:
-    """Print what a demand test came to."""
+    """Print the outcome of a demand test."""
     print_line()
     print_line(
         f"{result.specification}, {result.setting}: R/W {result.read_pct}/{100 - result.read_pct}, active "

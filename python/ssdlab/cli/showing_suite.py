@@ -1,4 +1,4 @@
-"""Suites in the terminal: how far their runs are, and what they came to."""
+"""Suites in the terminal: progress and outcome of their runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIGURES_SHOWN = 4
 
 
 def print_suite(run: RunFolder, result: SuiteResult) -> None:
-    """Print what the runs of a suite came to."""
+    """Print the outcome of the runs of a suite."""
     from ssdlab.runs.suites.outcome import finished_children
 
     runs = {each.manifest.run_id: each for each in finished_children(run.path.parent, run.manifest.children)}

@@ -126,7 +126,7 @@ def _laid_out(text: SimulatedText, *, allow_unwritten: bool, quiet: bool) -> Sim
     from ssdlab.drives.simulated.drive import SimulatedDrive
 
     looker = watcher(quiet=quiet)
-    looker.phase("laying the drive out", duration_ns=None, size_bytes=None)
+    looker.phase("filling the drive", duration_ns=None, size_bytes=None)
     try:
         return SimulatedDrive(text, writing=True, allow_unwritten=allow_unwritten, on_tick=looker.tick)
     finally:

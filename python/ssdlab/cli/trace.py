@@ -119,7 +119,7 @@ def record(
 
     The file is text as blkparse prints it, one line for each I/O as it was queued (action Q); `ssdlab run
     trace` replays it. Of a disk, what goes to its partitions is recorded too. Events for which the kernel's
-    buffers had no room are counted, told, and noted in the file.
+    buffers had no room are counted, printed, and noted in the file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`ssdlab watch`: look on at a run from another terminal."""
+"""`ssdlab watch`: follow a run from another terminal."""
 
 from __future__ import annotations
 

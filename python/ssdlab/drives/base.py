@@ -136,7 +136,7 @@ class Drive(Protocol):
         start, length
             The range, in multiples of the logical block.
         on_share
-            Told now and then the share that is done; what it raises ends the trim.
+            Called now and then with the share that is done; what it raises ends the trim.
 
         Raises
         ------

@@ -139,7 +139,7 @@ class BlockDrive(RealDrive):
         )
 
     def close(self) -> None:
-        """Let go of it; the partitions of a drive that was purged are gone, and the kernel is told so."""
+        """Let go of it; the partitions of a drive that was purged are gone, and the kernel is notified."""
         if self._target.closed:
             return
         if self._purged:

@@ -87,7 +87,7 @@ def open_drive(
     on_tick
         Called with a snapshot about every 50 ms while a file is laid out.
     token
-        Of the run that is gone on with, from the identity that its file had: a file of ours that it was
+        Of the run that is resumed, from the identity that its file had: a file of ours that it was
         killed over needs no consent then.
 
     Returns

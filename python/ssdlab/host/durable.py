@@ -38,7 +38,7 @@ def library_errors(path: Path) -> Iterator[None]:
         full = error.errno in _FULL or "No space left" in str(error)
         reason = "the file system is full" if full else (error.strerror or str(error))
         advice = (
-            "free some space there, then go on with ssdlab resume: all that was finished is kept"
+            "free some space there, then continue with ssdlab resume: all that was finished is kept"
             if full
             else "look after that file system, or name another with --library"
         )

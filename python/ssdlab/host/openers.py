@@ -130,7 +130,7 @@ class _Look:
             self.barred.append(name)
 
     def _tables(self, threads: list[str]) -> list[str]:
-        """Return one thread for each descriptor table of a process; all of them where that cannot be told."""
+        """Return one thread for each descriptor table of a process; all of them where that is not known."""
         same_table = self._same_table if len(threads) > 1 else None
         if same_table is None:
             return threads

@@ -1,8 +1,8 @@
 """Block tracepoints read straight from the kernel's ring buffers (tracefs), with their losses.
 
 An instance of its own is made, so that nobody else's tracing is disturbed; each CPU has a buffer, which is
-read in whole pages. Their layout is the kernel's, told by `events/header_page` and `header_event`: a stamp,
-the bytes that follow, then events, each with its distance in time to the one in front. The text that
+read in whole pages. Their layout is that of `events/header_page` and `header_event`: a stamp, the
+bytes that follow, then events, each with its distance in time to the one in front. The text that
 `trace_pipe` gives holds times to the microsecond only; here they are in ns.
 """
 

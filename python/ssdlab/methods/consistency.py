@@ -17,8 +17,8 @@ Source
     divided by the deviation are of the suite of 2015/16.
 
 What it cannot show
-    What reads see, or how the drive recovers after a rest. The spare area is said as a share of the user
-    capacity, for what flash stands behind it is not told by the drive. Where the drive was not purged, the
+    What reads see, or how the drive recovers after a rest. The spare area is given as a share of the user
+    capacity, as drives do not report how much flash they have. Where the drive was not purged, the
     result says so: its first minutes are then not those of a fresh one.
 """
 

@@ -254,7 +254,7 @@ class Lab(LabBase):
         Parameters
         ----------
         if_able
-            Where the drive has no purge method (a file has none), go on without; the step then says
+            Where the drive has no purge method (a file has none), continue without; the step then says
             so, and the result departs from its method.
         method
             The way to use; by default the strongest that the drive supports.

@@ -1,7 +1,7 @@
 """Methods that other packages bring along: entry points of the group `ssdlab.methods`, each a `Method`.
 
 A package that is broken must not take the rest down, nor be passed over in silence: what cannot be used is
-told with the reason. What a package imports from ssdlab by another path than the public one is warned of.
+listed with the reason. What a package imports from ssdlab by another path than the public one is warned of.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Finding:
 class Request:
     """One step, asked for: what a verb hands to the executor.
 
-    `outlook` says, for whoever looks on, what the procedure expects beyond the step; it is no part of it.
+    `outlook` tells observers what the procedure expects beyond the step; it is no part of it.
     """
 
     ordinal: int
@@ -173,7 +173,7 @@ class LabBase:
                 "give it a time, bytes or I/Os to stop at",
             )
         workload = self._laid(workload, self._seed if verb == "run" else self._preparation_seed)
-        try:  # in the plan already: what cannot be laid on this drive is refused before anything is done
+        try:  # in the plan already: what does not fit this drive is refused before anything is done
             workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         except LabError as error:
             error.what = f"{label}: {error.what}"

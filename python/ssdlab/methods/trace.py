@@ -4,8 +4,8 @@ Question
     Data rate, service time and its tail, and energy of a workload that somebody really ran.
 
 Procedure
-    The trace is read once and laid on the drive: I/Os beyond the drive's end are wrapped into it, what the
-    drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted. The
+    The trace is read once and mapped onto the drive: I/Os beyond the drive's end are wrapped into it, what
+    the drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted. The
     drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O at its
     recorded time divided by the speed, whatever the drive does, with so many in flight at most; or, with
     speed max, one behind the other in the order of the trace, so many always in flight. Gaps longer than
@@ -16,7 +16,7 @@ Procedure
 Source
     AnandTech, Storage Bench 2013 ("The Destroyer") and its successors: average data rate and service time,
     later the 99th percentile and energy; idle gaps cut to 25 ms; the drive full. That data rate is over busy
-    time follows PC Perspective. Replay in an open loop, with lateness told, is ours.
+    time follows PC Perspective. Replay in an open loop, with lateness reported, is ours.
 
 What it cannot show
     What the machine would have done that was traced: there an I/O may have waited for the one before it, and
@@ -84,7 +84,7 @@ class TraceParams(Params):
 
     @property
     def mapping(self) -> TraceMapping:
-        """How it is laid on the drive."""
+        """How it is mapped onto the drive."""
         gap_ns, length_ns = (round(each * NS_PER_S) for each in (self.gap_most, self.seconds))
         return TraceMapping(
             speed=self.speed,

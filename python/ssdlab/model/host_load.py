@@ -1,4 +1,4 @@
-"""What stood around a measurement, and what the host had to do with it."""
+"""The host around a measurement, and its influence on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class HostContext:
-    """What stood around a measurement; None is "not known".
+    """The state of the host during a measurement; None is "not known".
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def host_load(threads: int, summary: dict[str, Any], around: HostContext) -> Hos
     summary
         Its measurement's summary; `workers` holds CPU and run-queue time of all workers.
     around
-        What stood around it.
+        The state of the host meanwhile.
     """
     workers = summary.get("workers") or {}
     ran, waited = workers.get("run_ns", 0), workers.get("run_queue_wait_ns", 0)

@@ -1,4 +1,4 @@
-"""The options of one measurement: the one definition of what `ssdlab measure` may be told.
+"""The options of one measurement: the one definition of what can be set for `ssdlab measure`.
 
 The command's flags and help, the parameters of `ssdlab.measure` and the run steps of a job derive from
 `MeasureOptions`; `MeasureOptions.workload` says what the options mean as a `Workload`.
@@ -67,7 +67,7 @@ EnduranceShare = Annotated[float, BeforeValidator(endurance_share), Metavar("PER
 
 
 class MeasureOptions(Frozen):
-    """What `ssdlab measure` may be told; names and text as on the command line."""
+    """What can be set for `ssdlab measure`; names and text as on the command line."""
 
     noun: ClassVar[str] = "option of measure"
 

@@ -86,7 +86,7 @@ class Bands(Frozen):
 
 
 class Recording(Frozen):
-    """Where a recording went, in its order: a file of records that was laid on the drive before."""
+    """Where a recording went, in its order: a file of records that was mapped onto the drive before."""
 
     kind: Literal["recorded"] = "recorded"
     file: str = Field(description="file of records; within a run a name in its folder")

@@ -3,7 +3,7 @@
 A `Workload` is frozen, serialisable and seeded; it knows no drive. Names and bounds are those of fio and
 SNIA where they exist. Sizes are bytes and times nanoseconds; text with a unit (``"4k"``, ``"90s"``,
 ``"zipf:1.1"``, ``"0..25%"``) is understood wherever a value is given and becomes the exact number at once.
-`Workload.resolve` lays the workload on a drive of a given capacity and returns the JSON that the native
+`Workload.resolve` maps the workload onto a drive of a given capacity and returns the JSON that the native
 runner takes, which refuses fields it does not know.
 
 What contradicts itself raises `UsageError` on construction, with what to use instead.
@@ -120,7 +120,7 @@ def _ops(value: object) -> object:
 
 
 def _kind_of_ops(value: object) -> str:
-    """Say which of the four a value means; what is none of them is told by `Mix`."""
+    """Say which of the four a value means; what is none of them is rejected by `Mix`."""
     if isinstance(value, str):
         return "trim"
     fields = value if isinstance(value, dict) else ()

@@ -140,7 +140,7 @@ def _result(found: RunFolder) -> ResultBase:
     if status != "finished" or manifest.result is None:
         advice = {
             "running": f"wait for its end: ssdlab watch {manifest.run_id}",
-            "interrupted": f"go on with it: ssdlab resume {manifest.run_id}",
+            "interrupted": f"resume it: ssdlab resume {manifest.run_id}",
             "failed": f"no step of it is finished; see why: ssdlab show {manifest.run_id}",
         }.get(status, f"analyse it again: ssdlab show {manifest.run_id}")
         raise Refused(

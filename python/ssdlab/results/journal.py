@@ -169,7 +169,7 @@ class Journal:
         self._chain = found.chain
         if not found.records and step_logs(folder):
             raise Refused(
-                f"{self.path} is lost, and the run has logs of steps: what was finished cannot be told",
+                f"{self.path} is lost, and the run has logs of steps: what was finished cannot be known",
                 "restore it from a copy, or start a new run",
                 path=str(self.path),
             )

@@ -1,4 +1,4 @@
-"""How far a run is, for whoever looks on: the terminal, `live.json`, tests."""
+"""How far a run is, for its observers: the terminal, `live.json`, tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Progress:
 
 
 class Observer(Protocol):
-    """Looks on; it must not fail the run and decides itself how often it shows something."""
+    """Observes a run; it must not fail the run and decides itself how often it shows something."""
 
     def began(self, progress: Progress) -> None:
         """Take note that a step starts."""

@@ -1,7 +1,7 @@
 """Results as shares of what a drive is rated for.
 
 A rating is a number of a workload in a drive state. A result is held against the rating of its workload; of
-several the one in its own state is taken, else the first, and the state is told with it, because a drive that
+several the one in its own state is taken, else the first, and its state is named, because a drive that
 does not reach its fresh rating in steady state breaks no promise.
 """
 

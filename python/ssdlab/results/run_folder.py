@@ -240,7 +240,7 @@ class RunFolder:
         return found
 
     def notes(self) -> list[Note]:
-        """Return the dated notes that stand beside the run, oldest first.
+        """Return the dated notes kept next to the run, oldest first.
 
         Raises
         ------

@@ -45,7 +45,7 @@ class ParameterInfo(Stored):
 
 
 class MethodInfo(Stored):
-    """The method a run followed, told so fully that the folder explains itself."""
+    """The method a run followed, described so fully that the folder explains itself."""
 
     name: str
     version: int
@@ -88,7 +88,7 @@ class DriveInfo(Stored):
     name: str = Field(description="what a reader calls it: the model, else the id")
     capacity_bytes: int
     logical_block_bytes: int
-    identity: dict[str, JsonValue] = Field(default={}, description="all that the drive told about itself")
+    identity: dict[str, JsonValue] = Field(default={}, description="all that the drive reported about itself")
     variant: VariantInfo | None = Field(default=None, description="what a run made of it: another entry")
 
     @property
@@ -228,7 +228,7 @@ class Manifest(Stored):
 
 
 class Note(Stored):
-    """A line of `notes.jsonl`: stands beside a finished run, never changes it."""
+    """A line of `notes.jsonl`: kept next to a finished run, never changes it."""
 
     at: str
     text: str

@@ -1,4 +1,4 @@
-"""Seals: checksums that travel with what a run folder holds, so that damage is told and never shown as data.
+"""Seals: checksums that travel with a run folder, so that damage is detected and never shown as data.
 
 A *document* (`manifest.json` and others that are replaced whole) ends with a seal over all bytes before it.
 Of a *chain* (`journal.jsonl`, `notes.jsonl`: lines that are only ever appended) each line ends with a seal

@@ -197,7 +197,7 @@ def require_finished(folder: Path) -> RunFolder:
         status = actual_status(folder, run.manifest)
         raise Refused(
             f"run {run.manifest.run_id} is {status}",
-            "wait for it" if status == "running" else f"go on with it: ssdlab resume {run_words(folder)}",
+            "wait for it" if status == "running" else f"resume it: ssdlab resume {run_words(folder)}",
             run=run.manifest.run_id,
             status=status,
         )

@@ -129,7 +129,7 @@ def gather() -> Facts:
 
 
 def examine(facts: Facts) -> list[Check]:
-    """Return all checks, in the order in which they are told."""
+    """Return all checks, in the order in which they are printed."""
     parts = (
         _privileges,
         _engines,
@@ -203,7 +203,7 @@ def _clock(facts: Facts) -> Iterator[Check]:
             "clock", "limited", f"clocksource {source}: each time stamp is a slow device access", advice
         )
     else:
-        yield Check("clock", "ok", f"clocksource {source or 'not told'}")
+        yield Check("clock", "ok", f"clocksource {source or 'unknown'}")
     wake_ns = facts.calibration["wake_up_ns"]["p50"]
     if wake_ns is not None and wake_ns > WAKE_UP_NS:
         advice = (

@@ -191,7 +191,7 @@ def describe_state(drive: Drive, name: str) -> dict[str, str]:
 
 
 def check_left(session: Session, drive: Drive) -> None:
-    """Refuse to go on with a drive that its file brings in another state than the run left it in.
+    """Refuse to resume with a drive that its file brings in another state than the run left it in.
 
     Raises
     ------

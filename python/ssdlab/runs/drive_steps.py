@@ -28,7 +28,7 @@ class Look(Protocol):
 def purge_step(drive: Drive, args: dict[str, JsonValue], look: Look) -> StepResult:
     """Purge, and record how it was proven: `purged`, and `record` as `PurgeRecord` has it.
 
-    Going on without a purge, or with a substitute for one, is a departure.
+    Continuing without a purge, or with a substitute for one, is a departure.
     """
     method = cast("PurgeMethodName | None", args.get("method"))
     try:

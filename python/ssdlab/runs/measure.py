@@ -29,7 +29,7 @@ _LOG = "run.log"
 
 
 class Watcher(Protocol):
-    """Looks on at a measurement."""
+    """Observes a measurement."""
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
         """Take note that a phase begins, and of its length or its bytes where they are known."""
@@ -39,7 +39,7 @@ class Watcher(Protocol):
 
 
 class Silent:
-    """Looks on and says nothing."""
+    """Observes and says nothing."""
 
     def phase(self, name: str, *, duration_ns: int | None, size_bytes: int | None) -> None:
         """Say nothing."""

@@ -1,4 +1,4 @@
-"""What stood around a measurement, observed from before it to after it, for `ssdlab.model.warnings.judge`."""
+"""The state of the host during a measurement, for `ssdlab.model.warnings.judge`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Observation:
         self._cpu = read_cpu_times()
 
     def around(self, summary: Mapping[str, Any]) -> HostContext:
-        """Return what stood around the measurement that has just ended, whose summary this is."""
+        """Return the state of the host during the measurement that has just ended, given its summary."""
         from ssdlab.host.cpus import busy_share, governors, read_cpu_times
 
         if self._drive.capabilities.virtual_time:

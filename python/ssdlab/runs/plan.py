@@ -60,7 +60,7 @@ START_MAX_S = 10.0
 
 @dataclass(frozen=True)
 class Bounds:
-    """The least and the most that a figure can come to."""
+    """Lower and upper bound of a figure."""
 
     lower: float
     upper: float
@@ -127,7 +127,7 @@ class Recorder:
     Parameters
     ----------
     known
-        Finished steps of the same run: what a trace came to need not be found out again.
+        Finished steps of the same run: the length of a trace need not be measured again.
     purge_max_s
         How long a purge of the drive may take.
     """

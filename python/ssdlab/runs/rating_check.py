@@ -1,7 +1,7 @@
 """What a simulated drive does where it is rated: each rating in the drive state that it speaks of.
 
 A drive is made so many times smaller that it can be overwritten for long in a moment; what decides the
-figures stays (dies, depth, spare, superblocks), and the scale is told. States are made once and gone back to,
+figures stays (dies, depth, spare, superblocks), and the scale is stated. States are made once and restored,
 so that no figure depends on the order of the ratings.
 """
 

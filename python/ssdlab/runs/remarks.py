@@ -17,7 +17,7 @@ CONDITION = "condition-"
 def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
     """Gather the steps' warnings; what several steps say alike is said once, of the whole run.
 
-    A setting that is a departure is not warned of as well: that would be one fact told twice.
+    A setting that is a departure is not warned of as well: that would be one fact reported twice.
     """
     departed = {departure.code.removeprefix(CONDITION) for departure in departures_of(steps)}
     found: dict[tuple[str, str], list[Warned]] = {}

@@ -32,7 +32,7 @@ class Rewind(Exception):
 
 
 class Paused(Interrupted):
-    """The run stopped where it was told to; see `Runner`'s `pause_after`."""
+    """The run stopped where it was asked to; see `Runner`'s `pause_after`."""
 
 
 class Runner:
@@ -47,7 +47,7 @@ class Runner:
     folder
         The run folder.
     tracker
-        Told how far the run is.
+        Called with the progress of the run.
     stopped
         Asked about every 50 ms; True ends the run as interrupted.
     progress_of
@@ -151,7 +151,7 @@ class Runner:
         if request.ordinal == self._pause_after:
             if self._keeper is not None:
                 self._keeper.keep(request.ordinal)
-            raise Paused("paused as asked", f"go on with: ssdlab resume {run_words(self._folder)}")
+            raise Paused("paused as asked", f"continue with: ssdlab resume {run_words(self._folder)}")
 
     def catch_up(self, *, only_lasting: bool = False) -> None:
         """Bring a drive whose state can be kept to where the last finished step left it."""

@@ -135,7 +135,7 @@ def resume(
     *,
     renewal: Renewal | None = None,
 ) -> Path:
-    """Go on with a run where it stopped and return its folder.
+    """Resume a run where it stopped and return its folder.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Tracker:
     plan
         Of the whole run.
     observers
-        Told in order; none may raise.
+        Called in order; none may raise.
     """
 
     def __init__(self, plan: Plan, observers: Sequence[Observer] = ()) -> None:
@@ -118,7 +118,7 @@ class Tracker:
 
 
 def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[Any], None]:
-    """Return what to call while a new file is laid out, before there is a run: it tells the observers."""
+    """Return what to call while a new file is laid out, before there is a run: it notifies the observers."""
     stop = Stop(bytes=max(size_bytes, 1))
     fill = Workload.of(Stream(ops=Mix(read_pct=0), pattern=Sequential(), stop=stop))
     request = Request(0, "layout", "writing the new file", {}, "restart", fill)

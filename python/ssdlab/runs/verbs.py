@@ -182,7 +182,7 @@ class StepExecutor:
         return all(self._drive.written(start, length) is True for start, length in spans)
 
     def _look(self, phase: str = "") -> None:
-        """Look on at a step that has no workload; `phase` says how far it is."""
+        """Report on a step that has no workload; `phase` says how far it is."""
         self.check_stop()
         self._tracker.tick(None, phase=phase)
 
@@ -196,7 +196,7 @@ class StepExecutor:
         if self._stopped():
             raise Interrupted(
                 "stopped by a signal",
-                f"go on with: ssdlab resume {run_words(self._folder)}",
+                f"continue with: ssdlab resume {run_words(self._folder)}",
                 run=self._folder.name,
             )
 
@@ -268,7 +268,7 @@ def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | N
     changes: dict[str, Any] = {"stop": stream.stop.model_copy(update=left)}
     if isinstance(stream.pattern, Sequential):
         start, length = stream.span.start, stream.span.length
-        assert isinstance(start, int)  # the lab lays spans in bytes
+        assert isinstance(start, int)  # the lab resolves spans to bytes
         assert isinstance(length, int)
         cursor = start + done["bytes"] % length
         changes["pattern"] = Sequential(cursors=(cursor,))

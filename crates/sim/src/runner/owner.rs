@@ -1,4 +1,4 @@
-//! Who looks on at a run: is shown rows as they close, judges them, and may end the run.
+//! The observer of a run: is shown rows as they close, judges them, and may end the run.
 
 use metrics::{LiveCounts, Row};
 
@@ -17,7 +17,7 @@ pub struct Progress {
     pub last_row: Option<Row>,
 }
 
-/// Looks on at a run. Called on the thread that runs it, which waits: virtual time stands still meanwhile.
+/// Observes a run. Called on the thread that runs it, which waits: virtual time stands still meanwhile.
 pub trait Owner {
     /// Whether the run is to end now. Asked every few milliseconds of real time.
     fn wants_end(&mut self) -> bool;

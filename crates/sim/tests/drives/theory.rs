@@ -31,7 +31,7 @@ pub fn d_choices(rho: f64, b: u32, d: f64) -> f64 {
     f64::from(b) / h
 }
 
-/// The victim is a block drawn at random: what the equations of `d_choices` come to at `d = 1`.
+/// The victim is a block drawn at random: the equations of `d_choices` at `d = 1`.
 pub fn drawn(rho: f64) -> f64 {
     1.0 / (1.0 - rho)
 }

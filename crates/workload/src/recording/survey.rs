@@ -1,4 +1,4 @@
-//! The first reading of a file: its digest, what it comes to, and whether it is in order.
+//! The first reading of a file: its digest, its totals, and whether it is in order.
 
 use std::path::Path;
 

@@ -102,7 +102,7 @@ class KernelPort:
     Parameters
     ----------
     path
-        What it goes by; programs are told it, and get the descriptor in its place.
+        Its name; programs are given it, and get the descriptor in its place.
     held
         Returns a descriptor of the drive, while it is held; otherwise the path is opened, each time.
     device, diskseq

@@ -50,7 +50,7 @@ class FileDrive(RealDrive):
     on_tick
         Called about every 50 ms while the file is laid out.
     token
-        Of the run that is gone on with (`Identity.token`); None for a new one.
+        Of the run that is resumed (`Identity.token`); None for a new one.
 
     Raises
     ------

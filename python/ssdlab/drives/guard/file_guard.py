@@ -103,7 +103,7 @@ def file_facts(
         and the path only says what it is called. What this process itself has open of it counts for the
         lease alone.
     token
-        Of the run that goes on with it after it was cut short; see `ownership`.
+        Of the run that resumes it after it was cut short; see `ownership`.
     """
     if descriptor is not None:
         return _facts_of(files, path, descriptor, ours=True, token=token)

@@ -62,7 +62,7 @@ def _places(size_bytes: int) -> Iterator[tuple[int, int]]:
 def _all_drawn(content: bytes) -> bool:
     whole = len(content) // _UNIT_BYTES * _UNIT_BYTES
     if any(content[whole:]):
-        return False  # shorter than a unit: it cannot be told
+        return False  # shorter than a unit: cannot be judged
     units = np.frombuffer(content[:whole], dtype="<u8").reshape(-1, _UNIT_BYTES // 8)
     units = units[units.any(axis=1)]
     if len(units) == 0:

@@ -145,7 +145,7 @@ def ownership(descriptor: int, mark: Mark | None, token: str | None = None) -> O
     mark
         Its own, as `read_mark` found it.
     token
-        Of the run that wants to go on with it, if it is one that was cut short.
+        Of the run that wants to resume with it, if that run was cut short.
     """
     if mark is None:
         return "foreign"

@@ -29,7 +29,7 @@ _WORDS = {
     "mpath_member": "a path of a multipath device",
 }
 _BY_WEIGHT = ("raid", "crypto", "filesystem", "other", "partition-table")
-"""What a person should be told of first, where there are several."""
+"""What a person should see first, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class PurgeMethod:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A drive that is to be purged, and what it has told of itself."""
+    """A drive that is to be purged, and what it reported about itself."""
 
     identity: Identity
     files: HostFiles

@@ -47,7 +47,7 @@ class Purging:
     hold
         Claims another namespace, after the guard has found nothing against it, for as long as it is entered.
     on_progress
-        Told about once a second.
+        Called about once a second.
     limit_s
         Time limit instead of the method's own.
     clock, ledger

@@ -38,7 +38,7 @@ class Clock:
 
 
 class Watch:
-    """Looks on at one purge.
+    """Observes one purge.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Watch:
     limit_s
         How long it may take from now on.
     on_progress
-        Told about once a second; what it raises ends the waiting, not the drive's work.
+        Called about once a second; what it raises ends the waiting, not the drive's work.
     clock
         By default the host's.
     """

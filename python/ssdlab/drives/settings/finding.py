@@ -93,7 +93,7 @@ class DriveSettings:
         return number(self.disk / "nsid") is not None
 
     def cache_control(self) -> CacheControl | None:
-        """Return how its write cache is told; None where there is no way."""
+        """Return how its write cache is set; None where that is impossible."""
         target = self.disk.name
         if self.is_nvme:
             return NvmeCache(self.port, target)

@@ -29,7 +29,7 @@ _LOOK_S = 0.02
 
 
 class CacheControl(Protocol):
-    """How one kind of drive is asked and told."""
+    """How one kind of drive is read and set."""
 
     follows_s: ClassVar[float]
     """How long the kernel may take to learn of a change; 0 where it never does."""

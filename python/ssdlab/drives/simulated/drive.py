@@ -182,7 +182,7 @@ class SimulatedDrive:
             evidence="simulated",
             discards=1,
             discarded_bytes=length,
-            # With `trim=ignored` it is told of the trim and keeps what it holds.
+            # With `trim=ignored` it gets the trim and keeps its data.
             reads=None if not held else "unchanged" if self._native.written(start, length) else "zeroes",
         )
 

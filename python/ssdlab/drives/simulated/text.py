@@ -118,7 +118,7 @@ class SimulatedText:
         return ",".join(words)
 
     def settings(self) -> dict[str, Any]:
-        """Return what the native side is told beside the profile, but for the seed."""
+        """Return the options passed to the native side besides the profile, without the seed."""
         state = int(self.power[2:]) if isinstance(self.power, str) else None
         return {
             "scale": self.scale,

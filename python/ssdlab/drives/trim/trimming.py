@@ -27,7 +27,7 @@ _PART_BYTES = 16 << 30
 _READS = {"zero": "zeroes", "ones": "ones", "unchanged": "unchanged", "other": "other"}
 
 OnShare = Callable[[float], object]
-"""Told the share that is done, 0 to 1."""
+"""Called with the share that is done, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class TrimRecord:
         Requests that the device took, and their bytes; None where nothing shows it.
     reads
         What trimmed blocks return: `zeroes`, `ones`, `unchanged` (what they held before), `other`, `mixed`,
-        `unreadable`; None where the samples were blank before, so that nothing can be told.
+        `unreadable`; None where the samples were blank before, so that nothing can be concluded.
     samples
         How many were read of each kind, of those that were not blank before; None for a simulated drive.
     sample_bytes, blank_before

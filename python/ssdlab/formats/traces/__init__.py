@@ -1,1 +1,1 @@
-"""Recorded workloads: reading and writing traces, laying them on a drive, recording them from the kernel."""
+"""Recorded workloads: reading and writing traces, recording them from the kernel."""

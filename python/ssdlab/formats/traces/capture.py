@@ -45,7 +45,7 @@ class Traced:
 
 @dataclass(slots=True)
 class Captured:
-    """What a recording came to."""
+    """The outcome of a recording."""
 
     file: str
     device: str
@@ -102,7 +102,7 @@ def capture(
     seconds
         How long; None until `stopped`.
     on_look
-        Told ten times a second how far it is.
+        Called ten times a second with the progress.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def capture(
 
 @contextmanager
 def _new(output: Path, captured: Captured) -> Iterator[TextIO]:
-    """Open a new file; one that came to nothing does not stand in the way of the next recording."""
+    """Open a new file; one that failed does not stand in the way of the next recording."""
     with output.open("w", encoding="ascii") as out:
         try:
             yield out

@@ -34,9 +34,9 @@ from ssdlab.model.limits import DEVICES, EMPTY_LINES, LINE_CHARACTERS, PATH_BYTE
 
 Format = Literal["auto", "iolog", "blkparse", "msr", "alibaba", "columns"]
 ALL = "all"
-"""Stands for every device of a trace, laid over one another."""
+"""Stands for every device of a trace, merged."""
 BAD_LINES_KEPT = 5
-"""Bad lines that are told with their reason; the others are only counted."""
+"""Bad lines that are listed with their reason; the others are only counted."""
 
 _BINARY = b"tae"  # the last bytes of BLK_IO_TRACE_MAGIC, 0x65617407, on little-endian hosts
 _GZIP = b"\x1f\x8b"

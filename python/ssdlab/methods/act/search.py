@@ -101,7 +101,7 @@ def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
 
 
 def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
-    """Return the score that the tries come to."""
+    """Return the score of the tries."""
     lowest_failed = min((each.load for each in tries if not each.passed), default=None)
     passed = [each for each in tries if each.passed and (lowest_failed is None or each.load < lowest_failed)]
     best = max(passed, key=lambda each: each.load, default=None)

@@ -109,7 +109,7 @@ def rate_steps(steps: Iterable[Step]) -> list[Step]:
 
 
 def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
-    """Return the writes alone, in bursts that follow so closely that they come to a rate in MB/s."""
+    """Return the writes alone, in bursts that follow so closely that they amount to a rate in MB/s."""
     every_ns = layout.burst_bytes * NS_PER_S // (rate * 10**6)
     return Workload.of(layout.writes(every_ns=every_ns, time_ns=round(seconds * NS_PER_S)))
 

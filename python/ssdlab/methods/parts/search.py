@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Holds = Callable[[int, bool], bool]
-"""Tries a rate and says whether it held; told whether the try is certain to come, for plans."""
+"""Tries a rate and returns whether it held; plans need to know whether a try is certain to be made."""
 
 
 def search_highest(first: int, maximum: int, resolution: float, holds: Holds) -> None:

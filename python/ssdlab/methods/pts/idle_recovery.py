@@ -5,7 +5,7 @@ Question
 
 Procedure
     The write cache is set as the setting says and the drive is purged; it is not written before. 4 KiB random
-    writes go on without a pause in rounds of 30 minutes until the last minute of five rounds in a row is
+    writes continue without a pause in rounds of 30 minutes until the last minute of five rounds in a row is
     steady, or for 25 rounds: the mean of that window is the baseline. Then for rests of 5, 10, 15, 25 and
     50 s: 360 times a burst of 5 s of the same writes and a rest, and after them 30 minutes of writes without
     rests, which bring the drive back to its baseline. Reported is each burst, the mean of all bursts of one

@@ -272,7 +272,7 @@ def _of_load(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
             code="shape",
             what=f"thread count {threads}, depth {depth}; recommended are {recommended[0]} and "
             f"{recommended[1]}",
-            why="thread count and depth are the operator's, and have to be told",
+            why="thread count and depth are the operator's, and have to be given",
         )
         if depth == 1 < recommended[1]:
             yield Departure(
@@ -302,7 +302,7 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
 
 
 def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
-    """Yield one of a run that was gone on with; a simulated drive goes back to where it was cut off."""
+    """Yield one of a run that was resumed; a simulated drive goes back to where it was cut off."""
     times = len(facts.manifest.sessions) - 1
     if times < 1 or facts.manifest.drive.capabilities.virtual_time:
         return
@@ -310,7 +310,7 @@ def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
     done = f"; done again: {', '.join(again)}" if again else ""
     yield Departure(
         code="interrupted",
-        what=f"interrupted and gone on with {times} time{'' if times == 1 else 's'}{done}",
+        what=f"interrupted and resumed {times} time{'' if times == 1 else 's'}{done}",
         why="the drive rested between steps, which the specification does not allow",
     )
 

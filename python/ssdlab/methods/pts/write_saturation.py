@@ -1,7 +1,7 @@
 """SNIA's write saturation test: random writes from the fresh drive on, until it is saturated.
 
 Question
-    How a drive's random writes slow down from the fresh state on, and what they come to when it is full.
+    How a drive's random writes slow down from the fresh state on, and their rate when it is full.
 
 Procedure
     The write cache is set as the setting says and the drive is purged; it is not written before. Then 4 KiB

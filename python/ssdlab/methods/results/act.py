@@ -91,7 +91,7 @@ class ActTry(Stored):
     ordinal: int
     ran_s: float
     completed: bool = Field(description="whether it ran to its end")
-    abandoned: bool = Field(description="whether it was ended because it was seen to come to nothing")
+    abandoned: bool = Field(description="whether it was ended because it was certain to fail")
     passed: bool
     why: str = Field(default="", description="why it did not pass")
     worst: dict[str, float] = Field(description="as in `ActVerdict`")

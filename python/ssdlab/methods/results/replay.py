@@ -60,7 +60,7 @@ class TraceRecording(Stored):
 
 
 class Replayed(Stored):
-    """What a replay came to; a storage-bench page, and how far the host kept up."""
+    """The outcome of a replay: a storage-bench page, and how far the host kept up."""
 
     ordinal: int
     seconds: float
@@ -82,7 +82,7 @@ class Replayed(Stored):
 
     @classmethod
     def of(cls, step: Step) -> Self:
-        """Return what the step that replayed came to."""
+        """Return the outcome of the step that replayed."""
         summary = cast("dict[str, Any]", step.result.measurement)
         sides = {name: side for name in ("read", "write", "trim") if (side := summary.get(name))}
         sums = {

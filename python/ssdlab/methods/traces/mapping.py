@@ -1,4 +1,4 @@
-"""A trace laid on a drive: what lies beyond its end is moved, what cannot be asked of it is left out.
+"""A trace mapped onto a drive: what lies beyond its end is moved, what cannot be asked of it is left out.
 
 Nothing is changed in silence: an I/O keeps its operation and its length or is left out, with its reason.
 """
@@ -34,11 +34,11 @@ AT_ONCE = "max"
 """The speed that asks for no times at all."""
 
 CHUNK = 1 << 16
-"""I/Os laid at a time."""
+"""I/Os mapped at a time."""
 _FIELDS = [("due_ns", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("op", "<u4")]
 """A record, as the native runner reads it."""
 RAW = [("time_ns", "<i8"), ("offset", "<u8"), ("length", "<u8"), ("op", "<u4")]
-"""An I/O of a trace before it is laid; times count from the first."""
+"""An I/O of a trace before it is mapped; times count from the first."""
 
 
 def _speed(value: object) -> object:
@@ -62,7 +62,7 @@ Speed = Annotated[str, BeforeValidator(_speed)]
 
 
 class TraceMapping(Frozen):
-    """How a trace is laid on a drive."""
+    """How a trace is mapped onto a drive."""
 
     speed: Speed = Field("1", description="times faster than recorded, or max: as fast as possible")
     gap_most_ns: Nanoseconds = Field(0, ge=0, description="longer gaps are cut to this; 0: none is")
@@ -81,7 +81,7 @@ class Laid:
     ios: int = 0
     """Of the trace, as far as it was read, flushes included."""
     extent_bytes: int = 0
-    """First byte behind all I/Os of the trace, before it was laid on the drive."""
+    """First byte behind all I/Os of the trace, before it was mapped onto the drive."""
     trace_ns: int = 0
     """From the first I/O to the last that is replayed, as recorded."""
     wrapped: int = 0
@@ -113,7 +113,7 @@ def chunks(events: Iterable[Event]) -> Iterator[Array]:
 
 
 class TraceMapper:
-    """Lays chunks of a trace on a drive, in order of time.
+    """Maps chunks of a trace onto a drive, in order of time.
 
     Parameters
     ----------

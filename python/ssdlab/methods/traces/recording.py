@@ -1,4 +1,4 @@
-"""A trace made into a file of records, once: laid on the drive, in a form that the native runner streams."""
+"""A trace made into a file of records, once: mapped onto the drive, in a form for the native runner."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def record(
     Parameters
     ----------
     source, how
-        Which trace, and how it is laid.
+        Which trace, and how it is mapped.
     usable_bytes, logical_block_bytes
         Of the drive.
     file
@@ -85,7 +85,7 @@ def record(
     Raises
     ------
     UsageError
-        The trace cannot be read as told, or nothing of it can be replayed on this drive.
+        The trace cannot be read as asked, or nothing of it can be replayed on this drive.
     HostError
         The trace cannot be read to its end, or there is no room for the records.
     """

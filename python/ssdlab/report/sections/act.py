@@ -260,7 +260,7 @@ def _trail(kept: Sequence[Searched]) -> Figure:
         tables=tuple(_trail_table(*one) for one in kept),
         measured=(
             f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
-            "ACT allows, or was seen to come to that.",
+            "ACT allows, or was certain to.",
             *dict.fromkeys(f"Between two loads: {result.drive_state}." for _, result in kept),
         ),
         buttons=(Buttons("view", "Limit", tuple(view.label for view in views), 0),),

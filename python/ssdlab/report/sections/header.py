@@ -70,7 +70,7 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Run", lambda m: m.run_id),
     ("Seal", lambda m: _SEALS[m.seal_state]),
 )
-"""What is told of where numbers come from, and how it is found."""
+"""What the page states about the origin of its numbers, and how it is found."""
 
 
 @dataclass(frozen=True)

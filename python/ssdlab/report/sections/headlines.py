@@ -81,7 +81,7 @@ def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
 
 
 def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
-    """Yield a card for each figure; power and efficiency stand beside the figure that they belong to."""
+    """Yield a card for each figure; power and efficiency stand next to the figure that they belong to."""
     found: list[tuple[Scalar, dict[str, list[str]]]] = []
     for scalar in shown.run.result.scalars:
         if found and scalar.unit in OF_POWER:

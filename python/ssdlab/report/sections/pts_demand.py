@@ -208,7 +208,7 @@ def intensity(kept: Sequence[Tested]) -> Figure:
 def _by_run(
     kept: Sequence[Tested], x: Axis, y: Axis, lines: Callable[[Shown, DemandResult], tuple[Line, ...]]
 ) -> XyChart:
-    """Return a view for each run: its lines are told apart by their names alone."""
+    """Return a view for each run: its lines differ by their names alone."""
     return XyChart(tuple(XyView(shown.label, x, y, lines(shown, result)) for shown, result in kept))
 
 

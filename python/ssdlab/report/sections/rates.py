@@ -1,4 +1,4 @@
-"""Throughput in the unit of its workload: random ones are told in IOPS, sequential ones in MB/s."""
+"""Throughput in the unit of its workload: random ones in IOPS, sequential ones in MB/s."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class ConditionKeeper:
         return found
 
     def put_back(self, *, finished: bool) -> list[Warned]:
-        """Put everything back as it was, last change first; what cannot be is told.
+        """Put everything back as it was, last change first; what cannot be is reported.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ class Change(Stored):
 
     @property
     def made(self) -> str:
-        """What the run made of it, as far as it came to know."""
+        """What the run made of it, as far as it knows."""
         return self.after if self.found is None else self.found
 
     @property

@@ -1,4 +1,4 @@
-"""What runs that died have left set: naming it, and putting it back without going on with them."""
+"""What runs that died have left set: naming it, and putting it back without resuming them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Suites at work: in order on real drives, beside each other on simulated ones, and what they came to."""
+"""Suites at work: in order on real drives, in parallel on simulated ones, and their outcome."""

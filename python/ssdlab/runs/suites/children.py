@@ -1,4 +1,4 @@
-"""One run of a suite: begun, gone on with, or found to be finished."""
+"""One run of a suite: begun, resumed, or found to be finished."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def work_on(
     begun_on: Given | None = None,
     renewal: Renewal | None = None,
 ) -> Path:
-    """Begin a run of a suite, or go on with it, and return its folder.
+    """Begin a run of a suite, or resume it, and return its folder.
 
     Parameters
     ----------
     suite, library, child, observers, environment
-        Which run, where, and who looks on.
+        Which run, where, and its observers.
     before
         What the runs before it have done to the drive.
     begun_on

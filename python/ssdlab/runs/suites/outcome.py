@@ -1,4 +1,4 @@
-"""What the runs of a suite come to together. Pure but for reading their manifests."""
+"""The combined outcome of the runs of a suite. Pure but for reading their manifests."""
 
 from __future__ import annotations
 

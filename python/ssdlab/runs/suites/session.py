@@ -1,7 +1,7 @@
 """A suite from the command to its end: start, resume, plan.
 
 A suite's run folder holds only its manifest, which names every run of it before the first is begun. So it can
-be killed at any moment: what is finished is found finished, what was cut short is gone on with, and what was
+be killed at any moment: what is finished is found finished, what was cut short is resumed, and what was
 not begun is begun under the name that it was given.
 """
 
@@ -110,7 +110,7 @@ def resume_suite(
     *,
     renewal: Renewal | None = None,
 ) -> Path:
-    """Go on with a suite where it stopped and return its folder.
+    """Resume a suite where it stopped and return its folder.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def resume_suite(
     Raises
     ------
     Refused
-        It is finished, is being run, or one of its runs cannot be gone on with.
+        It is finished, is being run, or one of its runs cannot be resumed.
     """
     lock = RunLock(folder)
     try:
@@ -161,7 +161,7 @@ class _Work:
         except BaseException as error:
             self._record.stop(error)
             if isinstance(error, Interrupted):
-                error.advice = f"go on with: ssdlab resume {run_words(self._folder)}"
+                error.advice = f"continue with: ssdlab resume {run_words(self._folder)}"
             raise
         self._seal()
         return self._folder

@@ -1,7 +1,7 @@
 """Forking a run of a suite: another run begins with the steps that the first has done, and with its drive.
 
 Only a simulated drive can be forked. The new run gets the records of the shared steps, their logs and the
-snapshot of the drive, so it tells everything that it rests on; from there on it is gone on with as any run
+snapshot of the drive, so it tells everything that it rests on; from there on it is resumed as any run
 that was interrupted, which checks the drive's state against the journal.
 """
 

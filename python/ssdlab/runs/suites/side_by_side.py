@@ -63,7 +63,7 @@ def side_by_side(
     forks
         Which of them begin in a state that is made once.
     observer
-        Looks on.
+        Observes the runs.
     at_once
         Processes; by default two, or as many CPUs as this process may use if those are fewer.
 
@@ -72,7 +72,7 @@ def side_by_side(
     LabError
         Of the first run that stopped: those that went on beside it are finished first, no other is begun.
     Interrupted
-        A signal came; all runs were stopped and can be gone on with.
+        A signal came; all runs were stopped and can be resumed.
     """
     max_processes = at_once or min(AT_ONCE, len(os.sched_getaffinity(0)))
     _Pool(folder, children, forks, observer, max_processes).run()
@@ -112,7 +112,7 @@ class _Pool:
             if stopped():
                 self._stop_all()
                 raise Interrupted(
-                    "stopped by a signal", f"go on with: ssdlab resume {run_words(self._folder)}"
+                    "stopped by a signal", f"continue with: ssdlab resume {run_words(self._folder)}"
                 )
             self._reap()
             if self._failed is None:
@@ -204,7 +204,7 @@ def _error_of(task: _Task, out: str, stderr: str) -> LabError:
         why = told.strip().splitlines()[-1] if told.strip() else f"status {task.process.returncode}"
         return HostError(
             f"{task.child.part} ended without a word: {why}",
-            "go on with ssdlab resume: nothing that was finished is lost",
+            "continue with ssdlab resume: nothing that was finished is lost",
             part=task.child.part,
         )
     error.what = f"{task.child.part}: {error.what}"

@@ -1,4 +1,4 @@
-"""How far a suite is, for whoever looks on."""
+"""How far a suite is, for its observers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class SuiteObserver(Protocol):
-    """Looks on at the runs of a suite; it must not fail them."""
+    """Observes the runs of a suite; it must not fail them."""
 
     def began(self, child: Child, number: int, total: int) -> Sequence[Observer]:
-        """Take note that a run begins or goes on; return who looks on at it, where it is in this process."""
+        """Take note that a run begins or goes on; return its observer, where it is in this process."""
 
     def look(self, running: Mapping[str, Progress]) -> None:
         """Take a look at the runs that go on in other processes, by their parts."""
