@@ -5,8 +5,8 @@ Question
 
 Procedure
     The trace is read once and mapped onto the drive: I/Os beyond the drive's end are wrapped into it, what
-    the drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted. The
-    drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O at its
+    the drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted.
+    The drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O at its
     recorded time divided by the speed, whatever the drive does, with so many in flight at most; or, with
     speed max, one behind the other in the order of the trace, so many always in flight. Gaps longer than
     asked for are cut. An I/O that could not be issued within the backlog is dropped. Lateness, late and
