@@ -6,10 +6,10 @@ Question
 Procedure
     The trace is read once and mapped onto the drive: I/Os beyond the drive's end are wrapped into it, what
     the drive cannot be asked for (less than its logical block, a flush) is left out, and both are counted.
-    The drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O at its
-    recorded time divided by the speed, whatever the drive does, with so many in flight at most; or, with
-    speed max, one behind the other in the order of the trace, so many always in flight. Gaps longer than
-    asked for are cut. An I/O that could not be issued within the backlog is dropped. Lateness, late and
+    The drive is filled, so that all reads hit what was written. Then one io_uring thread issues every I/O
+    at its recorded time divided by the speed, whatever the drive does, with so many in flight at most; or,
+    with speed max, one behind the other in the order of the trace, so many always in flight. Gaps longer
+    than asked for are cut. An I/O that could not be issued within the backlog is dropped. Lateness, late and
     dropped I/Os are counted as in every open loop. Bytes a second are those of the time in which at least
     one I/O was in flight, so that idle time counts for no drive.
 
