@@ -1,4 +1,4 @@
-//! A server: begins, lets look on, and ends in order.
+//! A server: begins, shows its progress, and ends in order.
 
 use std::io;
 use std::sync::Arc;

@@ -231,14 +231,14 @@ def _folder(path: Path) -> Pin:
                 at = os.open("/", _PIN | os.O_DIRECTORY)
                 trail = []
             left += _parts(target)
-        _check_way(path, Path("/", *trail), os.fstat(at), strangers)
+        _check_folder(path, Path("/", *trail), os.fstat(at), strangers)
     except BaseException:
         os.close(at)
         raise
     return Pin(Path("/", *trail), at)
 
 
-def _check_way(path: Path, to: Path, folder: os.stat_result, strangers: set[int]) -> None:
+def _check_folder(path: Path, to: Path, folder: os.stat_result, strangers: set[int]) -> None:
     """Refuse what is no folder, and one into which links of other users have led who do not own it."""
     if not stat.S_ISDIR(folder.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))

@@ -25,7 +25,7 @@ _ENGINES = {"sync": "threads", "uring": "io_uring"}
 
 @dataclass(frozen=True)
 class Shown:
-    """A run with its place and its look on this page."""
+    """A run with its place and its appearance on this page."""
 
     index: int
     run: Run

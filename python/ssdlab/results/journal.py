@@ -77,7 +77,7 @@ class RunLock:
             self.folder.close()
             raise Refused(
                 f"{folder.name} is being run by another process",
-                "look on with ssdlab watch, or wait until it ends",
+                "follow it with ssdlab watch, or wait until it ends",
                 path=str(folder),
             ) from error
 

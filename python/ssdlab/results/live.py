@@ -28,7 +28,7 @@ _EVERY_S = 1.0
 
 
 class LiveFile:
-    """Writes `live.json` for those who look on.
+    """Writes `live.json` for its observers.
 
     Parameters
     ----------

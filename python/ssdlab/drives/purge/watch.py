@@ -103,7 +103,7 @@ class Watch:
     def during(
         self, call: Callable[[], T], what: str, share_of: Callable[[], float | None] = lambda: None
     ) -> T:
-        """Make a call that blocks until the drive has done its work, and look on meanwhile.
+        """Make a call that blocks until the drive has done its work, and report meanwhile.
 
         It runs in a thread of its own, which is left behind when the waiting ends early: a command cannot be
         taken back from a drive.

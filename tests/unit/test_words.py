@@ -1,0 +1,158 @@
+"""The words of the code: identifiers and sentences are the field's own; the glossary names what exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "ssdlab"
+
+BANNED = {
+    "doer": "StepExecutor",
+    "asking": "LabBase",
+    "bench": "RunEnvironment",
+    "told": "format_*, describe_*",
+    "said": "format_*, describe_*",
+    "remainder": "resume_from",
+    "spent": "bytes_written",
+    "surroundings": "host_context",
+    "gathering": "collect_*",
+    "laying": "mapping",
+    "least": "min, minimum, lower",
+    "most": "max, maximum, upper",
+    "way": "PurgeMethod",
+    "ways": "PurgeMethod",
+}
+"""A part of an identifier, and what is written instead."""
+KEPT = {
+    *("gap_most", "most", "most_bytes", "most_rounds", "most_samples", "most_seconds", "least_seconds"),
+    *("gap_most_ns", "laying", "least_bytes", "least_ns"),
+    *("step_least_s", "step_most_s", "remaining_least_s", "remaining_most_s"),
+    *("spent_bytes", "link_most", "ways"),
+    *("most_common", "at_least", "half_way", "two_way"),
+}
+"""By line: public parameters; arguments of steps, which runs hold; keys of `live.json`; other keys of JSON;
+names of the library, and ordinary English."""
+
+QUAINT = (
+    r"go(es|ing|ne)? on with",
+    r"(it )?cannot be gone",
+    r"of them is gone",
+    r"turn(s|ed)? (one )?down",
+    r"looks? on\b(?! (the|a|an|this)\b)",
+    r"stands? beside",
+    r"comes? to(?=[.,;:\"]|$)",
+    r"what stands around",
+)
+"""Phrases that a reader has to read twice."""
+
+
+def parts(name: str) -> list[str]:
+    """An identifier as its words, in lower case: `PurgeMethod` and `purge_method` are the same two."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_").split("_")
+
+
+def identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Every name that a module gives or uses, with its line."""
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        match node:
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                yield line, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield line, name
+            case ast.keyword(arg=str(name)) | ast.alias(asname=str(name)):
+                yield line, name
+
+
+@cache
+def sources() -> dict[Path, str]:
+    """The text of every module of the package."""
+    return {path: path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def banned_in(text: str) -> list[tuple[int, str]]:
+    """Identifiers of a module with a part that is banned."""
+    found = identifiers(ast.parse(text))
+    return [
+        (at, name) for at, name in found if name not in KEPT and not BANNED.keys().isdisjoint(parts(name))
+    ]
+
+
+def written_instead(name: str) -> str:
+    """What to write instead of an identifier that is banned."""
+    return next(BANNED[part] for part in parts(name) if part in BANNED)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "class Doer: ...",
+        "def told(step): ...",
+        "def f(*, least): ...",
+        "f(most_s=1)",
+        "x = MOST_RATE",
+        "print(f'{surroundings}')",
+        "import numpy as laying_out",
+        "self._spent = 0",
+    ],
+)
+def test_a_banned_word_is_found_wherever_it_stands(line: str) -> None:
+    assert banned_in(line)
+
+
+def test_no_identifier_is_of_a_banned_word() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE)}, line {at}: {name}, write {written_instead(name)}"
+        for path, text in sources().items()
+        for at, name in banned_in(text)
+    }
+    assert not found
+
+
+def texts() -> dict[Path, str]:
+    """What people read: modules, documents, the crates' sources and the front end's."""
+    patterns = ("docs/*.md", "crates/**/*.rs", "crates/*.md", "web/src/**/*.ts", "README.md", "SECURITY.md")
+    others = {path: path.read_text() for pattern in patterns for path in sorted(ROOT.glob(pattern))}
+    return {**sources(), **others}
+
+
+@pytest.mark.parametrize("phrase", QUAINT)
+def test_no_text_has_a_quaint_phrase(phrase: str) -> None:
+    found = {
+        f"{path.relative_to(ROOT)}: {hit.group()!r}"
+        for path, text in texts().items()
+        for hit in re.finditer(rf"\b(?:{phrase})", text)
+    }
+    assert not found
+
+
+def glossary() -> dict[str, str]:
+    """The glossary of the design document: each term with what it means."""
+    section = (ROOT / "DESIGN.md").read_text().partition("\n## Glossary\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", section, re.MULTILINE)
+    return {term: meaning for term, meaning in rows if term not in {"term", "---"}}
+
+
+def test_the_glossary_is_in_order_and_names_what_exists() -> None:
+    terms = glossary()
+    assert len(terms) >= 30
+    plain = [term.strip("`").lower() for term in terms]
+    assert plain == sorted(plain)
+    known = {name for text in sources().values() for _, name in identifiers(ast.parse(text))}
+    modules = {path.stem for path in sources()} | {path.parent.name for path in sources()}
+    named = {
+        part
+        for term, meaning in terms.items()
+        for word in re.findall(r"`([\w.]+)`", f"{term} {meaning}")
+        for part in word.split(".")
+    }
+    assert not named - known - modules - {"_core", "manifest", "json", "journal", "jsonl"}, (
+        "names that are gone"
+    )
