@@ -8,6 +8,7 @@ module. `python tests/unit/test_house.py` prints the figures.
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -129,6 +130,30 @@ def test_every_folder_has_a_floor() -> None:
     assert folders <= set(FLOOR_OF) | DATA, "a new folder needs a floor: here, and in DESIGN.md"
 
 
+def design(section: str) -> str:
+    """A section of the design document."""
+    return (ROOT.parent / "DESIGN.md").read_text().partition(f"\n{section}")[2].partition("\n## ")[0]
+
+
+def test_the_design_document_has_these_floors() -> None:
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", design("**Floors.**"), re.MULTILINE)
+    written = {
+        int(number): set(re.findall(r"`(\w+)`", names.replace("`__init__`", "`ssdlab`")))
+        for number, names in rows
+    }
+    assert written == {number: set(names) for number, names in enumerate(FLOORS, start=1)}
+
+
+def test_the_design_document_has_every_room_and_folder() -> None:
+    tree = design("## Tree").partition("**Floors.**")[0]
+    rooms = re.findall(r"^  (\w+)/ ", tree, re.MULTILINE)
+    folders = {path.parent for path in modules().values()} - {PACKAGE}
+    assert set(rooms) == {
+        path.name for path in PACKAGE.iterdir() if list(path.glob("*.py")) or path.name in DATA
+    }
+    assert {path.name for path in folders} <= set(re.findall(r"\b(\w+)/", tree)) | {"nvme"}, "not in the tree"
+
+
 def test_imports_between_folders_go_down() -> None:
     assert not against_the_order(imports())
 
@@ -151,7 +176,7 @@ def test_no_file_is_too_long() -> None:
 
 
 def figures() -> dict[str, int]:
-    """What the plan comes to, in numbers."""
+    """The plan in numbers."""
     between = {
         (room(e.importer), room(e.imported)) for e in imports() if room(e.importer) != room(e.imported)
     }
