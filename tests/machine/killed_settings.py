@@ -13,10 +13,10 @@ def run_job(drive: str, library: Path, job: str) -> Path:
     from ssdlab.methods import find_method
     from ssdlab.methods.job import read_job
     from ssdlab.runs.order import Order
-    from ssdlab.runs.session import Bench, start
+    from ssdlab.runs.session import RunEnvironment, start
 
     order = Order(find_method("job"), read_job(job, "job"), drive, seed=1)
-    return start(order, library, bench=Bench(finish=lambda folder, manifest, lock: manifest))
+    return start(order, library, environment=RunEnvironment(finish=lambda folder, manifest, lock: manifest))
 
 
 def killed_at(point: int, work: Callable[[], object]) -> int:

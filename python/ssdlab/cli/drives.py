@@ -44,8 +44,8 @@ def _list(*, as_json: bool) -> None:
     unseen = (*not_seen(), *(one.what for one in around.tables.unseen), *around.opened.barred)
     if as_json:
         drives = [_record(look) for look in found]
-        told = {"schema": "ssdlab.drives/1", "drives": drives}
-        print_json({**told, "not_seen": list(unseen), "left_set": left_set()})
+        listing = {"schema": "ssdlab.drives/1", "drives": drives}
+        print_json({**listing, "not_seen": list(unseen), "left_set": left_set()})
         return
     rows = []
     for look in found:

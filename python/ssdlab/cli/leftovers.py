@@ -39,5 +39,5 @@ def left_set() -> list[dict[str, Any]]:
     from ssdlab.runs.conditions.leftovers import leftovers
 
     left, damaged = leftovers()
-    told = [each.as_dict() for each in left]
-    return told if damaged is None else [*told, {"what": damaged.what, "advice": damaged.advice}]
+    entries = [each.as_dict() for each in left]
+    return entries if damaged is None else [*entries, {"what": damaged.what, "advice": damaged.advice}]

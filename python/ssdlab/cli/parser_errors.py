@@ -34,8 +34,8 @@ def usage_error(error: exceptions.CycloptsError) -> UsageError:
             return UsageError(f"there is nothing that {word!r} could mean here", see, given=word)
         case exceptions.CoercionError():
             return _not_of_its_kind(error, see)
-    said = " ".join(str(error).split()).rstrip(".") or "the command line cannot be read"
-    return UsageError(said[:1].lower() + said[1:], see)
+    text = " ".join(str(error).split()).rstrip(".") or "the command line cannot be read"
+    return UsageError(text[:1].lower() + text[1:], see)
 
 
 def _unknown_command(error: exceptions.UnknownCommandError, chain: list[str], see: str) -> UsageError:

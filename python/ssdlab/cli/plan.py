@@ -104,7 +104,7 @@ def _plan_suite(name: str, several: SuiteOrder, *, json: bool) -> None:
                 "suite": name,
                 "drive": several.drive,
                 "parts": parts,
-                "objection": told,
+                "objection": problem,
                 "left_set": left_set(),
             }
         )

@@ -133,8 +133,8 @@ def show_suite_effects(several: SuiteOrder, *, json: bool) -> None:
 
     planned = plan_suite(several)
     if json:
-        told = {"schema": PLAN_SCHEMA, "drive": several.drive, "parts": plan_json(planned)}
-        print_json({**told, "left_set": left_set()})
+        listing = {"schema": PLAN_SCHEMA, "drive": several.drive, "parts": plan_json(planned)}
+        print_json({**listing, "left_set": left_set()})
     else:
         print_suite_plan(several, planned)
         for each in planned.children:

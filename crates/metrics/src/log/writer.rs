@@ -47,7 +47,7 @@ impl LogWriter {
         }
     }
 
-    /// Goes on with a log, behind its last good frame; what stands there of a bad one is cut off.
+    /// Continues a log behind its last good frame; what stands there of a bad one is cut off.
     /// Also tells how the log ended.
     ///
     /// # Errors
