@@ -1,4 +1,4 @@
-"""What the runs of a suite come to together."""
+"""The combined outcome of the runs of a suite."""
 
 from __future__ import annotations
 
