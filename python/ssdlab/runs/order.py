@@ -118,7 +118,7 @@ def plan_on(
     Of a run that goes on, `known` are the finished steps.
     """
     can = drive.capabilities
-    recorder = Recorder(known, purge_most_s=QUICK_PURGE_MOST_S if can.purges_at_once else PURGE_MOST_S)
+    recorder = Recorder(known, purge_max_s=QUICK_PURGE_MAX_S if can.purges_at_once else PURGE_MAX_S)
     facts: dict[str, Any] = {
         "capacity_bytes": drive.capacity_bytes,
         "logical_block_bytes": drive.logical_block_bytes,

@@ -335,9 +335,9 @@ def _consent_again(manifest: Manifest, written_bytes: int) -> dict[str, Any]:
     options = manifest.open_options
     share = cast("float | None", options.get("endurance_cap"))
     writing = bool(options["writing"])
-    spent_bytes = 0 if manifest.member is None else manifest.member.spent_bytes
+    bytes_written = 0 if manifest.member is None else manifest.member.spent_bytes
     if writing and manifest.drive.capabilities.block_device:
-        spent_bytes += written_bytes
+        bytes_written += written_bytes
     return {
         "destroy": cast("str | None", options["destroy"]),
         "wipe_signatures": bool(options.get("wipe_signatures")),
