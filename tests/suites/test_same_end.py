@@ -15,7 +15,7 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import run_folders
 from ssdlab.runs.suites.session import resume_suite, start_suite
-from suites.made import Watcher, bench, suite, suite_order
+from suites.made import Watcher, environment, suite, suite_order
 
 PEAK = find_method("peak-random-read")
 SETTINGS = {"depths": "1,2", "seconds": "1", "ramp_seconds": "0"}
@@ -55,11 +55,11 @@ def suite_ended(error: BaseException, library: Path, *, resumed: bool) -> Manife
     order = suite_order(suite(Part("peak-random-read", "as-is", SETTINGS)), "/dev/fake0", {})
     first: BaseException = RuntimeError("first") if resumed else error
     with pytest.raises(type(first)):
-        start_suite(order, library, Watcher(), bench(failing(first)))
+        start_suite(order, library, Watcher(), environment(failing(first)))
     (folder,) = (each for each in run_folders(library) if RunFolder(each).manifest.children)
     if resumed:
         with pytest.raises(type(error)):
-            resume_suite(folder, Watcher(), bench(failing(error)))
+            resume_suite(folder, Watcher(), environment(failing(error)))
     return RunFolder(folder).manifest
 
 

@@ -153,7 +153,7 @@ class VerdictFailed(LabError):
     exit_status = 1
 
 
-def error_of(told: Mapping[str, Any]) -> LabError:
+def error_of(described: Mapping[str, Any]) -> LabError:
     """Return the error that another process has told with `as_dict`.
 
     Raises
@@ -161,7 +161,7 @@ def error_of(told: Mapping[str, Any]) -> LabError:
     LookupError
         It is none, or of a class that is not known here.
     """
-    return KINDS[told["error"]](told["what"], told["advice"], **told["facts"])
+    return KINDS[described["error"]](described["what"], described["advice"], **described["facts"])
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

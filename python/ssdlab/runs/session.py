@@ -180,7 +180,7 @@ def resume(
             again = gone_on_with(manifest)
             if renewal is not None:
                 record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))
-            work = _Work(folder, again, chosen, params, drive, bench, lock=lock)
+            work = _Work(folder, again, chosen, params, drive, environment, lock=lock)
             return work.run(plan, observers)
     finally:
         lock.release()
@@ -201,7 +201,7 @@ class _Work:
         lock: RunLock | None = None,
     ) -> None:
         self._folder, self._begun_with, self._method, self._params = folder, manifest, method, params
-        self._drive, self._bench, self._lock = drive, bench, lock
+        self._drive, self._environment, self._lock = drive, environment, lock
         self._left: list[Warned] = []
 
     @property
@@ -212,19 +212,19 @@ class _Work:
         lock = self._lock or RunLock(self._folder)
         self._held = lock.folder
         self._record = SessionRecord(self._held, self._begun_with)
-        self._record.note(**told_of(self._drive, "drive_found"))
+        self._record.note(**describe_state(self._drive, "drive_found"))
         tracker = Tracker(plan, [*observers, LiveFile(self._held)])
         try:
             with StopFlag() as stop, Journal(self._held, self._manifest.run_id) as journal:
                 self._record.write()
                 keeper = keeper_of(self._drive, self._held, new=self._lock is None)
-                options = {"stopped": stop, "keeper": keeper, **self._bench.runner}
+                options = {"stopped": stop, "keeper": keeper, **self._environment.runner}
                 if (member := self._manifest.member) is not None:
                     options["written_by"] = member.written_by
                 runner = Runner(self._drive, journal, self._held, tracker, **options)
                 self._walk(runner, tracker)
             discard_states(self._held)
-            self._bench.finish(self._folder, self._manifest, lock)
+            self._environment.finish(self._folder, self._manifest, lock)
             tracker.ended("finished")
         finally:
             if self._lock is None:
@@ -247,7 +247,7 @@ class _Work:
             self._conclude(runner.steps, lost)
         except BaseException as error:
             self._left = runner.conditions.put_back(finished=False)
-            self._record.note(**told_of(self._drive, "drive_left"))
+            self._record.note(**describe_state(self._drive, "drive_left"))
             tracker.ended(self._record.stop(error, warnings=self._warnings(runner.steps)))
             raise
 
@@ -269,7 +269,7 @@ class _Work:
         What the file is going to hold is on record first: it is no other drive that a resume finds there.
         """
         if self._drive.state is not None and self._drive.state.lasting:
-            self._record.note(**told_of(self._drive, "drive_left"))
+            self._record.note(**describe_state(self._drive, "drive_left"))
             self._record.write()
             self._drive.state.settle()
 
@@ -292,7 +292,7 @@ class _Work:
         remarks = self._method.remarks(facts, self._params)
         self._left += remarks.warnings
         departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
-        self._record.note(**told_of(self._drive, "drive_left"))
+        self._record.note(**describe_state(self._drive, "drive_left"))
         self._record.finish(
             warnings=self._warnings(steps), result=result.model_dump(mode="json"), departures=departures
         )

@@ -113,7 +113,7 @@ def nothing_left(manifest: Manifest, folder: Path) -> Refused:
     """Return the refusal to go on with what is finished."""
     noun, again = ("suite", "run it again") if manifest.children else ("run", "run the method again")
     return Refused(
-        f"{noun} {manifest.run_id} is finished; there is nothing to go on with",
+        f"{noun} {manifest.run_id} is finished; there is nothing to resume",
         f"see it with ssdlab show {run_words(folder)}, or {again}",
         run=manifest.run_id,
     )

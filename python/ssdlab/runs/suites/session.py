@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Child
-    from ssdlab.runs.session import Bench
+    from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.watching import SuiteObserver
 
 _READ_ONLY = 0o444
@@ -134,8 +134,8 @@ def resume_suite(
         manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
         again = gone_on_with(manifest)
         if renewal is not None or given is not None:
-            _check_drive(again, given, lock.folder, bench)
-        return _Work(lock.folder, again, bench, renewal).run(observer)
+            _check_drive(again, given, lock.folder, environment)
+        return _Work(lock.folder, again, environment, renewal).run(observer)
     finally:
         lock.release()
 
@@ -151,7 +151,7 @@ class _Work:
         renewal: Renewal | None = None,
     ) -> None:
         self._held, self._folder, self._library = folder, folder.path, folder.path.parent
-        self._record, self._bench, self._renewal = SessionRecord(folder, manifest), bench, renewal
+        self._record, self._environment, self._renewal = SessionRecord(folder, manifest), environment, renewal
 
     def run(self, observer: SuiteObserver) -> Path:
         self._record.write()

@@ -201,7 +201,7 @@ def _error_of(task: _Task, out: str, stderr: str) -> LabError:
     try:
         error = error_of(json.loads(out.splitlines()[-1]))
     except (ValueError, LookupError):
-        why = told.strip().splitlines()[-1] if told.strip() else f"status {task.process.returncode}"
+        why = stderr.strip().splitlines()[-1] if stderr.strip() else f"status {task.process.returncode}"
         return HostError(
             f"{task.child.part} ended without a word: {why}",
             "continue with ssdlab resume: nothing that was finished is lost",
