@@ -63,7 +63,7 @@ def _fault(name: str, found: object) -> str:
     if not (isinstance(found.params, type) and issubclass(found.params, Params)):
         return "its params are no class of Params"
     try:
-        told = found.info().prose
+        prose = found.info().prose
     except Exception as error:  # its defaults and its `writes` are its own
         return f"{type(error).__name__}: {error}"
-    return "" if told else "the module of its params has no docstring, and the prose of a method is that"
+    return "" if prose else "the module of its params has no docstring, and the prose of a method is that"

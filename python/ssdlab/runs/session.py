@@ -35,7 +35,7 @@ from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
 from ssdlab.runs.remarks import departures_of, warnings_of
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
-from ssdlab.runs.session_record import SessionRecord, gone_on_with, nothing_left
+from ssdlab.runs.session_record import SessionRecord, nothing_left, resumed_manifest
 from ssdlab.runs.stopping import StopFlag
 from ssdlab.runs.tracking import Tracker, layout_watch
 
@@ -177,7 +177,7 @@ def resume(
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
             plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), span_bytes=span_bytes)
-            again = gone_on_with(manifest)
+            again = resumed_manifest(manifest)
             if renewal is not None:
                 record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))
             work = _Work(folder, again, chosen, params, drive, environment, lock=lock)

@@ -51,8 +51,8 @@ class SessionRecord:
     def note(self, **facts: str) -> None:
         """Say something of this session in the manifest, which is not written yet."""
         *earlier, session = self.manifest.sessions
-        told = session.model_copy(update=facts)
-        self.manifest = self.manifest.model_copy(update={"sessions": (*earlier, told)})
+        described = session.model_copy(update=facts)
+        self.manifest = self.manifest.model_copy(update={"sessions": (*earlier, described)})
 
     def finish(self, **changes: object) -> None:
         """Put the end on record: all was done.
@@ -93,12 +93,14 @@ def status_after(error: BaseException) -> Status:
 
 def failure_of(error: BaseException) -> Failure:
     """Return an error as a manifest keeps it."""
-    told = error if isinstance(error, LabError) else LabError(str(error), "")
+    described = error if isinstance(error, LabError) else LabError(str(error), "")
     kind = error.kind if isinstance(error, LabError) else type(error).__name__
-    return Failure(kind=kind, what=told.what, advice=told.advice, facts=told.as_dict()["facts"])
+    return Failure(
+        kind=kind, what=described.what, advice=described.advice, facts=described.as_dict()["facts"]
+    )
 
 
-def gone_on_with(manifest: Manifest) -> Manifest:
+def resumed_manifest(manifest: Manifest) -> Manifest:
     """Return the manifest of a run or suite that a new session begins to work on."""
     sessions = (*manifest.sessions, first_session())
     return manifest.model_copy(update={"status": "running", "sessions": sessions, "failure": None})
@@ -110,7 +112,7 @@ def first_session(started: str | None = None) -> Session:
 
 
 def nothing_left(manifest: Manifest, folder: Path) -> Refused:
-    """Return the refusal to go on with what is finished."""
+    """Return the refusal to resume what is finished."""
     noun, again = ("suite", "run it again") if manifest.children else ("run", "run the method again")
     return Refused(
         f"{noun} {manifest.run_id} is finished; there is nothing to resume",

@@ -26,7 +26,7 @@ from ssdlab.results.store import begin_run, new_run_id, run_words
 from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
 from ssdlab.runs.resume_checks import check_attached
-from ssdlab.runs.session_record import SessionRecord, first_session, gone_on_with, nothing_left
+from ssdlab.runs.session_record import SessionRecord, first_session, nothing_left, resumed_manifest
 from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.children import kept_options
 from ssdlab.runs.suites.forks import Forks
@@ -132,7 +132,7 @@ def resume_suite(
             raise nothing_left(manifest, folder)
         writes = any(_writes(child) for child in manifest.children if child.left_out is None)
         manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
-        again = gone_on_with(manifest)
+        again = resumed_manifest(manifest)
         if renewal is not None or given is not None:
             _check_drive(again, given, lock.folder, environment)
         return _Work(lock.folder, again, environment, renewal).run(observer)

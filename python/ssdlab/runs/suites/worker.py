@@ -33,11 +33,11 @@ def main(words: list[str]) -> int:
     except Paused:
         return 0
     except BaseException as error:
-        told = of_python(error)
-        if told is None:
+        reported = of_python(error)
+        if reported is None:
             raise
-        print(json.dumps(told.as_dict()), flush=True)
-        return told.exit_status
+        print(json.dumps(reported.as_dict()), flush=True)
+        return reported.exit_status
     return 0
 
 
