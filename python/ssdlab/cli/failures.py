@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.cli.output import output_errors
+from ssdlab.cli.output import print_json
+from ssdlab.cli.streams import ReaderGone, prepare
+from ssdlab.model.errors import HostError
 from ssdlab.model.printable import styled
 from ssdlab.model.python_errors import TRACEBACK_VARIABLE, of_python
 
@@ -31,14 +31,11 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
         Whether an error is printed as an object on stdout too.
     """
     _take_signals()
-    _open_closed_streams()
+    prepare()
     try:
         status = command()
-        with output_errors():
-            sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader went away (ssdlab ... | head): not our error, and nothing can be said to it.
-        _give_up_stdout()
+        sys.stdout.flush()
+    except ReaderGone:
         return 0
     except BaseException as error:
         failure = as_lab_error(error)
@@ -80,21 +77,10 @@ def show(failure: LabError, cause: BaseException, *, as_json: bool) -> int:
 def print_error_object(failure: LabError) -> None:
     """Print an error for programs; where stdout itself is what failed, stderr has said it."""
     try:
-        print(json.dumps(failure.as_dict(), ensure_ascii=False, indent=2), flush=True)
-    except OSError:
-        _give_up_stdout()
-
-
-def _give_up_stdout() -> None:
-    """Let what is still buffered go nowhere, so that the end of the process does not fail on it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _open_closed_streams() -> None:
-    """Give a process that was started without stdout or stderr (``>&-``) streams that lead nowhere."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
+        print_json(failure.as_dict())
+        sys.stdout.flush()
+    except (HostError, ReaderGone):
+        pass
 
 
 def _take_signals() -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from ssdlab.model.errors import HostError
+from ssdlab.cli.streams import holds_any_text
 from ssdlab.model.printable import styled
 
 _CODES = {"bold": "1", "dim": "2", "good": "32", "bad": "31", "warn": "33", "accent": "36"}
@@ -33,29 +32,13 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
 
 def print_json(value: object) -> None:
     """Print data for programs; what JSON does not know is printed as text."""
-    with output_errors():
-        print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    plain = not holds_any_text(sys.stdout)
+    print(json.dumps(value, ensure_ascii=plain, indent=2, default=str))
 
 
 def print_line(text: str = "", style: str | None = None) -> None:
     """Print a line of a command's result."""
-    with output_errors():
-        print(styled(paint(text, style) if style else text))
-
-
-@contextmanager
-def output_errors() -> Iterator[None]:
-    """Tell a stdout that cannot be written, as on a full disk; a reader that went away is no error."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise HostError(
-            f"the output could not be written: {error.strerror}",
-            "make room, or send the output elsewhere",
-            errno=error.errno,
-        ) from error
+    print(styled(paint(text, style) if style else text))
 
 
 def say(text: str) -> None:
