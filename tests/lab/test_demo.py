@@ -72,7 +72,7 @@ def test_a_simulated_drive_is_reviewed_by_default(place: Path, capsys: pytest.Ca
 def test_every_chapter_of_the_review_can_be_ordered() -> None:
     for chapter in (*demo_module.REAL, *demo_module.SIMULATED):
         ordered = demo_module.order(
-            chapter.method, demo_module.DRIVE, chapter.settings, quick=True, size=None, destroy=None
+            chapter.method, demo_module.DRIVE, chapter.settings, quick=True, destroy=None
         )
         assert ordered.quick
 

@@ -129,12 +129,12 @@ def _prepare_scratch(path: Path, cleanup: contextlib.ExitStack) -> None:
 def _review(target: str, destroy: str | None, library: Path, *, scratch: bool) -> list[Path]:
     from ssdlab.runs.session import start
 
-    size = units.size_text(SCRATCH_BYTES) if scratch else None
+    size_bytes = SCRATCH_BYTES if scratch else None
     folders = []
     chapters = _chapters(target, destroy, scratch=scratch)
     for place, (method, settings) in enumerate(chapters, 1):
         say(f"{place}/{len(chapters)} {method}, quick")
-        ordered = order(method, target, settings, quick=True, size=size, destroy=destroy)
+        ordered = order(method, target, settings, quick=True, size_bytes=size_bytes, destroy=destroy)
         with RunProgress() as progress:
             folders.append(start(ordered, library, [progress]))
     return folders

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 from cyclopts import Parameter
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
     from ssdlab.model.frozen import Frozen
 
+_Model = TypeVar("_Model", bound="Frozen")
 
-def takes(model: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command one flag for each field of `model`, in place of its ``**options``.
+
+def takes(*models: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command one flag for each field of `models`, in place of its ``**options``.
 
     Flags are handed over as the user wrote them: the model reads text with units, checks it and says what
     is wrong. A flag that was not given is not handed over.
@@ -27,7 +29,7 @@ def takes(model: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., A
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command, eval_str=True)
         kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        flags = [_flag(name, field) for name, field in model.model_fields.items()]
+        flags = [_flag(name, field) for model in models for name, field in own_first(model)]
 
         def with_flags(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - the command's own
             return command(*args, **given)
@@ -39,11 +41,30 @@ def takes(model: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., A
     return decorate
 
 
+def chosen(model: type[_Model], options: Mapping[str, Any]) -> _Model:
+    """Return what the flags of `model` say among all that a command was given.
+
+    Raises
+    ------
+    UsageError
+        A value does not fit.
+    """
+    words = {field.alias or name for name, field in model.model_fields.items()}
+    return model(
+        **{word: value for word, value in options.items() if word in words and value not in (None, False)}
+    )
+
+
 def flag_line(name: str, field: FieldInfo) -> tuple[str, str]:
     """Return a field as a flag with what it takes, and its line of help: ``--size SIZE``."""
     word = (field.alias or name).replace("_", "-")
     takes_value = "" if field.annotation is bool else f" {_metavar(field)}"
     return f"--{word}{takes_value}", _help(field)
+
+
+def own_first(model: type[Frozen]) -> list[tuple[str, FieldInfo]]:
+    """Return the fields of a model; those that others have too come last."""
+    return sorted(model.model_fields.items(), key=lambda item: item[0] not in model.__annotations__)
 
 
 def _ordered(kept: list[inspect.Parameter], flags: list[inspect.Parameter]) -> list[inspect.Parameter]:

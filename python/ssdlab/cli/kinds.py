@@ -7,8 +7,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 Count = Annotated[int, Parameter(metavar="N")]
-Seed = Annotated[int | None, Parameter(metavar="N")]
-Size = Annotated[str | None, Parameter(metavar="SIZE")]
 Share = Annotated[str | None, Parameter(metavar="PERCENT")]
 Time = Annotated[str | None, Parameter(metavar="TIME")]
 DriveText = Annotated[str | None, Parameter(metavar="DRIVE")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ssdlab.cli.flags import takes
+from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.live import TerminalWatcher, watcher
 from ssdlab.cli.output import print_json, say
 from ssdlab.model.errors import LabError
@@ -32,11 +32,10 @@ def measure(
     json
         Print the result as JSON, schema ssdlab.measurement/1.
     """
-    given = {name: value for name, value in options.items() if value not in (None, False)}
-    chosen = MeasureOptions(**given)
+    asked = chosen(MeasureOptions, options)
     looker = watcher(quiet=json)
     try:
-        measurement = perform(drive, chosen, looker)
+        measurement = perform(drive, asked, looker)
     except LabError as error:
         if error.measurement is not None and not json:
             _print(error.measurement.summary())

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import print_json, say
-from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ssdlab.methods.method import Method, Params
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.runs.conditions.variant import Variant
     from ssdlab.runs.order import Order
@@ -42,63 +42,49 @@ def order(
     words: Sequence[str],
     *,
     quick: bool,
-    size: str | None,
-    destroy: str | None,
-    wipe_signatures: bool = False,
-    endurance_cap: str | None = None,
-    seed: int | None = None,
-    rig: Path | None = None,
-    variant: Variant | None = None,
+    **options: Any,  # noqa: ANN401 - those of `ordered_with`
 ) -> Order:
     """Return what is to be run, checked as far as it can be without the drive."""
     from ssdlab.methods import find_method
-    from ssdlab.runs.conditions.variant import AS_IT_IS, on_text
-    from ssdlab.runs.order import Order
 
     method = find_method(name)
-    params = method.params.build(settings(words), quick=quick)
-    variant = variant or AS_IT_IS
-    return Order(
-        method,
-        params,
-        on_text(drive, variant),
-        quick,
-        size_of(size),
-        destroy,
-        seed,
-        wipe_signatures=wipe_signatures,
-        endurance_cap=cap_share(endurance_cap),
-        rig=rig,
-        variant=variant,
+    return ordered_with(
+        method, method.params.build(settings(words), quick=quick), drive, quick=quick, **options
     )
 
 
-def variant_of(given: Mapping[str, Any]) -> Variant:
-    """Return what the variant options of a command line say."""
-    from ssdlab.runs.conditions.variant import Variant
+def ordered_with(
+    method: Method,
+    params: Params,
+    drive: str,
+    *,
+    variant: Variant | None = None,
+    **options: Any,  # noqa: ANN401 - fields of Order
+) -> Order:
+    """Return what is to be run, on a drive whose text tells the variant where it is simulated."""
+    from ssdlab.runs.conditions.variant import AS_IT_IS, on_text
+    from ssdlab.runs.order import Order
 
-    return Variant(**{name: value for name, value in given.items() if value is not None})
+    variant = variant or AS_IT_IS
+    return Order(method, params, on_text(drive, variant), variant=variant, **options)
 
 
-def cap_share(text: str | None) -> float | None:
-    """Return the share of a drive's rated endurance that `--endurance-cap` means.
+def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an `Order` that the options of `run`, `plan` and `job` mean.
 
     Raises
     ------
     UsageError
-        It is no percentage above 0.
+        A value does not fit.
     """
-    if text is None:
-        return None
-    share = float(units.parse_percent(text, noun="endurance cap", beyond=True))
-    if share <= 0:
-        raise UsageError(f"an endurance cap of {text} leaves nothing to write", "give one such as 20%")
-    return share
+    from ssdlab.cli.flags import chosen
+    from ssdlab.cli.order_options import OrderOptions
+    from ssdlab.model.drive_options import DriveOptions
+    from ssdlab.runs.conditions.variant import Variant
 
-
-def size_of(text: str | None) -> int | None:
-    """Return the bytes that `--size` means."""
-    return None if text is None else units.parse_bytes(text)
+    opened, asked = chosen(DriveOptions, options), chosen(OrderOptions, options)
+    of_drive = {name: getattr(opened, name) for name in DriveOptions.model_fields}
+    return {**of_drive, "seed": asked.seed, "rig": asked.rig, "variant": chosen(Variant, options)}
 
 
 def library_of(library: Path | None) -> Path:

@@ -6,12 +6,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.flags import takes
-from ssdlab.cli.kinds import Count, Identifier, Settings, Share, Size
 from ssdlab.cli.leftovers import left_set
-from ssdlab.cli.ordering import order, variant_of
+from ssdlab.cli.order_options import Quick, Repeat, Set
+from ssdlab.cli.ordering import of_order, order
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.progress import bytes_text, range_text
 from ssdlab.model import units
+from ssdlab.model.drive_options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:
@@ -22,21 +23,17 @@ if TYPE_CHECKING:
 SCHEMA = "ssdlab.plan/1"
 
 
-@takes(Variant)
+@takes(DriveOptions, Variant)
 def plan(
     name: str,
     drive: str,
     /,
     *,
-    set: Settings = (),
-    quick: bool = False,
-    repeat: Count = 1,
-    size: Size = None,
-    destroy: Identifier = None,
-    wipe_signatures: bool = False,
-    endurance_cap: Share = None,
+    set: Set = (),
+    quick: Quick = False,
+    repeat: Repeat = 1,
     json: bool = False,
-    **variant: Any,  # noqa: ANN401 - Variant checks them
+    **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
     """Tell what a method or a suite does on a drive, how long it takes and what it writes; touch nothing.
 
@@ -46,39 +43,17 @@ def plan(
         The method or suite: see `ssdlab methods`.
     drive
         A block device such as /dev/nvme0n1, or a file (with --size when it would have to be made).
-    set
-        Set a parameter of the method: --set seconds=30. May be given several times.
-    quick
-        Take the method's quick presets.
-    repeat
-        Plan so many runs.
-    size
-        Size that the file would be made with: 4GiB.
-    destroy
-        Identifier of the drive, to see whether it would be accepted.
-    wipe_signatures
-        Let --destroy cover a file system, partition table or array member on the drive.
-    endurance_cap
-        Share of the rated endurance that may be written, to see whether the plan keeps to it.
     json
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper].
     """
     from ssdlab.cli.suites import suite_order
     from ssdlab.runs.order import plan_order
 
-    options: dict[str, Any] = {
-        "quick": quick,
-        "size": size,
-        "destroy": destroy,
-        "wipe_signatures": wipe_signatures,
-        "endurance_cap": endurance_cap,
-        "variant": variant_of(variant),
-    }
-    several = suite_order(name, drive, set, repeat=repeat, **options)
+    several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
     if several is not None:
         _plan_suite(name, several, json=json)
         return
-    ordered = order(name, drive, set, **options)
+    ordered = order(name, drive, set, quick=quick, **of_order(options))
     planned = plan_order(ordered)
     if json:
         print_json(plan_as_json(ordered, planned))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ssdlab.cli.kinds import Identifier, Share
-from ssdlab.cli.ordering import cap_share, library_of, print_run
+from ssdlab.cli.ordering import library_of, print_run
 from ssdlab.cli.output import warn
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.errors import UsageError
@@ -45,6 +45,7 @@ def resume(
         Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.cli.suites import SuiteProgress
+    from ssdlab.model.drive_options import endurance_share
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
     from ssdlab.runs.consent_record import Renewal
@@ -56,7 +57,8 @@ def resume(
             "--wipe-signatures and --endurance-cap go with consent that is given again",
             "add --destroy and the drive's identifier (ssdlab drives shows it), or leave them out",
         )
-    renewal = None if destroy is None else Renewal(destroy, wipe_signatures, cap_share(endurance_cap))
+    cap = None if endurance_cap is None else endurance_share(endurance_cap)
+    renewal = None if destroy is None else Renewal(destroy, wipe_signatures, cap)
     folder = find_run(run, library_of(library))
     kept = RunFolder(folder)
     if torn := kept.read_journal().torn_bytes:

@@ -14,8 +14,9 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from ssdlab.model import units
 from ssdlab.model.arrival import Closed, Open, Rate
+from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import Refused, UsageError, unknown
-from ssdlab.model.frozen import Bytes, Frozen, Metavar
+from ssdlab.model.frozen import Bytes, Metavar
 from ssdlab.model.pattern import AnyPattern, Sequential, Uniform
 from ssdlab.model.span import AnySpan, Span
 from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Block, Blocks, Cpus, Mix, Stop, Stream, Workload
@@ -51,22 +52,7 @@ def _percent(value: object) -> object:
     return share.numerator
 
 
-def endurance_share(value: object) -> object:
-    """Return the share that the text of ``--endurance-cap`` means: a percentage, above 100 % too.
-
-    >>> endurance_share("150%")
-    1.5
-    """
-    if not isinstance(value, str):
-        return value
-    return float(units.parse_percent(value, noun="endurance cap", beyond=True))
-
-
-EnduranceShare = Annotated[float, BeforeValidator(endurance_share), Metavar("PERCENT")]
-"""A share of a drive's rated endurance; 0.1 is a tenth."""
-
-
-class MeasureOptions(Frozen):
+class MeasureOptions(DriveOptions):
     """What can be set for `ssdlab measure`; names and text as on the command line."""
 
     noun: ClassVar[str] = "option of measure"
@@ -140,18 +126,6 @@ class MeasureOptions(Frozen):
         False, description="let reads go where nothing was ever written: measures the tool, not the drive"
     )
     log_ios: Path | None = Field(None, description="file that gets a record of every single I/O")
-    size_bytes: Bytes | None = Field(
-        None, alias="size", gt=0, description="make the file with this size if it is missing: 4GiB"
-    )
-    destroy: Annotated[str, Metavar("ID")] | None = Field(
-        None, description="identifier of the drive whose data may be lost (see ssdlab drives)"
-    )
-    wipe_signatures: bool = Field(
-        False, description="let --destroy cover a file system, partition table or array member on the drive"
-    )
-    endurance_cap: EnduranceShare | None = Field(
-        None, gt=0, description="share of the rated endurance that may be written [default: 10%]"
-    )
     save: bool = Field(False, description="keep the result in the library, as a run")
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(
         None, description="folder of runs for --save [default: ssdlab/runs in the data folder]"

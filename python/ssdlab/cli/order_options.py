@@ -1,0 +1,54 @@
+"""What can be set for `run` and `job` besides the options of the drive, and for `run` and `plan` of the method."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from cyclopts import Parameter
+from pydantic import Field
+
+from ssdlab.model.frozen import Frozen, Metavar
+
+
+class OrderOptions(Frozen):
+    """Options of `run` and `job` besides those of the drive."""
+
+    noun: ClassVar[str] = "option of run"
+
+    dry_run: bool = Field(
+        False, description="show every command and write that would reach the drive, and do nothing"
+    )
+    rig: Annotated[Path, Metavar("FILE")] | None = Field(
+        None,
+        description="file that describes the test platform [default: ssdlab/rig.toml in the config folder]",
+    )
+    seed: int | None = Field(
+        None, ge=0, lt=2**64, description="seed of all random draws [default: one is drawn and recorded]"
+    )
+    library: Annotated[Path, Metavar("FOLDER")] | None = Field(
+        None, description="folder of runs [default: ssdlab/runs in the data folder]"
+    )
+
+
+Set = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--set",
+        metavar="NAME=VALUE",
+        negative=(),
+        help="Set a parameter of the method: --set seconds=30; of a suite, of every part that has it, or of "
+        "one: --set qd1.seconds=30. May be given several times.",
+    ),
+]
+Quick = Annotated[
+    bool,
+    Parameter(help="Take the method's quick presets: minutes instead of hours, and a result that says so."),
+]
+Repeat = Annotated[
+    int,
+    Parameter(
+        metavar="N",
+        help="Run it so often: medians with their confidence intervals are shown. Six runs give 95 %.",
+    ),
+]
