@@ -1,4 +1,4 @@
-"""What can be set for `run` and `job` besides the options of the drive, and for `run` and `plan` of the method."""
+"""Options of `run` and `job` besides those of the drive, and of `run` and `plan` for the method."""
 
 from __future__ import annotations
 
