@@ -60,7 +60,11 @@ BAD = [
     (f"{MEASURE} --rw read --pattern zipf:1.1", "read is sequential", "--rw randread"),
     (f"{MEASURE} --cpus 0 --numa 0", "both --cpus and --numa", "Give one of them"),
     (f"{MEASURE} --dsync", "dsync is about writes", "Leave out --dsync"),
-    (f"{MEASURE} --ramp 1s --precondition steady", "steady is not in this version", "--precondition fill"),
+    (
+        f"{MEASURE} --ramp 1s --precondition steady",
+        "does not bring the drive to its steady state",
+        "--precondition fill",
+    ),
     (f"{MEASURE} --library elsewhere", "nothing is saved", "Add --save"),
     (f"{MEASURE} --ramp 500ms", "500ms is not a multiple of the interval, 1s", "Use --interval 500ms"),
     ("measure foreign.bin --ramp 1s --bytes 4k", "a ramp would use up part of --bytes", "Use --seconds"),

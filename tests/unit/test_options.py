@@ -118,7 +118,7 @@ def test_queues_of_act2019(threads: int, arrival: str, queues: int) -> None:
         ({"rw": "read", "pattern": "zipf:1.1"}, "is sequential and has no zipf pattern", "--rw randread"),
         ({"rw": "randread", "pattern": "sequential"}, "is random, not sequential", "--rw read"),
         ({"cpus": "0", "numa": 0}, "both --cpus and --numa", "one of them"),
-        ({"precondition": "steady"}, "steady is not in this version", "--precondition fill"),
+        ({"precondition": "steady"}, "does not bring the drive to its steady state", "--precondition fill"),
         ({"precondition": "stedy"}, "no precondition 'stedy'", "did you mean steady?"),
         ({"rw": "randwrite", "allow_unwritten": True}, "reads nothing", "leave out --allow-unwritten"),
         ({"precondition": "fill", "allow_unwritten": True}, "after a fill nothing is unwritten", "leave out"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import string
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -221,3 +223,23 @@ def test_errors_are_named() -> None:
 def test_thresholds_are_those_of_their_sources() -> None:
     assert warnings.RATE_REACHED == 0.995
     assert pytest.approx(10 / (1 - 0.99)) == warnings.P99_SAMPLES
+
+
+def test_no_warning_is_outside_the_catalogue() -> None:
+    """`Warning.of` takes codes of the catalogue alone; what a run keeps of one is never written by hand."""
+    package = Path(warnings.__file__).parents[1]
+    calls = [
+        (path.name, call.lineno, keyword)
+        for path in sorted(package.rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "Warned"
+        for keyword in call.keywords
+        if keyword.arg in {"what", "advice"}
+    ]
+    assert calls
+    written = [
+        (name, line)
+        for name, line, keyword in calls
+        if isinstance(keyword.value, ast.Constant | ast.JoinedStr)
+    ]
+    assert not written, "text and advice of a warning stand in the catalogue"

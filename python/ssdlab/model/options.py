@@ -110,7 +110,8 @@ class MeasureOptions(DriveOptions):
     )
     seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw; the same seed gives the same I/Os")
     precondition: Literal["none", "fill", "steady"] = Field(
-        "none", description="before measuring: none, or fill (write the whole drive once); steady is to come"
+        "none",
+        description="before measuring: none, or fill (write the whole drive once); steady needs a method",
     )
     compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
         0,
@@ -231,8 +232,8 @@ class MeasureOptions(DriveOptions):
             raise UsageError("both --cpus and --numa say where threads run", "give one of them")
         if self.precondition == "steady":
             raise Refused(
-                "--precondition steady is not in this version for real drives",
-                "use --precondition fill, then a long randwrite, and watch its rows until they are level",
+                "a single measurement does not bring the drive to its steady state",
+                "run a method that does: ssdlab run steady-random-write; or use --precondition fill",
             )
         if self.allow_unwritten and (fixed == 0 or "trim" in self.rw):
             raise UsageError(f"{self.rw} reads nothing", "leave out --allow-unwritten")

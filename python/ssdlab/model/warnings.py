@@ -159,6 +159,16 @@ CATALOGUE: dict[str, Entry] = {
         "a run that is killed cannot put back what it has set: this was measured with it",
         "{advice}",
     ),
+    "kernel-view": Entry(
+        "{what}",
+        "the kernel takes the drive for another than it is: flushes may be left out, or blocks split",
+        "read the figures of flushed and synchronous writes with that in mind",
+    ),
+    "condition-left": Entry(
+        "{what}",
+        "a setting that could not be put back holds for whatever uses the drive next",
+        "put it back with ssdlab conditions restore",
+    ),
     "unseen": Entry(
         "whether anybody else used the target meanwhile is not known: {what} could not be seen",
         "a user without privilege cannot look into the processes of others",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
+from ssdlab.model.warnings import Warning
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure, Warned
 from ssdlab.runs.conditions.ledger import Change, Ended, Ledger, change_of
@@ -323,16 +324,13 @@ def _departure(outcome: Outcome, firm: str | None) -> Departure:
 
 
 def _warned(outcome: Outcome) -> Warned:
-    return Warned(
-        code="kernel-view",
-        what=f"{_words(outcome.name)} is {outcome.after}: {outcome.remark}",
-        advice="read the figures of flushed and synchronous writes with that in mind",
-    )
+    return _from_catalogue("kernel-view", f"{_words(outcome.name)} is {outcome.after}: {outcome.remark}")
 
 
 def _left(change: Change, why: str) -> Warned:
-    return Warned(
-        code="condition-left",
-        what=f"{change.words}; it is left so: {why}",
-        advice="put it back with ssdlab conditions restore",
-    )
+    return _from_catalogue("condition-left", f"{change.words}; it is left so: {why}")
+
+
+def _from_catalogue(code: str, what: str) -> Warned:
+    warning = Warning.of(code, what=what)
+    return Warned(code=code, what=warning.what, advice=warning.advice)
