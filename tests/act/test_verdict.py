@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ssdlab.analysis.act import Slice, share_over, slices
-from ssdlab.formats.act_files import act_table
 
 
 def test_latencies_of_exactly_a_millisecond_count_as_over() -> None:
@@ -40,22 +39,3 @@ def test_slices_are_cut_by_rows_and_the_rest_is_dropped() -> None:
 def test_limits_are_fewer_than(ms: int, share: float, good: bool) -> None:
     over = {each: 0.0 for each in (1, 2, 4, 8, 16, 32, 64)} | {ms: share}
     assert Slice(1, 1000, 1.0, over).passes is good
-
-
-def test_the_table_has_the_layout_of_act_latency() -> None:
-    shares = (
-        {1: 0.1716, 2: 0.1181, 4: 0.0526, 8: 0.0073, 16: 0.0032, 32: 0.001, 64: 0.0},
-        {1: 0.0926, 2: 0.0506, 4: 0.0236, 8: 0.0098, 16: 0.0054, 32: 0.0029, 64: 0.001},
-    )
-    found = [Slice(1, 20_000, 2000.0, shares[0]), Slice(2, 19_930, 1993.0, shares[1])]
-    assert act_table(found).splitlines() == [
-        "        reads",
-        "        %>(ms)",
-        "slice        1      2      4      8     16     32     64       rate",
-        "-----   ------ ------ ------ ------ ------ ------ ------ ----------",
-        "    1    17.16  11.81   5.26   0.73   0.32   0.10   0.00     2000.0",
-        "    2     9.26   5.06   2.36   0.98   0.54   0.29   0.10     1993.0",
-        "-----   ------ ------ ------ ------ ------ ------ ------ ----------",
-        "  avg    13.21   8.44   3.81   0.85   0.43   0.20   0.05     1996.5",
-        "  max    17.16  11.81   5.26   0.98   0.54   0.29   0.10     2000.0",
-    ]

@@ -9,13 +9,17 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from report.reading import Page
 from ssdlab import plugin
 from ssdlab.methods import find_method, methods_of_others
 from ssdlab.model.errors import Unsupported, UsageError
+from ssdlab.model.units import latency_text
 
+READS = ("at rest", "after writes", "after the pause")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "writing-a-method.md"
 
 
@@ -83,9 +87,9 @@ from ssdlab.results.schema import Scalar
 
 
 def test_a_method_written_for_the_version_before_works_and_is_told(site: Path) -> None:
-    new = re.search(r"^from ssdlab\.plugin import .*\n", fenced("python"), re.MULTILINE)
+    new = re.search(r"^(from ssdlab\.plugin import .*\n)+", fenced("python"), re.MULTILINE)
     assert new is not None
-    text = fenced("python").replace(new[0], OLD)
+    text = fenced("python").replace(new[0], OLD).replace("lab: Lab", "lab")
     install(site, "old", {"after-writes": "written_before:METHOD"}, written_before=text)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -113,6 +117,94 @@ def test_the_document_lists_what_is_public() -> None:
     table = DOCUMENT.read_text().partition("## What may be imported")[2].partition("## The package")[0]
     rows = [line.split("|")[2] for line in table.splitlines() if line.startswith("| ")]
     assert sorted(name for row in rows for name in re.findall(r"`(\w+)`", row)) == sorted(plugin.__all__)
+
+
+def with_own_result() -> str:
+    """The file of the document with the result of its own: the second block instead of `conclude`."""
+    first, second = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    return first.partition("def conclude")[0] + second
+
+
+@pytest.fixture(scope="module")
+def brought(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], Path, dict[str, Any]]:
+    """A package that brings its own result: the environment with it, a run of it, and its JSON."""
+    folder = tmp_path_factory.mktemp("brought")
+    install(
+        folder / "site",
+        "after-writes",
+        {"after-writes": "after_writes:METHOD"},
+        after_writes=with_own_result(),
+    )
+    environment = {**os.environ, "PYTHONPATH": str(folder / "site"), "XDG_DATA_HOME": str(folder / "data")}
+    ran = json.loads(
+        tell(environment, "run", "after-writes", "sim:tiny-test", "--quick", "--seed", "1", "--json")
+    )
+    (run,) = (folder / "data/ssdlab/runs").glob("2*")
+    return environment, run, ran
+
+
+def tell(environment: dict[str, str], *words: str) -> str:
+    """What a command prints."""
+    line = [sys.executable, "-m", "ssdlab", *words]
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+Brought = tuple[dict[str, str], Path, dict[str, Any]]
+
+
+def test_a_result_of_its_own_is_read_and_shown_everywhere(brought: Brought, tmp_path: Path) -> None:
+    environment, run, ran = brought
+    assert ran["result"]["kind"] == "after-writes" and list(ran["result"]["means_ns"]) == list(READS)
+    means = ran["result"]["means_ns"]
+    times = round(means["after writes"] / means["at rest"], 2)
+    said = f"After writes a read takes {times:g}x its time at rest; unhurt is at most 1.1x."
+    shown = tell(environment, "show", str(run))
+    assert said in shown
+    assert re.search(r"^When +Mean\nat rest ", shown, re.MULTILINE) and "no results of the kind" not in shown
+    tell(environment, "report", str(run), "-o", str(tmp_path / "page.html"))
+    page = Page.of((tmp_path / "page.html").read_text())
+    assert said in page.text and {"at rest", "after writes", latency_text(means["at rest"])} <= page.cells
+    (data,) = (
+        json.loads(text) for kind, text in page.scripts if kind == "application/json" and '"charts"' in text
+    )
+    (view,) = data["charts"]["after-writes-means"]["views"]
+    assert [group["bars"][0]["value"] for group in view["groups"]] == list(means.values())
+
+
+def test_without_its_package_the_same_run_opens(brought: Brought) -> None:
+    environment, run, ran = brought
+    without = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+    shown = tell(without, "show", str(run))
+    assert "no results of the kind after-writes" in shown and "after writes / at rest" in shown
+    assert json.loads(tell(without, "show", str(run), "--json"))["result"] == ran["result"]
+
+
+def test_the_file_of_the_document_is_typed(tmp_path: Path) -> None:
+    file = tmp_path / "after_writes.py"
+    file.write_text(with_own_result())
+    words = ["--strict", "--config-file", os.devnull, "--cache-dir", str(tmp_path / "cache"), str(file)]
+    done = subprocess.run([sys.executable, "-m", "mypy", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+NOT_A_KIND = {
+    "result=3": "its result is a int, not a ResultKind",
+    'result=ResultKind("peak", AfterWritesResult)': "results of the kind peak are ssdlab's own",
+    'result=ResultKind("other", AfterWritesResult)': "its results call their kind after-writes",
+    'result=ResultKind("after-writes", "nowhere:Model")': "the model of its results: No module named",
+    'result=ResultKind("after-writes", AfterWritesParams)': "the model of its results is no class",
+}
+
+
+@pytest.mark.parametrize("fault", NOT_A_KIND)
+def test_a_kind_that_cannot_be_used_is_told(fault: str, site: Path) -> None:
+    text = re.sub(r"result=ResultKind\(.*\)(?=,$)", fault, with_own_result(), count=1, flags=re.MULTILINE)
+    name = f"faulty_{list(NOT_A_KIND).index(fault)}"
+    install(site, "own", {"after-writes": f"{name}:METHOD"}, **{name: text})
+    (broken,) = methods_of_others().broken
+    assert broken.why.startswith(NOT_A_KIND[fault])
 
 
 OWN_KIND = """

@@ -19,6 +19,7 @@ from ssdlab.drives.simulated.profiles import profiles
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, RunData
+from ssdlab.methods.presented.pts_series import course
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
 from ssdlab.methods.pts.write_saturation import load_of
 from ssdlab.methods.results.outcome import read_result
@@ -30,7 +31,6 @@ from ssdlab.methods.results.pts import (
 )
 from ssdlab.methods.steps import Request
 from ssdlab.report import page, source
-from ssdlab.report.sections.pts_saturation import course
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.runs.order import plan_on

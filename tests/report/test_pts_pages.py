@@ -11,12 +11,13 @@ import pytest
 from pts.scripted import Scripted
 from report.reading import Page
 from ssdlab.methods import find_method
+from ssdlab.methods.presented.pts import IOPS
 from ssdlab.methods.results.pts import PtsResult
 from ssdlab.report import page, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import pts
-from ssdlab.report.sections.pts import IOPS, heat_map
+from ssdlab.report.sections.pts import heat_map
 from ssdlab.report.view import Section
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start

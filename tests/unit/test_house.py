@@ -26,8 +26,8 @@ FLOORS = (
     ("drives", "formats"),
     ("results", "power"),
     ("methods", "library"),
-    ("runs", "report", "plugin"),
-    ("app", "fleet"),
+    ("runs", "report"),
+    ("app", "fleet", "plugin"),
     ("cli",),
     ("__main__", "ssdlab"),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
-from ssdlab.cli.showing_points import print_points
 from ssdlab.cli.showing_ratings import rating_row, shares_of
+from ssdlab.cli.showing_result import print_kind, print_tables
 from ssdlab.methods.job import finished_steps
-from ssdlab.methods.results.kinds import shown_by
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.presented.points import of_points
+from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model import units
 from ssdlab.results.kind import loaded
@@ -83,7 +83,11 @@ def print_result(run: RunFolder) -> None:
 
         print_suite(run, result)
     else:
-        loaded(shown_by(result, manifest.method.name).terminal)(result)
+        kind = shown_by(result, manifest.method.name)
+        if kind.terminal is not None:
+            loaded(kind.terminal)(result)
+        else:
+            print_kind(kind, result)
     _print_ratings(run)
     _print_proofs(run)
     _print_remarks(run)
@@ -138,7 +142,7 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
     if run.manifest.failure is not None:
         print_line(f"It stopped: {run.manifest.failure.what}")
     if status != "running" and (points := finished_steps(run).points):
-        print_points(points)
+        print_tables(of_points(points))
         print_line()
     verb = "watch" if status == "running" else "resume"
     print_line(f"ssdlab {verb} {run_words(run.path)}")

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ssdlab.analysis.act import Slice
-
 
 AnyConfig = TypeVar("AnyConfig", bound=StorageConfig | IndexConfig)
 
@@ -46,7 +44,6 @@ _YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 NS_PER_MS = 1_000_000
 BUCKETS = 65
 ON_A_LINE = 4
-_WIDTH = 6
 
 
 def read_config(text: str, where: str, program: type[AnyConfig]) -> AnyConfig:
@@ -253,30 +250,3 @@ def _dump(name: str, counts: Sequence[int] | npt.NDArray[np.int64]) -> Iterator[
     filled = [f"({bucket:02d}: {int(count):010d})" for bucket, count in enumerate(counts) if count]
     for first in range(0, len(filled), ON_A_LINE):
         yield " " + " ".join(filled[first : first + ON_A_LINE])
-
-
-def act_table(found: Sequence[Slice], name: str = "reads", *, rates: bool = True) -> str:
-    """Return the table: shares in %, by slice, then their mean and their worst; ``-x`` adds the rates.
-
-    Mean and worst are those of the rounded figures, as in the original.
-    """
-    from ssdlab.analysis.act import THRESHOLDS_MS  # with numpy, which a configuration has no need of
-
-    heads = [f"{ms:{_WIDTH}d}" for ms in THRESHOLDS_MS]
-    rule = "-----   " + " ".join("-" * _WIDTH for _ in heads) + (" ----------" if rates else "")
-    lines = [
-        f"        {name}",
-        "        %>(ms)",
-        "slice   " + " ".join(heads) + ("       rate" if rates else ""),
-        rule,
-    ]
-    rows = [[*(round(100 * each.over[ms], 2) for ms in THRESHOLDS_MS), round(each.rate, 1)] for each in found]
-    columns = list(zip(*rows, strict=True)) or [(0.0,)] * (len(THRESHOLDS_MS) + 1)
-    lines += [_line(str(each.number), row, rates) for each, row in zip(found, rows, strict=True)]
-    lines += [rule, _line("avg", [sum(column) / len(column) for column in columns], rates)]
-    return "\n".join([*lines, _line("max", [max(column) for column in columns], rates)])
-
-
-def _line(label: str, row: Sequence[float], rates: bool) -> str:
-    cells = " ".join(f"{share:{_WIDTH}.2f}" for share in row[:-1])
-    return f"{label:>5}   {cells}" + (f" {row[-1]:10.1f}" if rates else "")

@@ -11,6 +11,9 @@ from collections.abc import Collection, Iterator
 from importlib.metadata import EntryPoint
 
 from ssdlab.methods.method import Method, Params
+from ssdlab.methods.results.kinds import KINDS
+from ssdlab.results.kind import ResultKind
+from ssdlab.results.schema import ResultBase
 
 PUBLIC = ("ssdlab", "ssdlab.plugin")
 """Paths that other packages may import from; any other module may move at any time."""
@@ -66,4 +69,24 @@ def _fault(name: str, found: object) -> str:
         prose = found.info().prose
     except Exception as error:  # its defaults and its `writes` are its own
         return f"{type(error).__name__}: {error}"
-    return "" if prose else "the module of its params has no docstring, and the prose of a method is that"
+    if not prose:
+        return "the module of its params has no docstring, and the prose of a method is that"
+    return "" if found.result is None else _fault_of_kind(found.result)
+
+
+def _fault_of_kind(kind: object) -> str:
+    """Return what is wrong with the kind of Result that a method names; nothing if all is right."""
+    if not isinstance(kind, ResultKind):
+        return f"its result is a {type(kind).__name__}, not a ResultKind"
+    if KINDS.get(kind.name) is kind:
+        return ""
+    if kind.name in KINDS:
+        return f"results of the kind {kind.name} are ssdlab's own"
+    try:
+        model = kind.loaded_model()
+    except (ImportError, AttributeError) as error:
+        return f"the model of its results: {error}"
+    if not (isinstance(model, type) and issubclass(model, ResultBase)):
+        return "the model of its results is no class of ResultBase"
+    stored = model.model_fields["kind"].default
+    return "" if stored == kind.name else f"its results call their kind {stored}, and it calls it {kind.name}"

@@ -1,4 +1,4 @@
-"""The public path for methods of other packages: all that such a method needs.
+"""The public path for methods of other packages: all that such a method, its result and its page need.
 
     >>> from ssdlab.plugin import Method, Params, PointsResult, param
 
@@ -21,22 +21,45 @@ from ssdlab.model.frozen import Bytes
 from ssdlab.model.pattern import Band, Bands, Sequential, Stepped, Uniform, Zipf
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Block, Mix, Ratio, Stop, Stream, Workload
+from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
+from ssdlab.report.runs import Shown, with_result
+from ssdlab.report.together import leads, together
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results import numbers as cells
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
+from ssdlab.results.kind import ResultKind
+from ssdlab.results.numbers import Cell, Table
 from ssdlab.results.run_folder import Step
-from ssdlab.results.schema import Departure, Point, Scalar, Warned
+from ssdlab.results.schema import Departure, Point, ResultBase, Scalar, Warned
 
 __all__ = [
+    "Amount",
+    "Axis",
     "Band",
     "Bands",
+    "Bar",
+    "BarGroup",
+    "BarsChart",
+    "BarsView",
     "Block",
+    "Bound",
     "Bursts",
+    "Buttons",
     "Bytes",
+    "Cell",
+    "Claim",
     "Closed",
     "Departure",
+    "Dot",
     "DriveError",
+    "Evidence",
+    "Exhibit",
+    "Figure",
     "Finding",
     "HostError",
     "Lab",
     "LabError",
+    "Line",
     "Method",
     "Mix",
     "Open",
@@ -47,28 +70,41 @@ __all__ = [
     "Ratio",
     "Refused",
     "Remarks",
+    "ResultBase",
+    "ResultKind",
+    "Rule",
     "RunData",
     "RunFacts",
     "Scalar",
     "Seconds",
+    "Section",
     "Sequential",
+    "Shown",
     "Span",
     "Step",
     "Stepped",
     "Stop",
     "Stream",
+    "Table",
     "Uniform",
     "Unsupported",
     "Until",
     "UsageError",
     "Warned",
     "Workload",
+    "XyChart",
+    "XyView",
     "Zipf",
+    "cells",
     "closed_loop",
+    "leads",
     "missing_point",
     "mixed",
     "open_loop",
     "param",
     "point_of",
     "rising",
+    "sentence",
+    "together",
+    "with_result",
 ]

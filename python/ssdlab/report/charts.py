@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "capacity", "count", "plain", "text"]
+from ssdlab.results.numbers import Quantity as Quantity
+
 Scale = Literal["linear", "log", "nines"]
 Shape = Literal["circle", "rect", "triangle", "diamond"]
 

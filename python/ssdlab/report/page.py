@@ -13,7 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.methods.results.kinds import KINDS, shown_by
+from ssdlab.methods.results.kinds import KINDS
+from ssdlab.methods.results.outcome import shown_by
 from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import plain
 from ssdlab.report.runs import Shown, entries, shown

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ssdlab.report.charts import Chart
-    from ssdlab.report.numbers import Table
+    from ssdlab.results.numbers import Table
 
 
 @dataclass(frozen=True)

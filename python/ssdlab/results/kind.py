@@ -6,18 +6,24 @@ named by a text, `module:function`, is loaded when it is asked for, so that read
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
 
+from ssdlab.results.claim import Claim
+from ssdlab.results.numbers import Table
 from ssdlab.results.schema import ResultBase
 
 R = TypeVar("R", bound=ResultBase)
 T = TypeVar("T")
 
-SCALARS = "ssdlab.report.sections.headlines:of_scalars"
+CARDS = "ssdlab.report.sections.headlines:of_scalars"
 """A card for each headline figure: what most kinds need."""
+HEADLINES = "ssdlab.methods.presented.points:headline_findings"
+"""A finding for each headline figure."""
+SCALARS = "ssdlab.methods.presented.points:scalars_tables"
+"""A table of the headline figures."""
 PLAIN = "ssdlab.report.sections.plain:section"
 """A section of findings and tables, without charts."""
 
@@ -37,15 +43,21 @@ class ResultKind(Generic[R]):
     headlines
         `(shown: Shown) -> Iterator[tuple[str, Headline]]`: cards at the top of the page, each with the label
         it is filed under; None: it has none.
+    findings
+        `(result) -> Iterable[Claim]`: what it says, as objects (`results.claim`).
+    tables
+        `(result) -> Iterable[Table]`: what it shows, in the terminal and on the page alike.
     terminal
-        `(result) -> None`: prints it.
+        `(result) -> None`: prints it in another way than by findings and tables; None: it needs none.
     """
 
     name: str
     model: type[R] | str
+    findings: Callable[[R], Iterable[Claim]] | str = HEADLINES
+    tables: Callable[[R], Iterable[Table]] | str = SCALARS
     section: Callable[..., Any] | str = PLAIN
-    headlines: Callable[..., Any] | str | None = SCALARS
-    terminal: Callable[..., None] | str = ""
+    headlines: Callable[..., Any] | str | None = CARDS
+    terminal: Callable[[R], None] | str | None = None
 
     def loaded_model(self) -> type[R]:
         """Return the class of its results."""

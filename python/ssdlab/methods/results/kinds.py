@@ -1,24 +1,19 @@
-"""Every kind of Result of ssdlab itself, in the order of the page, and where those of others are found.
+"""Every kind of Result of ssdlab itself, in the order of the page.
 
-A method names its kind (`Method.result`). A stored result says its own, and the run its method: of a kind
-that is none of ours the method's package is asked. Places are texts: reading one kind loads no other.
+A method names its kind (`Method.result`). Places are texts: reading one kind loads no other.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ssdlab.model.errors import LabError
 from ssdlab.results.kind import ResultKind
 
-if TYPE_CHECKING:
-    from ssdlab.results.schema import ResultBase
-
-    Kind = ResultKind[Any]
+Kind = ResultKind[Any]
 
 _MODELS = "ssdlab.methods.results."
 _SCHEMA = "ssdlab.results.schema:"
-_CLI = "ssdlab.cli."
+_SAYS = "ssdlab.methods.presented."
 _PAGE = "ssdlab.report.sections."
 
 QD1: Kind = ResultKind(
@@ -26,124 +21,144 @@ QD1: Kind = ResultKind(
     f"{_SCHEMA}Qd1Result",
     section=f"{_PAGE}qd1:section",
     headlines=f"{_PAGE}headlines:of_qd1",
-    terminal=f"{_CLI}showing_points:print_qd1",
+    findings=f"{_SAYS}points:qd1_findings",
+    tables=f"{_SAYS}points:qd1_tables",
 )
 PEAK: Kind = ResultKind(
     "peak",
     f"{_SCHEMA}PeakResult",
     section=f"{_PAGE}sweep:section",
     headlines=f"{_PAGE}headlines:of_peak",
-    terminal=f"{_CLI}showing_points:print_peak",
+    findings=f"{_SAYS}points:peak_findings",
+    tables=f"{_SAYS}points:peak_tables",
 )
 MIXED: Kind = ResultKind(
     "mixed",
     f"{_MODELS}mixed:MixedResult",
     section=f"{_PAGE}mixed:section",
-    terminal=f"{_CLI}showing_points:print_mixed",
+    findings=f"{_SAYS}mixed:findings",
+    tables=f"{_SAYS}mixed:tables",
 )
 CONSISTENCY: Kind = ResultKind(
     "consistency",
     f"{_MODELS}consistency:ConsistencyResult",
     section=f"{_PAGE}consistency:section",
-    terminal=f"{_CLI}showing_client:print_consistency",
+    findings=f"{_SAYS}consistency:findings",
+    tables=f"{_SAYS}consistency:tables",
 )
 FILL: Kind = ResultKind(
     "fill",
     f"{_MODELS}fill:FillResult",
     section=f"{_PAGE}fill:section",
-    terminal=f"{_CLI}showing_client:print_fill",
+    findings=f"{_SAYS}fill:findings",
+    tables=f"{_SAYS}fill:tables",
 )
 TRIM: Kind = ResultKind(
     "trim",
     f"{_MODELS}trim:TrimResult",
     section=f"{_PAGE}trim:section",
     headlines=f"{_PAGE}headlines:of_trim",
-    terminal=f"{_CLI}showing_client:print_trim",
+    findings=f"{_SAYS}trim:findings",
+    tables=f"{_SAYS}trim:tables",
 )
 PACED_BURST: Kind = ResultKind(
     "paced-burst",
     f"{_MODELS}paced:PacedBurstResult",
     section=f"{_PAGE}paced_burst:section",
-    terminal=f"{_CLI}showing_client:print_paced",
+    findings=f"{_SAYS}paced:findings",
+    tables=f"{_SAYS}paced:tables",
 )
 RATE_LIMIT: Kind = ResultKind(
     "rate-limit",
     f"{_MODELS}rate_limit:RateLimitResult",
     section=f"{_PAGE}rate_limit:section",
-    terminal=f"{_CLI}showing_points:print_rates",
+    findings=f"{_SAYS}rate_limit:findings",
+    tables=f"{_SAYS}rate_limit:tables",
 )
 PTS: Kind = ResultKind(
     "pts",
     f"{_MODELS}pts:PtsResult",
     section=f"{_PAGE}pts:section",
-    terminal=f"{_CLI}showing_pts:print_pts",
+    findings=f"{_SAYS}pts:findings",
+    tables=f"{_SAYS}pts:tables",
 )
 PTS_DEMAND: Kind = ResultKind(
     "pts-demand",
     f"{_MODELS}pts:DemandResult",
     section=f"{_PAGE}pts_demand:section",
-    terminal=f"{_CLI}showing_pts:print_demand",
+    findings=f"{_SAYS}pts_demand:findings",
+    tables=f"{_SAYS}pts_demand:tables",
 )
 PTS_SATURATION: Kind = ResultKind(
     "pts-saturation",
     f"{_MODELS}pts:PtsSaturationResult",
     section=f"{_PAGE}pts_saturation:section",
-    terminal=f"{_CLI}showing_pts:print_saturation",
+    findings=f"{_SAYS}pts_series:saturation_findings",
+    tables=f"{_SAYS}pts_series:saturation_tables",
 )
 PTS_IDLE_RECOVERY: Kind = ResultKind(
     "pts-idle-recovery",
     f"{_MODELS}pts:PtsIdleRecoveryResult",
     section=f"{_PAGE}pts_recovery:idle_section",
-    terminal=f"{_CLI}showing_pts:print_idle_recovery",
+    findings=f"{_SAYS}pts_series:idle_findings",
+    tables=f"{_SAYS}pts_series:idle_tables",
 )
 PTS_CROSS_STIMULUS: Kind = ResultKind(
     "pts-cross-stimulus",
     f"{_MODELS}pts:PtsCrossStimulusResult",
     section=f"{_PAGE}pts_recovery:cross_section",
-    terminal=f"{_CLI}showing_pts:print_cross_stimulus",
+    findings=f"{_SAYS}pts_series:cross_findings",
+    tables=f"{_SAYS}pts_series:cross_tables",
 )
 ACT: Kind = ResultKind(
-    "act", f"{_MODELS}act:ActResult", section=f"{_PAGE}act:section", terminal=f"{_CLI}act:print_act"
+    "act",
+    f"{_MODELS}act:ActResult",
+    section=f"{_PAGE}act:section",
+    findings=f"{_SAYS}act:findings",
+    tables=f"{_SAYS}act:tables",
 )
 ACT_SEARCH: Kind = ResultKind(
     "act-search",
     f"{_MODELS}act:ActSearchResult",
     section=f"{_PAGE}act:search_section",
-    terminal=f"{_CLI}act:print_search",
+    findings=f"{_SAYS}act:search_findings",
+    tables=f"{_SAYS}act:search_tables",
 )
 TRACE: Kind = ResultKind(
     "trace",
     f"{_MODELS}replay:TraceResult",
     section=f"{_PAGE}trace:section",
-    terminal=f"{_CLI}showing_trace:print_trace",
+    findings=f"{_SAYS}trace:findings",
+    tables=f"{_SAYS}trace:tables",
 )
 POINTS: Kind = ResultKind(
     "points",
     f"{_MODELS}points:PointsResult",
     section=f"{_PAGE}points:section",
-    terminal=f"{_CLI}showing_points:print_measured",
+    findings=f"{_SAYS}points:points_findings",
+    tables=f"{_SAYS}points:points_tables",
 )
 MEASURE: Kind = ResultKind(
     "measure",
     f"{_SCHEMA}MeasureResult",
     section=f"{_PAGE}measure:measured",
     headlines=f"{_PAGE}headlines:of_measure",
-    terminal=f"{_CLI}figures:print_result",
+    terminal="ssdlab.cli.figures:print_result",
 )
 JOB: Kind = ResultKind(
     "job",
     f"{_SCHEMA}JobResult",
     section=f"{_PAGE}job:section",
     headlines=None,
-    terminal=f"{_CLI}showing_points:print_measured",
+    findings=f"{_SAYS}points:job_findings",
+    tables=f"{_SAYS}points:points_tables",
 )
 SUITE: Kind = ResultKind("suite", f"{_MODELS}suite:SuiteResult", headlines=None)
 """Shown by its runs, in the terminal and on the page."""
 UNKNOWN: Kind = ResultKind(
     "unknown",
     f"{_MODELS}outcome:UnknownResult",
-    section=f"{_PAGE}unknown:section",
-    terminal=f"{_CLI}showing_points:print_unknown",
+    findings=f"{_SAYS}points:unknown_findings",
 )
 """Of a kind that nobody here knows: of a method whose package is not installed."""
 
@@ -156,25 +171,3 @@ KINDS: dict[str, Kind] = {
     )
 }
 """By their names, in the order of the page."""
-
-
-def kind_of(name: str, method: str = "") -> Kind:
-    """Return a kind by its name: one of ours, or that of the named method of another package.
-
-    `UNKNOWN` where nobody here has it: the package is not installed, or cannot be used.
-    """
-    from ssdlab.methods import find_method
-
-    if name in KINDS or not method:
-        return KINDS.get(name, UNKNOWN)
-    try:
-        found = find_method(method).result
-    except LabError:
-        return UNKNOWN
-    return found if found is not None and found.name == name else UNKNOWN
-
-
-def shown_by(result: ResultBase, method: str) -> Kind:
-    """Return who shows a result that was read: what nobody could read is shown as unknown."""
-    kind = kind_of(result.kind, method)
-    return kind if isinstance(result, kind.loaded_model()) else UNKNOWN

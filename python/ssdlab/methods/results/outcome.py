@@ -1,4 +1,7 @@
-"""How a stored Result is read back as what its method concluded."""
+"""How a stored Result is read back as what its method concluded, and who shows it.
+
+It says its kind, and the run its method: of a kind that is none of ours the method's package is asked.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import ConfigDict, JsonValue, ValidationError
 
-from ssdlab.methods.results.kinds import kind_of
-from ssdlab.model.errors import Refused
+from ssdlab.methods import find_method
+from ssdlab.methods.results.kinds import KINDS, UNKNOWN
+from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
+    from ssdlab.methods.results.kinds import Kind
     from ssdlab.results.run_folder import RunFolder
 
 
@@ -26,6 +31,26 @@ class UnknownResult(ResultBase):
             f"This ssdlab knows no results of the kind {self.kind}: the package that brings the method is "
             "not installed. These are its headline figures."
         )
+
+
+def kind_of(name: str, method: str = "") -> Kind:
+    """Return a kind by its name: one of ours, or that of the named method of another package.
+
+    `UNKNOWN` where nobody here has it: the package is not installed, or cannot be used.
+    """
+    if name in KINDS or not method:
+        return KINDS.get(name, UNKNOWN)
+    try:
+        found = find_method(method).result
+    except LabError:
+        return UNKNOWN
+    return found if found is not None and found.name == name else UNKNOWN
+
+
+def shown_by(result: ResultBase, method: str) -> Kind:
+    """Return who shows a result that was read: what nobody could read is shown as unknown."""
+    kind = kind_of(result.kind, method)
+    return kind if isinstance(result, kind.loaded_model()) else UNKNOWN
 
 
 def parse_result(stored: dict[str, JsonValue], method: str = "") -> ResultBase:

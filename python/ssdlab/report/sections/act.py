@@ -7,29 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS
+from ssdlab.analysis.act import LIMITS, MIN_DONE
 from ssdlab.analysis.efficiency import Efficiency
+from ssdlab.methods.presented import act
 from ssdlab.methods.results.act import RULES, ActResult, ActSearchResult, ActTry
 from ssdlab.model.units import span_text
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.charts import Rule as Level
-from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.efficiency import Worked
+from ssdlab.report.together import each_of, leads, named, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from ssdlab.methods.results.act import Rule
     from ssdlab.report.runs import Shown
 
 
 Tested = tuple["Shown", ActResult]
 MAX_NAMED = 12
-_CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
 Searched = tuple["Shown", ActSearchResult]
 SCORE = "ACT score"
 
@@ -41,29 +39,12 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id=name,
         title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
+        lead=leads(kept, act.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_slices(kept, name),),
         exhibits=(_load(kept),),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
-
-
-def finding(shown: Shown, result: ActResult) -> str:
-    """Return both verdicts as a sentence, and what became of the stress test."""
-    parts = [
-        f"{'passed' if each.passed else 'failed'} by the rule of {each.rule}"
-        + (f" ({each.why})" if each.why else "")
-        for each in result.verdicts
-    ]
-    load = f"{result.load}x" if result.load else "rates of its own"
-    text = f"{shown.label} at {load}: {', '.join(parts)}."
-    if result.stress_completed is None:
-        return text
-    why = f" ({result.stress_stopped})" if result.stress_stopped else ""
-    ran = "ran to its end" if result.stress_completed else f"did not run to its end{why}"
-    certified = f" Certified at {result.load}x by the rule of {result.rule}." if result.certified else ""
-    return f"{text} Twice the load {ran}.{certified}"
 
 
 def _slices(kept: Sequence[Tested], name: str) -> Figure:
@@ -73,9 +54,9 @@ def _slices(kept: Sequence[Tested], name: str) -> Figure:
         title="Slow reads in each slice",
         lead="Every slice must stay below the line. Solid: counted from when a read was due (rule of 2019); "
         "faint: from when a thread issued it (6.x).",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, act.findings)),
         chart=XyChart(views),
-        tables=tuple(_slice_table(*one, rule) for one in kept for rule in RULES),
+        tables=tuple(named(shown, act.slices(result, rule)) for shown, result in kept for rule in RULES),
         measured=(
             *dict.fromkeys(
                 f"Load as {result.program} {result.act_version} defines it; arrivals {result.arrivals}, "
@@ -121,49 +102,12 @@ def _slice_axis(slices: int) -> Axis:
     return Axis("slice", "count", ticks=ticks, range=(0.5, slices + 0.5))
 
 
-def _slice_table(shown: Shown, result: ActResult, rule: Rule) -> Table:
-    head = ("Slice", *(f"≥ {ms} ms" for ms in THRESHOLDS_MS), "Reads/s", "Load done", "Verdict")
-    rows = [
-        (
-            numbers.count(each.number),
-            *_shares(getattr(each, RULES[rule])),
-            numbers.iops(each.rates[rule]),
-            numbers.share(each.done_share),
-            numbers.words("passed" if each.passed[rule] else "failed"),
-        )
-        for each in result.slices
-    ]
-    verdict = next(each for each in result.verdicts if each.rule == rule)
-    word = "passed" if verdict.passed else "failed"
-    blank = numbers.words("")
-    rows.append((numbers.words("worst"), *_shares(verdict.worst), blank, blank, numbers.words(word)))
-    return Table(f"{shown.label}: % of reads by the rule of {rule}; {_CLOCKS[rule]}", head, tuple(rows))
-
-
 def _load(kept: Sequence[Tested]) -> Exhibit:
     return Exhibit(
         "The load",
         "What ACT derives from its options and prints, and what of it ran.",
-        tuple(_load_table(*one) for one in kept),
+        each_of(kept, act.load),
     )
-
-
-def _load_table(shown: Shown, result: ActResult) -> Table:
-    parts = [
-        ("load", f"{result.load}x" if result.load else "rates of its own"),
-        *result.derived.items(),
-        *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
-        ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
-        ("ended early", result.stopped or "no"),
-        ("due at the end and not done", str(result.undone)),
-        ("mean power", numbers.of_unit(result.mean_w, "W") if result.mean_w is not None else numbers.NOTHING),
-    ]
-    rows = tuple((numbers.words(name), numbers.words(text)) for name, text in parts)
-    return Table(f"{shown.label}: {result.program} {result.act_version}", ("What", ""), rows)
-
-
-def _shares(over: Mapping[str, float]) -> tuple[numbers.Cell, ...]:
-    return tuple(numbers.Cell(f"{100 * over[str(ms)]:.2f}", repr(over[str(ms)])) for ms in THRESHOLDS_MS)
 
 
 def search_section(runs: Sequence[Shown]) -> Section:
@@ -174,25 +118,11 @@ def search_section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="act-search",
         title=runs[0].run.manifest.method.title,
-        lead=tuple(search_finding(*one) for one in kept),
+        lead=leads(kept, act.search_findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_scores(kept), *((power,) if power is not None else ()), _trail(kept)),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
-
-
-def search_finding(shown: Shown, result: ActSearchResult) -> str:
-    """Return the score as a sentence, with what it is exact to."""
-    if result.score is None:
-        return f"{shown.label}: no load passed by the rule of {result.rule}."
-    text = f"{shown.label}: {result.score}x by the rule of {result.rule}"
-    if result.resolution is not None:
-        text += f"; {result.score + result.resolution}x did not pass"
-    if result.highest_completed is not None:
-        text += f"; the highest load that ran to its end was {result.highest_completed}x"
-    if result.score_per_w is not None:
-        text += f"; {of_unit(result.score_per_w, 'x/W')}"
-    return f"{text}."
 
 
 def _worked(shown: Shown, result: ActSearchResult) -> tuple[Worked, ...]:
@@ -214,9 +144,9 @@ def _scores(kept: Sequence[Searched]) -> Figure:
         title=f"Score, by the rule of {rules}",
         lead="Highest load N of Nx at which every limit holds: higher is better."
         + (" Scores by two rules are not comparable." if " and " in rules else ""),
-        described=" ".join(search_finding(*one) for one in kept),
+        described=" ".join(leads(kept, act.search_findings)),
         chart=BarsChart((BarsView("score", Axis("N of Nx", "count"), "higher", (ranked,)),)),
-        tables=(_score_table(kept),),
+        tables=(together(kept, act.score),),
         measured=(
             *dict.fromkeys(
                 f"ACT {result.act_version}, arrivals {result.arrivals}, {result.service_threads} service "
@@ -228,26 +158,6 @@ def _scores(kept: Sequence[Searched]) -> Figure:
     )
 
 
-def _score_table(kept: Sequence[Searched]) -> Table:
-    head = ("Run", "Score", "Rule", "Arrivals", "Resolution", "Highest to its end", "x/W", "W")
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.words("none" if result.score is None else f"{result.score}x"),
-            numbers.words(result.rule),
-            numbers.words(result.arrivals),
-            numbers.words(numbers.NOTHING if result.resolution is None else f"{result.resolution}x"),
-            numbers.words(
-                numbers.NOTHING if result.highest_completed is None else f"{result.highest_completed}x"
-            ),
-            numbers.plain(result.score_per_w),
-            numbers.plain(result.score_w),
-        )
-        for shown, result in kept
-    )
-    return Table("Scores", head, rows)
-
-
 def _trail(kept: Sequence[Searched]) -> Figure:
     views = (*(_trail_view(kept, ms) for ms in LIMITS), _done_view(kept))
     return Figure(
@@ -255,9 +165,9 @@ def _trail(kept: Sequence[Searched]) -> Figure:
         title="Worst slice of every load tried",
         lead="A load passes that was done and stays below all limits. Ring: the score. Of a load that ended "
         "before its first slice did, what ran.",
-        described=" ".join(search_finding(*one) for one in kept),
+        described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
-        tables=tuple(_trail_table(*one) for one in kept),
+        tables=each_of(kept, act.tries),
         measured=(
             f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
             "ACT allows, or was certain to.",
@@ -288,22 +198,3 @@ def _line(shown: Shown, result: ActSearchResult, value: Callable[[ActTry], float
         for each in sorted(result.tries, key=lambda one: one.load)
     )
     return Line(shown.index, "", False, dots)
-
-
-def _trail_table(shown: Shown, result: ActSearchResult) -> Table:
-    head = ("Load", "Drive before", "Written before", "Ran", *(f"≥ {ms} ms" for ms in LIMITS), "Done", "W")
-    rows = tuple(
-        (
-            numbers.words(f"{each.load}x"),
-            numbers.words(each.drive_state),
-            numbers.Cell(f"{each.written_before_bytes / 1e9:.3g} GB", str(each.written_before_bytes)),
-            numbers.seconds(each.ran_s),
-            *(numbers.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
-            numbers.share(each.min_done),
-            numbers.plain(each.mean_w),
-            numbers.words("passed" if each.passed else each.why),
-        )
-        for each in result.tries
-    )
-    caption = f"{shown.label}: every load tried, in the order of the search; % of reads"
-    return Table(caption, (*head, "Verdict"), rows)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.methods.results.paced import PacedBurstResult
-    from ssdlab.report.numbers import Table
     from ssdlab.report.runs import Shown
+    from ssdlab.results.numbers import Table
 
     Paced = tuple[Shown, PacedBurstResult]
 

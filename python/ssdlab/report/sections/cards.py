@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.results.kinds import shown_by
+from ssdlab.methods.results.outcome import shown_by
 from ssdlab.results.kind import loaded
 
 if TYPE_CHECKING:

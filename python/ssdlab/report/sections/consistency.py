@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.consistency import LATE_FROM_S
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
+from ssdlab.methods.presented import consistency
 from ssdlab.methods.results.consistency import ConsistencyResult
-from ssdlab.model.units import span_text
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
-from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,14 +86,14 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="consistency",
         title=runs[0].run.manifest.method.title,
-        lead=tuple(_finding(shown, entry) for shown, result in kept for entry in result.entries),
+        lead=leads(kept, consistency.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in found if figure is not None),
         exhibits=(
             Exhibit(
                 "Floor and spread",
                 "The slowest second and per cent count more than the mean: an application waits for them.",
-                (_table(kept),),
+                (together(kept, consistency.stretches),),
             ),
         ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
@@ -217,49 +218,3 @@ def _table_of(graph: _Graph, shown: Sequence[tuple[over_time.Rows, float]]) -> T
         )
     head = ("Run", "Spare", "From", "Seconds", "Slowest", "Median", "Fastest")
     return Table(f"{graph.title}: IOPS; every second is in the CSV", head, tuple(rows))
-
-
-def _finding(shown: Shown, entry: ConsistencyEntry) -> str:
-    last = next(part for part in entry.stretches if part.name == "last")
-    steady = (
-        "no steady state was found"
-        if entry.steady_from_s is None
-        else f"steady from {span_text(entry.steady_from_s)} on"
-    )
-    return (
-        f"{shown.label}, {entry.name}: {of_unit(last.mean, 'IOPS')} at the end, never under "
-        f"{of_unit(last.floor, 'IOPS')} in its slowest second; {steady}."
-    )
-
-
-def _table(kept: Sequence[Consistent]) -> Table:
-    head = (
-        "Run",
-        "Spare",
-        "Stretch",
-        "From",
-        "Seconds",
-        "Floor",
-        "1 %",
-        "Mean",
-        "Deviation",
-        "Mean/deviation",
-    )
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.words(entry.name),
-            numbers.words(part.name),
-            numbers.seconds(part.from_s),
-            numbers.count(part.rows),
-            numbers.iops(part.floor),
-            numbers.iops(part.p1),
-            numbers.iops(part.mean),
-            numbers.iops(part.deviation),
-            numbers.plain(part.evenness),
-        )
-        for shown, result in kept
-        for entry in result.entries
-        for part in entry.stretches
-    )
-    return Table("IOPS of the one-second rows", head, rows)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
-from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.view import Buttons, Figure
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table, of_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

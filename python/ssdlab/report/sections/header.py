@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ssdlab.model.units import block_text, capacity_text
-from ssdlab.report.numbers import NOTHING, Table, words
 from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.tree import fact
+from ssdlab.results.numbers import NOTHING, Table, words
 from ssdlab.results.schema import Manifest
 
 if TYPE_CHECKING:

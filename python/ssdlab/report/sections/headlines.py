@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.points import OF_POWER
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
-from ssdlab.report.numbers import of_unit
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
+from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Latencies, Point, Scalar
 
 _TRIO = ("mean", "p99", "p99.99")
-OF_POWER = ("W", "kIOPS/W", "MB/s/W")
-"""Units of power and efficiency."""
 
 
 @dataclass(frozen=True)

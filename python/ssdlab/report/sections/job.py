@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.points import job_findings
 from ssdlab.report.runs import with_result
-from ssdlab.report.sections import over_time, percentiles, point_tables, rates
+from ssdlab.report.sections import over_time, percentiles, point_tables
+from ssdlab.report.together import leads
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.schema import JobResult
 
@@ -35,10 +37,7 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="job",
         title="A sequence of steps",
-        lead=tuple(
-            f"{shown.label}: {', '.join(f'{p.label} {rates.format_rate(p)}' for p in result.points)}."
-            for shown, result in kept
-        ),
+        lead=leads(kept, job_findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.report import numbers
-from ssdlab.report.numbers import Cell, Table
+from ssdlab.methods.presented.points import LATENCIES
 from ssdlab.report.runs import with_result
-from ssdlab.report.sections import over_time, percentiles, point_tables
+from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.tree import flat
 from ssdlab.report.view import Exhibit, Section
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Cell, Table
 from ssdlab.results.schema import MeasureResult
 
 if TYPE_CHECKING:
@@ -78,12 +79,12 @@ def _latencies(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> Table
     rows = tuple(
         (
             numbers.words(f"{name} {clock}"),
-            *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in point_tables.LATENCIES),
+            *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in LATENCIES),
         )
         for name, side in sides(summary)
         for clock in ("service", "response")
     )
-    return Table(f"Latency{of}", ("Direction", *point_tables.LATENCIES), rows)
+    return Table(f"Latency{of}", ("Direction", *LATENCIES), rows)
 
 
 def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Table, ...]:

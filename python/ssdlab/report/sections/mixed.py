@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
+from ssdlab.methods.presented import mixed
 from ssdlab.methods.results.mixed import MixedResult
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
-from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
-from ssdlab.report.sections.steady import steady_lead
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -29,24 +28,13 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="mixed-random",
         title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
+        lead=leads(kept, mixed.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(
             figure for figure in (_lines(kept), _bars(kept), _efficiency(kept)) if figure is not None
         ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
-
-
-def finding(shown: Shown, result: MixedResult) -> str:
-    """Return the headline mix of each depth, and the state it was taken in, as a sentence."""
-    parts = [
-        f"{of_unit(point.mb_s, 'MB/s')} at QD {point.depth}"
-        for point in result.points
-        if point.read_pct == result.headline_read_pct
-    ]
-    share = f"{result.headline_read_pct}/{100 - result.headline_read_pct}"
-    return f"{shown.label}: {share} mix, {', '.join(parts)}. {steady_lead(result.steady)}"
 
 
 def _lines(kept: Sequence[Mixed]) -> Figure:
@@ -56,9 +44,9 @@ def _lines(kept: Sequence[Mixed]) -> Figure:
         id="mixed-random-throughput",
         title="Throughput over the mix",
         lead="Reads and writes together; higher is better. Read-heavy left, write-heavy right.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, mixed.findings)),
         chart=XyChart(views),
-        tables=(_table(kept),),
+        tables=(together(kept, mixed.mixes),),
         measured=(
             "Each mix by as many threads as the depth, each with one synchronous 4 KiB I/O in flight.",
             f"No latency is given: {kept[0][1].latency_withheld}.",
@@ -90,9 +78,9 @@ def _bars(kept: Sequence[Mixed]) -> Figure:
         id="mixed-random-bars",
         title="Throughput of the mix that comparisons use",
         lead="Reads and writes together; higher is better.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, mixed.findings)),
         chart=BarsChart(tuple(views)),
-        tables=(_table(kept),),
+        tables=(together(kept, mixed.mixes),),
         measured=(f"No latency is given: {kept[0][1].latency_withheld}.",),
         buttons=(Buttons("view", "Depth", tuple(view.label for view in views)),),
     )
@@ -126,23 +114,3 @@ def _view(kept: Sequence[Mixed], depth: int) -> XyView:
 def _dot(point: MixPoint, result: MixedResult) -> Dot:
     chosen = (point.read_pct == result.headline_read_pct) or None
     return Dot(float(100 - point.read_pct), point.mb_s, chosen=chosen)
-
-
-def _table(kept: Sequence[Mixed]) -> Table:
-    head = ("Run", "Depth", "Reads, %", "MB/s", "Read MB/s", "Write MB/s", "IOPS", "W", "MB/s/W")
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.count(point.depth),
-            numbers.count(point.read_pct),
-            numbers.throughput(point.mb_s),
-            numbers.throughput(point.read_mb_s),
-            numbers.throughput(point.write_mb_s),
-            numbers.iops(point.iops),
-            numbers.plain(point.mean_w),
-            numbers.plain(point.mb_s_per_w),
-        )
-        for shown, result in kept
-        for point in result.points
-    )
-    return Table("Throughput of each mix", head, rows)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Track
-from ssdlab.report.numbers import Table
 from ssdlab.report.packing import pack
 from ssdlab.report.view import Buttons, Figure
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

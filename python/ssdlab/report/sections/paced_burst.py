@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented import paced
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.model.units import block_text, capacity_text, span_text
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Choice, Measure, SeriesChart
-from ssdlab.report.numbers import Table, of_unit, words
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
 from ssdlab.report.sections.burst_latency import curves
-from ssdlab.report.sections.paced_rates import rates, safe_rate
+from ssdlab.report.sections.paced_rates import rates
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -34,37 +34,25 @@ def section(runs: Sequence[Shown]) -> Section:
         _timeline(kept),
         _throughput(kept),
         _load_time(kept),
-        curves(kept, _loads(kept)),
+        curves(kept, together(kept, paced.loads)),
         rates(kept),
         efficiency.figure("paced-burst", _worked(kept)),
     )
     return Section(
         id="paced-burst",
         title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
+        lead=leads(kept, paced.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(
             Exhibit(
                 "The loads in figures",
                 "Busy is the time with an I/O in flight; latencies are summed beside it, for they overlap.",
-                (_loads(kept),),
+                (together(kept, paced.loads),),
             ),
         ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
-
-
-def finding(shown: Shown, result: PacedBurstResult) -> str:
-    """Return load time, speeds inside bursts and the safe rate as a sentence."""
-    speeds = ", ".join(
-        f"{name} {of_unit(side.mb_s, 'MB/s')}"
-        for direction, name in _SIDES
-        if (side := result.loads[0].side(direction)) is not None
-    )
-    reads = f"{len(result.reads_s)} reads of {capacity_text(result.read_bytes)}"
-    took = f"took {span_text(result.load_s)} beside the writes"
-    return f"{shown.label}: {reads} {took}; inside bursts {speeds}. {safe_rate(result)}"
 
 
 def _worked(kept: Sequence[Paced]) -> list[efficiency.Worked]:
@@ -86,14 +74,14 @@ def _timeline(kept: Sequence[Paced]) -> Figure | None:
         id="paced-burst-timeline",
         title="Timeline",
         lead="MB/s over time: reads solid, writes dashed. Drag to zoom.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, paced.findings)),
         chart=SeriesChart(
             (Measure("mb_s", "MB/s", Axis("MB/s (decimal)", "mb_s"), pauses=True),),
             tuple(choices),
             variants=len(_NAMES),
             window_s=(0.0, max(len(result.reads_s) * result.read_every_s for _, result in kept)),
         ),
-        tables=(_loads(kept),),
+        tables=(together(kept, paced.loads),),
         measured=_how(first),
         buttons=(
             *((Buttons("view", "Drive", drives),) if len(drives) > 1 else ()),
@@ -130,9 +118,9 @@ def _throughput(kept: Sequence[Paced]) -> Figure:
         id="paced-burst-throughput",
         title="Throughput inside bursts",
         lead="Bytes over the time with an I/O in flight; idle time is not counted. Higher is better.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, paced.findings)),
         chart=BarsChart(views),
-        tables=(_loads(kept),),
+        tables=(together(kept, paced.loads),),
         measured=_how(kept[0][1]),
         buttons=(Buttons("view", "Load", _NAMES),),
     )
@@ -157,55 +145,12 @@ def _load_time(kept: Sequence[Paced]) -> Figure:
     first = kept[0][1]
     title = f"{len(first.reads_s)} reads of {capacity_text(first.read_bytes)}"
     view = BarsView("s", Axis("seconds with a read in flight", "s"), "lower", (BarGroup(title, tuple(bars)),))
-    head = ("Run", "Load time", "Sum of latencies", *(f"Read {n + 1}" for n in range(len(first.reads_s))))
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.seconds(result.load_s),
-            numbers.seconds(result.load_latencies_s),
-            *(numbers.seconds(each) for each in result.reads_s),
-        )
-        for shown, result in kept
-    )
     return Figure(
         id="paced-burst-load",
         title="Load time",
         lead="Of all the reads beside the paced writes. Lower is better.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, paced.findings)),
         chart=BarsChart((view,)),
-        tables=(Table("Load time; each read from when it was due to its last I/O", head, rows),),
+        tables=(together(kept, paced.load_time),),
         measured=_how(first),
     )
-
-
-def _loads(kept: Sequence[Paced]) -> Table:
-    head = (
-        "Run",
-        "Load",
-        "Direction",
-        "I/Os",
-        "MB/s inside",
-        "Busy",
-        "Latencies",
-        "p50",
-        "p99",
-        "p99.9",
-        "p99 by time",
-    )
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            words(load.name),
-            words(side.direction),
-            numbers.count(side.ios),
-            numbers.throughput(side.mb_s),
-            numbers.seconds(side.busy_s),
-            numbers.seconds(side.latencies_s),
-            *(numbers.latency(side.by_count.get(key)) for key in ("p50", "p99", "p99.9")),
-            numbers.latency(side.by_time.get("p99")),
-        )
-        for shown, result in kept
-        for load in result.loads
-        for side in load.sides
-    )
-    return Table("Throughput inside bursts, and service latency by count and weighted by time", head, rows)

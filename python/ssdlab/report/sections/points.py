@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.points import points_findings, scalars_table
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.report.charts import Bar, BarGroup, BarsChart, BarsView
-from ssdlab.report.numbers import Table, of_run, of_unit, words
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
-from ssdlab.report.sections.headlines import OF_POWER
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -47,24 +47,15 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id=method.name,
         title=method.title,
-        lead=tuple(_finding(shown, result) for shown, result in kept),
+        lead=leads(kept, points_findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(
-            Exhibit("Headline figures", "What the method reports.", (_scalars(kept),)),
+            Exhibit("Headline figures", "What the method reports.", (together(kept, scalars_table),)),
             *point_tables.host(rows),
         ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
-
-
-def _finding(shown: Shown, result: PointsResult) -> str:
-    parts = [
-        f"{each.label} {of_unit(each.value, each.unit)}"
-        for each in result.scalars
-        if each.unit not in OF_POWER
-    ]
-    return f"{shown.label}: {', '.join(parts)}." if parts else f"{shown.label}: {len(result.points)} points."
 
 
 def _bars(name: str, measured: Rows) -> Figure:
@@ -95,15 +86,6 @@ def _groups(measured: Rows, unit: Quantity) -> tuple[BarGroup, ...]:
     return tuple(
         BarGroup(label, tuple(sorted(bars, key=lambda bar: -bar.value))) for label, bars in groups.items()
     )
-
-
-def _scalars(kept: Sequence[tuple[Shown, PointsResult]]) -> Table:
-    rows = tuple(
-        (of_run(shown.label, shown.index), words(each.label), words(of_unit(each.value, each.unit)))
-        for shown, result in kept
-        for each in result.scalars
-    )
-    return Table("Headline figures", ("Run", "Figure", "Value"), rows)
 
 
 def _tail(shown: Shown, point: Point) -> percentiles.Tail:

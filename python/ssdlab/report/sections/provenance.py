@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from ssdlab.formats import fio
 from ssdlab.model.errors import LabError
 from ssdlab.model.workload import Workload
-from ssdlab.report.numbers import NOTHING, Cell, Table, count, seconds, words
 from ssdlab.report.tree import flat, text
+from ssdlab.results.numbers import NOTHING, Cell, Table, count, seconds, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,12 +6,11 @@ What was measured in the cells of a round is drawn as maps with values, lines ov
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from ssdlab.methods.presented.pts import ART, IOPS, MB_S, MRT, NAMES, NINES, Measure, findings, grid, mix_text
 from ssdlab.methods.results.pts import PtsHistogram, PtsResult
-from ssdlab.model.units import block_text, count_text, latency_text, significant, throughput_text
-from ssdlab.report import numbers
+from ssdlab.model.units import block_text, count_text, significant, throughput_text
 from ssdlab.report.charts import (
     Axis,
     Bar,
@@ -25,7 +24,6 @@ from ssdlab.report.charts import (
     XyChart,
     XyView,
 )
-from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections.pts_charts import (
     LEAD,
@@ -37,23 +35,18 @@ from ssdlab.report.sections.pts_charts import (
     window_view,
 )
 from ssdlab.report.sections.pts_header import section_of
+from ssdlab.report.together import leads, named
 from ssdlab.report.view import Buttons, Figure, Section
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.methods.results.pts import TrackedVariable
     from ssdlab.report.runs import Shown
 
     Tested = tuple[Shown, PtsResult]
     Page = tuple[str, Figure]
-    from collections.abc import Callable
-
-    from ssdlab.methods.results.pts import PtsCell, PtsRounds
-    from ssdlab.report.charts import Quantity
-
-
-_NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
 
 
 def section(runs: Sequence[Shown]) -> Section:
@@ -62,30 +55,10 @@ def section(runs: Sequence[Shown]) -> Section:
     found = list(_pages(runs[0].run.manifest.method.name, kept))
     return section_of(
         kept,
-        finding,
+        findings,
         [histogram_figure for _, histogram_figure in found],
         groups=[group for group, _ in found],
     )
-
-
-def finding(shown: Shown, result: PtsResult) -> str:
-    """Return the verdict on steady state as a sentence."""
-    parts = []
-    for group in result.groups:
-        name = f"{group.group}: " if group.group else ""
-        verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else "NOT ACHIEVED"
-        values = ", ".join(
-            f"{each.name} {_format_tracked(each)}" for each in group.tracked if each.mean is not None
-        )
-        parts.append(f"{name}{verdict} ({values})")
-    of = f"{_NAMES[result.test]} by {result.setting} of {result.specification}"
-    return f"{shown.label}, {of}: {'; '.join(parts)}."
-
-
-def _format_tracked(each: TrackedVariable) -> str:
-    if each.unit == "ns":
-        return latency_text(each.mean or 0.0)
-    return of_unit(each.mean, each.unit)
 
 
 def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
@@ -94,7 +67,7 @@ def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
     how = _how(kept[0][1])
     for group in dict.fromkeys(group.group for _, result in kept for group in result.groups):
         of = f"{name}-{group.replace(' ', '')}" if group else name
-        title = f"{_NAMES[test]}{f', {group}' if group else ''}"
+        title = f"{NAMES[test]}{f', {group}' if group else ''}"
         yield group, _convergence(of, title, kept, group, how)
         yield group, _window(of, title, kept, group)
         if group:
@@ -133,7 +106,7 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
         title=f"{title}: convergence",
         lead="Each line is a block size, round after round"
         + (" of writes." if test != "throughput" else "."),
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, findings)),
         chart=XyChart(views),
         tables=tuple(
             _rounds(one, group, read_pct, field, of) for _, read_pct, field, of in asked for one in kept
@@ -200,7 +173,7 @@ def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure
         id=f"{name}-window",
         title=f"{title}: steady-state window",
         lead=LEAD,
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, findings)),
         chart=XyChart(views),
         tables=(window_table(judged),),
         measured=(RULE,),
@@ -253,38 +226,7 @@ def _how(result: PtsResult) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A figure of a cell over the reported rounds."""
-
-    title: str
-    short: str
-    quantity: Quantity
-    better: Literal["higher", "lower"]
-    of: Callable[[PtsRounds, PtsCell], float | None]
-    cell: Callable[[float | None], numbers.Cell]
-
-
-IOPS = Measure("IOPS", "IOPS", "iops", "higher", lambda g, c: g.of_window(c.iops), numbers.iops)
-MB_S = Measure(
-    "MB/s (decimal)", "MB/s", "mb_s", "higher", lambda g, c: g.of_window(c.mb_s), numbers.throughput
-)
-ART = Measure(
-    "average response time", "ART", "ns", "lower", lambda g, c: g.of_window(c.mean_ns), numbers.latency
-)
-
 _MEASURES: dict[str, Measure] = {"iops": IOPS, "throughput": MB_S, "latency": ART}
-NINES = Measure(
-    "99.999 %, worst round",
-    "99.999 %",
-    "ns",
-    "lower",
-    lambda g, c: g.max_of_window(c.five_nines_ns),
-    numbers.latency,
-)
-MRT = Measure(
-    "maximum response time", "MRT", "ns", "lower", lambda g, c: g.max_of_window(c.max_ns), numbers.latency
-)
 
 
 def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[Measure], how: str) -> Figure:
@@ -302,9 +244,12 @@ def heat_map(name: str, title: str, kept: Sequence[Tested], measures: Sequence[M
         lead="Mean over the reported rounds; of maxima, the greatest in them. The better, the lighter.",
         described=f"{title}: {len(sizes)} block sizes by {len(mixes)} mixes; the numbers are in the table.",
         chart=HeatChart(
-            tuple(block_text(size) for size in sizes), tuple(_mix(mix) for mix in mixes), "R/W mix, %", views
+            tuple(block_text(size) for size in sizes),
+            tuple(mix_text(mix) for mix in mixes),
+            "R/W mix, %",
+            views,
         ),
-        tables=tuple(grid(one, measure) for one in kept for measure in measures),
+        tables=tuple(named(shown, grid(result, measure)) for shown, result in kept for measure in measures),
         measured=(how,),
         buttons=(Buttons("view", "Shown", tuple(view.label for view in views)),) if len(views) > 1 else (),
         wide=True,
@@ -343,13 +288,13 @@ def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure,
     axes = (Axis("block, log", "bytes", "log", ticks), Axis(f"{measure.title}, log", measure.quantity, "log"))
     lines = {
         mix: tuple(
-            Line(shown.index, _mix(mix) if len(kept) == 1 else "", mix < 50, _dots(result, measure, mix))
+            Line(shown.index, mix_text(mix) if len(kept) == 1 else "", mix < 50, _dots(result, measure, mix))
             for shown, result in kept
         )
         for mix in _mixes(kept)
     }
     if len(kept) > 1:
-        views = [XyView(f"R/W {_mix(mix)}", *axes, of_mix) for mix, of_mix in lines.items()]
+        views = [XyView(f"R/W {mix_text(mix)}", *axes, of_mix) for mix, of_mix in lines.items()]
     else:
         views = [XyView(measure.short, *axes, tuple(line for of_mix in lines.values() for line in of_mix))]
     return Figure(
@@ -358,7 +303,7 @@ def over_blocks(name: str, title: str, kept: Sequence[Tested], measure: Measure,
         lead="Each line is a share of reads; mixes with more writes than reads are dashed.",
         described=f"{title}: {measure.title} over {len(sizes)} block sizes.",
         chart=XyChart(tuple(views)),
-        tables=tuple(grid(one, measure) for one in kept),
+        tables=tuple(named(shown, grid(result, measure)) for shown, result in kept),
         measured=(how,),
         buttons=(Buttons("view", "Mix", tuple(view.label for view in views)),) if len(views) > 1 else (),
         wide=True,
@@ -371,7 +316,7 @@ def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Mea
     names = dict.fromkeys(cell.read_pct for _, each in of_group for cell in each.cells)
     groups = tuple(
         BarGroup(
-            f"R/W {_mix(mix)}",
+            f"R/W {mix_text(mix)}",
             tuple(
                 Bar(shown.index, value, "")
                 for shown, each in of_group
@@ -388,31 +333,10 @@ def bars(name: str, title: str, kept: Sequence[Tested], group: str, measure: Mea
         lead="Mean over the reported rounds; further right is better.",
         described=f"{title}: see the table.",
         chart=BarsChart((view,)),
-        tables=tuple(grid(one, measure, group) for one in kept),
+        tables=tuple(named(shown, grid(result, measure, group)) for shown, result in kept),
         measured=(how,),
         wide=True,
     )
-
-
-def grid(one: Tested, measure: Measure, group: str | None = None) -> Table:
-    """Return blocks down and mixes across, as the specification prints them."""
-    shown, result = one
-    every = [(each, cell) for each in result.groups if group in (None, each.group) for cell in each.cells]
-    mixes = sorted({cell.read_pct for _, cell in every}, reverse=True)
-    rows: list[tuple[numbers.Cell, ...]] = []
-    for size in sorted({cell.block_bytes for _, cell in every}):
-        found = {cell.read_pct: (each, cell) for each, cell in every if cell.block_bytes == size}
-        missing = next((cell.missing for _, cell in found.values() if cell.missing), None)
-        if missing is not None:
-            reason = numbers.Cell(f"not measured: {missing}", numeric=False, span=len(mixes))
-            rows.append((numbers.block(size), reason))
-            continue
-        cells = (
-            measure.cell(measure.of(*found[mix])) if mix in found else numbers.words("") for mix in mixes
-        )
-        rows.append((numbers.block(size), *cells))
-    head = ("Block", *(_mix(mix) for mix in mixes))
-    return Table(f"{shown.label}: {measure.title}, by R/W mix", head, tuple(rows))
 
 
 def _values(result: PtsResult, measure: Measure) -> dict[tuple[int, int], float]:
@@ -437,7 +361,3 @@ def _mixes(kept: Sequence[Tested]) -> list[int]:
 
 def _sizes(kept: Sequence[Tested]) -> list[int]:
     return sorted({cell.block_bytes for _, r in kept for group in r.groups for cell in group.cells})
-
-
-def _mix(read_pct: int) -> str:
-    return f"{read_pct}/{100 - read_pct}"

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
+from ssdlab.methods.presented import pts
+from ssdlab.methods.presented.pts import Window
 from ssdlab.model.units import latency_text, significant, span_text
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.together import joined
 from ssdlab.report.view import Buttons, Figure
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -60,6 +63,11 @@ class Judged:
     unit: str = "round"
     """What a value is: a round or a sample."""
 
+    @property
+    def window(self) -> Window:
+        """The same without its run."""
+        return Window(self.variable, self.steady, self.first, self.last, self.unit)
+
 
 def window_view(judged: Judged, label: str) -> XyView:
     """Return the values of the window with the fitted line and the aids for the eye."""
@@ -92,63 +100,7 @@ def round_ticks(first: int, last: int) -> tuple[tuple[float, str], ...]:
 
 def window_table(found: Sequence[Judged]) -> Table:
     """Return what the rule finds in each window."""
-    head = (
-        "Run",
-        "Variable",
-        "Window",
-        "Steady",
-        "Mean",
-        "Data excursion",
-        f"Allowed, {MAX_RANGE:.0%}",
-        "Slope excursion",
-        f"Allowed, {MAX_RISE:.0%}",
-        "Fitted line",
-        "Correlation",
-    )
-    return Table(
-        "The window, unrounded in the CSV: largest minus smallest, rise of the line over it, and the limits",
-        head,
-        tuple(_window_row(judged) for judged in found),
-    )
-
-
-def _window_row(judged: Judged) -> tuple[numbers.Cell, ...]:
-    each = judged.variable
-    return (
-        numbers.of_run(judged.shown.label, judged.shown.index),
-        numbers.words(each.name),
-        numbers.words(f"{judged.unit}s {judged.first} to {judged.last} of {len(each.values)}"),
-        numbers.words("yes" if judged.steady else "NOT ACHIEVED"),
-        _window_value(each, 1.0 if each.mean is not None else None, percent=False),
-        _window_value(each, each.range_share),
-        _window_value(each, MAX_RANGE, percent=False),
-        _window_value(each, each.rise_share),
-        _window_value(each, MAX_RISE, percent=False),
-        numbers.words(_window_line(judged)),
-        numbers.plain(each.correlation),
-    )
-
-
-def _window_value(each: TrackedVariable, share: float | None, *, percent: bool = True) -> numbers.Cell:
-    """Return a share of the mean in its own unit, and in percent."""
-    if share is None or each.mean is None:
-        return numbers.words(numbers.NOTHING)
-    value = share * each.mean
-    shown_text = _format_mean(value, each.unit) + (f" = {significant(100 * share)} %" if percent else "")
-    return numbers.Cell(shown_text, repr(value))
-
-
-def _format_mean(mean: float, unit: str) -> str:
-    return latency_text(mean) if unit == "ns" else of_unit(mean, unit)
-
-
-def _window_line(judged: Judged) -> str:
-    each = judged.variable
-    if each.slope is None or each.intercept is None:
-        return "—"
-    sign = "+" if each.slope >= 0 else "-"
-    slope = significant(abs(each.slope))
-    return f"{significant(each.intercept)} {sign} {slope} · ({judged.unit} - {judged.first})"
+    return joined([(judged.shown, pts.window_table([judged.window])) for judged in found])
 
 
 def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:

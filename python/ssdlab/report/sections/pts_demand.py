@@ -11,11 +11,10 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented import pts_demand
 from ssdlab.methods.results.pts import DemandResult
 from ssdlab.model.units import span_text
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Choice, Dot, HeatChart, HeatView, Line, SeriesChart, XyChart, XyView
-from ssdlab.report.numbers import Table
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time
 from ssdlab.report.sections.pts_charts import (
@@ -27,14 +26,16 @@ from ssdlab.report.sections.pts_charts import (
     window_table,
     window_view,
 )
-from ssdlab.report.sections.pts_header import demand_finding, demand_page, section_of
+from ssdlab.report.sections.pts_header import demand_page, section_of
+from ssdlab.report.together import each_of, together
 from ssdlab.report.view import Exhibit, Figure, Section
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.methods.results.pts import DemandCell, DemandPoint, PointName
-    from ssdlab.report.numbers import Cell
     from ssdlab.report.runs import Shown
 
 
@@ -59,7 +60,7 @@ def section(runs: Sequence[Shown]) -> Section:
         *pages_of_points(kept),
         *((outstanding(kept),) if test == "composite" else ()),
     )
-    return section_of(kept, demand_finding, figures, exhibits=(summary(kept), _load(kept)))
+    return section_of(kept, pts_demand.findings, figures, exhibits=(summary(kept), _load(kept)))
 
 
 def _preconditioning(kept: Sequence[Tested]) -> Figure:
@@ -190,18 +191,18 @@ def by_round(values: Sequence[float]) -> tuple[Dot, ...]:
 
 def variation(kept: Sequence[Tested]) -> Figure:
     """Return P6: IOPS over depth, a line for each thread count."""
-    chart = _by_run(kept, _depths(kept), Axis("IOPS", "iops"), partial(_by_threads, _depth, _iops))
+    chart = _by_run(kept, _depths(kept), Axis("IOPS", "iops"), partial(_by_threads, _depth, pts_demand.iops))
     lead = "Means of the window; each line is a thread count."
-    tables = tuple(_table(*one, "IOPS", lambda *each: numbers.iops(_iops(*each))) for one in kept)
+    tables = each_of(kept, pts_demand.iops_grid)
     return demand_page(kept, 6, "demand variation, IOPS by depth", lead, chart, tables=tables, wide=True)
 
 
 def intensity(kept: Sequence[Tested]) -> Figure:
     """Return P7: response time over IOPS, a line for each thread count."""
     axes = (Axis("IOPS", "iops"), Axis("ART, log", "ns", "log"))
-    chart = _by_run(kept, *axes, partial(_by_threads, _iops, _art_ns))
+    chart = _by_run(kept, *axes, partial(_by_threads, pts_demand.iops, pts_demand.art_ns))
     lead = "Means of the window; each line is a thread count, from its smallest depth to its greatest."
-    tables = tuple(_table(*one, "ART", lambda *each: numbers.latency(_art_ns(*each))) for one in kept)
+    tables = each_of(kept, pts_demand.art_grid)
     return demand_page(kept, 7, "demand intensity, ART by IOPS", lead, chart, tables=tables, wide=True)
 
 
@@ -217,9 +218,7 @@ def system_cpu(kept: Sequence[Tested]) -> Figure:
     rows = sorted({cell.threads for _, result in kept for cell in result.cells})
     columns = sorted({cell.depth for _, result in kept for cell in result.cells})
     views = tuple(_cpu_view(*one, rows, columns) for one in kept)
-    tables = tuple(
-        _table(*one, "busy share of all CPUs", lambda *each: numbers.share(_cpu_share(*each))) for one in kept
-    )
+    tables = each_of(kept, pts_demand.cpu_grid)
     unknown = dict.fromkeys(view.absent for view in views if view.absent)
     lead = (
         "; ".join(filter(None, unknown)) or "Means of the window, of all CPUs. All work on the host counts."
@@ -248,29 +247,18 @@ def _cpu_view(shown: Shown, result: DemandResult, rows: Sequence[int], columns: 
 
 def outstanding(kept: Sequence[Tested]) -> Figure:
     """Return P15: IOPS, throughput and response time over all I/Os in flight."""
-    asked = (("IOPS", Axis("IOPS", "iops"), _iops), ("MB/s", Axis("MB/s (decimal)", "mb_s"), _mb_s))
-    every = (*asked, ("ART", Axis("ART, log", "ns", "log"), _art_ns))
+    asked = (
+        ("IOPS", Axis("IOPS", "iops"), pts_demand.iops),
+        ("MB/s", Axis("MB/s (decimal)", "mb_s"), pts_demand.mb_s),
+    )
+    every = (*asked, ("ART", Axis("ART, log", "ns", "log"), pts_demand.art_ns))
     counts = sorted({cell.in_flight for _, result in kept for cell in result.cells})
     ticks = tuple((float(count), str(count)) for count in counts if count & (count - 1) == 0)
     x = Axis("I/Os in flight (TOIO), log", "count", "log", ticks)
     views = tuple(XyView(name, x, axis, _by_in_flight(kept, value)) for name, axis, value in every)
     lead = "Thread count times depth; a range where several demands have the same number of I/Os in flight."
-    tables = tuple(_flight_table(*one) for one in kept)
+    tables = each_of(kept, pts_demand.by_flight)
     return demand_page(kept, 15, "IOPS by I/Os in flight", lead, XyChart(views), tables=tables, wide=True)
-
-
-def _flight_table(shown: Shown, result: DemandResult) -> Table:
-    rows = tuple(
-        (
-            numbers.count(cell.in_flight),
-            numbers.words(f"TC{cell.threads} QD{cell.depth}"),
-            numbers.iops(_iops(result, cell)),
-            numbers.throughput(_mb_s(result, cell)),
-            numbers.latency(_art_ns(result, cell)),
-        )
-        for cell in sorted(result.cells, key=lambda cell: (cell.in_flight, cell.threads))
-    )
-    return Table(f"{shown.label}: by I/Os in flight", ("TOIO", "Demand", "IOPS", "MB/s", "ART"), rows)
 
 
 def _by_in_flight(kept: Sequence[Tested], value: Value) -> tuple[Line, ...]:
@@ -310,40 +298,9 @@ def _depth(result: DemandResult, cell: DemandCell) -> float | None:
     return float(cell.depth)
 
 
-def _iops(result: DemandResult, cell: DemandCell) -> float | None:
-    return result.rounds.of_window(cell.iops)
-
-
-def _mb_s(result: DemandResult, cell: DemandCell) -> float | None:
-    return result.rounds.of_window(cell.mb_s)
-
-
-def _art_ns(result: DemandResult, cell: DemandCell) -> float | None:
-    return result.rounds.of_window(cell.mean_ns)
-
-
-def _cpu_share(result: DemandResult, cell: DemandCell) -> float | None:
-    window = cell.cpu_busy_share[result.rounds.first - 1 : result.rounds.last]
-    known = [share for share in window if share is not None]
-    return fmean(known) if known else None
-
-
 def _cpu_pct(result: DemandResult, cell: DemandCell) -> float | None:
-    share = _cpu_share(result, cell)
+    share = pts_demand.cpu_share(result, cell)
     return None if share is None else 100 * share
-
-
-def _table(
-    shown: Shown, result: DemandResult, what: str, of: Callable[[DemandResult, DemandCell], Cell]
-) -> Table:
-    """Return thread counts down and depths across."""
-    cells = {(cell.threads, cell.depth): cell for cell in result.cells}
-    depths = sorted({depth for _, depth in cells})
-    rows = tuple(
-        (numbers.words(f"TC{threads}"), *(of(result, cells[threads, depth]) for depth in depths))
-        for threads in sorted({threads for threads, _ in cells})
-    )
-    return Table(f"{shown.label}: {what}", ("Threads", *(f"QD{depth}" for depth in depths)), rows)
 
 
 def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
@@ -365,35 +322,17 @@ def pages_of_points(kept: Sequence[Tested]) -> Iterator[Figure]:
 
 def summary(kept: Sequence[Tested]) -> Exhibit:
     """Return the three points of every run in figures."""
-    head = ("Run", "Point", "Demand", "IOPS", "ART", "IOPS of the histogram", "Why missing")
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.words(point.name),
-            numbers.words("—" if point.missing else _demand(point)),
-            numbers.iops(None if point.missing else point.window_iops),
-            numbers.latency(None if point.missing else point.window_mean_ns),
-            numbers.iops(None if point.histogram is None else point.histogram.iops),
-            numbers.words(point.missing or ""),
-        )
-        for shown, result in kept
-        for point in result.points
-    )
     limit = f"{kept[0][1].art_limit_ms:g} ms"
     lead = (
         f"By the means of the window: MaxIOPS has the highest IOPS with an ART below {limit}, MinIOPS the "
         "fewest I/Os in flight, and MidIOPS the IOPS nearest to half-way between, below that limit too."
     )
-    return Exhibit("The three points", lead, (Table("The three points", head, rows),))
-
-
-def _demand(point: DemandPoint) -> str:
-    return f"TC{point.threads} QD{point.depth}"
+    return Exhibit("The three points", lead, (together(kept, pts_demand.three_points),))
 
 
 def _writes(kept: Sequence[Tested], name: PointName, found: Sequence[tuple[Shown, DemandPoint]]) -> Figure:
     """Return the writes over time as any step is shown, under the page's name."""
-    where = ", ".join(dict.fromkeys(_demand(point) for _, point in found))
+    where = ", ".join(dict.fromkeys(pts_demand.demand(point) for _, point in found))
     lead = f"Writes at {where}, before the histogram."
     frame = demand_page(
         kept, _FIRST_PAGE[name], f"{name}, pre-writes", lead, _nothing(name, "no rows were kept")
@@ -415,7 +354,7 @@ def _nothing(name: str, why: str) -> SeriesChart:
 
 def _histogram(kept: Sequence[Tested], name: PointName, found: Sequence[tuple[Shown, DemandPoint]]) -> Figure:
     number = _FIRST_PAGE[name] + 1
-    where = ", ".join(dict.fromkeys(_demand(point) for _, point in found))
+    where = ", ".join(dict.fromkeys(pts_demand.demand(point) for _, point in found))
     counted = [(shown, point.histogram) for shown, point in found if point.histogram is not None]
     title = f"P{number}: {name} response time histogram, {where}"
     return histogram_figure(f"pts-{kept[0][1].test}-p{number}", title, counted)

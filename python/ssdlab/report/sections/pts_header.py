@@ -19,19 +19,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ssdlab.methods.presented.pts_demand import findings as demand_findings
 from ssdlab.methods.results.pts import DemandResult, PtsBase
-from ssdlab.model.units import block_text, capacity_text, count_text, latency_text, significant
+from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.report.charts import HeatChart, XyChart
-from ssdlab.report.numbers import Table
 from ssdlab.report.runs import engine_words
+from ssdlab.report.together import leads
 from ssdlab.report.tree import fact, text
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section, Sheet
+from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from ssdlab.methods.results.pts import Stimulus
     from ssdlab.report.runs import Shown
+    from ssdlab.results.claim import Claim
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Manifest
 
@@ -240,7 +243,7 @@ def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
 
 def section_of(
     kept: Sequence[tuple[Shown, R]],
-    finding: Callable[[Shown, R], str],
+    findings: Callable[[R], Iterable[Claim]],
     figures: Sequence[Figure],
     *,
     groups: Sequence[str] = (),
@@ -254,28 +257,11 @@ def section_of(
     return Section(
         id=method.name,
         title=method.title,
-        lead=tuple(finding(*one) for one in kept),
+        lead=leads(kept, findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=pages(kept, figures, groups),
         exhibits=exhibits,
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
-    )
-
-
-def demand_finding(shown: Shown, result: DemandResult) -> str:
-    """Return the verdicts on steady state and the three points as a sentence."""
-    samples, rounds = result.samples, result.rounds
-    before = f"steady in samples {samples.first} to {samples.last}" if samples.steady else "NOT ACHIEVED"
-    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else "NOT ACHIEVED"
-    points = [
-        f"{point.name} {count_text(point.window_iops)} at TC{point.threads} QD{point.depth}, ART "
-        f"{latency_text(point.window_mean_ns)}"
-        for point in result.points
-        if point.missing is None
-    ]
-    return (
-        f"{shown.label}, by {result.setting} of {result.specification}: preconditioning {before}, demand "
-        f"variation {after}; {'; '.join(points)}."
     )
 
 
@@ -297,7 +283,7 @@ def demand_page(
         id=f"pts-{result.test}-p{number}",
         title=f"P{number}: {title}",
         lead=lead,
-        described=f"{title}. {' '.join(demand_finding(*one) for one in kept)}",
+        described=f"{title}. {' '.join(leads(kept, demand_findings))}",
         chart=chart,
         tables=tables,
         measured=(

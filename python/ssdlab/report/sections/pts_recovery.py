@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.pts_series import cross_findings, groups, idle_findings, waits
 from ssdlab.methods.results.pts import PtsCrossStimulusResult, PtsIdleRecoveryResult
-from ssdlab.model.units import significant, span_text
-from ssdlab.report import numbers
+from ssdlab.model.units import span_text
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections.pts_charts import (
     LEAD,
@@ -29,12 +28,12 @@ from ssdlab.report.sections.pts_charts import (
     window_view,
 )
 from ssdlab.report.sections.pts_header import section_of
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.methods.results.pts import PtsWait
     from ssdlab.report.runs import Shown
 
     Rested = tuple[Shown, PtsIdleRecoveryResult]
@@ -52,21 +51,11 @@ AROUND_S = 2 * 3600.0
 def idle_section(runs: Sequence[Shown]) -> Section:
     """Return the pages of the test."""
     kept = with_result(runs, PtsIdleRecoveryResult)
-    return section_of(kept, idle_finding, list(_idle_pages(kept)))
-
-
-def idle_finding(shown: Shown, result: PtsIdleRecoveryResult) -> str:
-    """Return the gain of each rest as a sentence."""
-    gains = ", ".join(f"{_percent(wait.of_baseline)} after {span_text(wait.idle_s)}" for wait in result.waits)
-    steady = "" if result.samples.steady else ", which is NOT steady,"
-    return (
-        f"{shown.label}, {result.setting} of {result.specification}: bursts reach {gains} of rest, of a "
-        f"baseline{steady} of {of_unit(result.baseline_iops, 'IOPS')}."
-    )
+    return section_of(kept, idle_findings, list(_idle_pages(kept)))
 
 
 def _idle_pages(kept: Sequence[Rested]) -> Iterator[Figure]:
-    finding_text = " ".join(idle_finding(*one) for one in kept)
+    finding_text = " ".join(leads(kept, idle_findings))
     yield _preconditioning(kept, finding_text)
     judged = [
         Judged(
@@ -153,7 +142,7 @@ def _course(kept: Sequence[Rested], finding_text: str) -> Figure:
             f"{span_text(first.waits[0].back.ends_s()[-1])} without any.",
             "A burst counts the I/Os done within it.",
         ),
-        tables=(_idle_table(kept),),
+        tables=(together(kept, waits),),
         rules=tuple(rules),
     )
 
@@ -199,57 +188,14 @@ def _ends(result: PtsIdleRecoveryResult) -> list[float]:
     return ends
 
 
-def _idle_table(kept: Sequence[Rested]) -> Table:
-    head = ("Run", "Wait state", "Bursts", "Mean IOPS", "Of baseline", "ART", "MRT", "After it, at the end")
-    rows = []
-    for shown, result in kept:
-        who = numbers.of_run(shown.label, shown.index)
-        baseline = numbers.iops(result.baseline_iops)
-        name = f"baseline{'' if result.samples.steady else ', NOT steady'}"
-        nothing = [numbers.words("")] * 3
-        rows.append((who, numbers.words(name), numbers.words(""), baseline, numbers.share(1.0), *nothing))
-        rows += [(who, *_row(wait)) for wait in result.waits]
-    return Table("Mean of each wait state against the baseline", head, tuple(rows))
-
-
-def _row(wait: PtsWait) -> tuple[numbers.Cell, ...]:
-    return (
-        numbers.seconds(wait.idle_s),
-        numbers.count(len(wait.bursts.iops)),
-        numbers.iops(wait.mean_iops),
-        numbers.share(wait.of_baseline),
-        numbers.latency(wait.mean_ns),
-        numbers.latency(wait.max_ns),
-        numbers.iops(wait.back_iops),
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{significant(100 * share)} %"
-
-
 def cross_section(runs: Sequence[Shown]) -> Section:
     """Return the pages of the test."""
     kept = with_result(runs, PtsCrossStimulusResult)
-    return section_of(kept, cross_finding, list(_cross_pages(kept)))
-
-
-def cross_finding(shown: Shown, result: PtsCrossStimulusResult) -> str:
-    """Return whether, and when, the drive was as fast as before, as a sentence."""
-    first, between, last = result.groups
-    if result.recovery_s is None:
-        back = f"not back at that after {span_text(last.records.ends_s()[-1])}"
-    else:
-        back = f"back at that after {span_text(result.recovery_s)}"
-    return (
-        f"{shown.label}, {result.setting} of {result.specification}: {of_unit(first.mean_mb_s, 'MB/s')} of "
-        f"{first.name} on average, then {of_unit(between.end_mb_s, 'MB/s')} at the end of {between.name}; "
-        f"{back}."
-    )
+    return section_of(kept, cross_findings, list(_cross_pages(kept)))
 
 
 def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
-    finding_text = " ".join(cross_finding(*one) for one in kept)
+    finding_text = " ".join(leads(kept, cross_findings))
     longest = max(sum(group.records.ends_s()[-1] for group in result.groups) for _, result in kept)
     clock = Clock.up_to(longest)
     measured = (how(kept[0][1], kept[0][1].groups[0].records.seconds),)
@@ -263,7 +209,7 @@ def _cross_pages(kept: Sequence[Crossed]) -> Iterator[Figure]:
         ("MB/s (decimal)", "mb_s"),
         _lines(kept, "mb_s", clock),
         measured=measured,
-        tables=(_cross_table(kept),),
+        tables=(together(kept, groups),),
         rules=rules,
     )
     for number in (1, 2):
@@ -342,37 +288,3 @@ def _transition(
         buttons=(Buttons("view", "Figure", tuple(view.label for view in views)),),
         wide=True,
     )
-
-
-def _cross_table(kept: Sequence[Crossed]) -> Table:
-    head = (
-        "Run",
-        "Group",
-        "Stimulus",
-        "Lasted",
-        "Mean MB/s",
-        "End MB/s",
-        "Peak ART",
-        "Peak MRT",
-        "Recovered after",
-    )
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.count(number),
-            numbers.words(group.name),
-            numbers.seconds(group.records.ends_s()[-1] if group.records.iops else None),
-            numbers.throughput(group.mean_mb_s),
-            numbers.throughput(group.end_mb_s),
-            numbers.latency(group.peak_mean_ns),
-            numbers.latency(group.peak_max_ns),
-            _recovered(result) if number == len(result.groups) else numbers.words(""),
-        )
-        for shown, result in kept
-        for number, group in enumerate(result.groups, 1)
-    )
-    return Table("Each group; recovered when a record reaches the mean of group 1", head, rows)
-
-
-def _recovered(result: PtsCrossStimulusResult) -> numbers.Cell:
-    return numbers.words("not yet") if result.recovery_s is None else numbers.seconds(result.recovery_s)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import block_text, latency_text, size_text
+from ssdlab.methods.presented.points import qd1_findings
+from ssdlab.model.units import block_text, size_text
 from ssdlab.report.charts import (
     Axis,
     Bar,
@@ -20,15 +21,15 @@ from ssdlab.report.charts import (
 )
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates
-from ssdlab.report.sections.steady import steady_lead
+from ssdlab.report.together import leads
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import Qd1Result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ssdlab.report.numbers import Table
     from ssdlab.report.runs import Shown
+    from ssdlab.results.numbers import Table
     from ssdlab.results.schema import Point
 
     Tables = tuple[Table, ...]
@@ -72,27 +73,12 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="qd1",
         title=runs[0].run.manifest.method.title,
-        lead=tuple(_finding(one) for one in ones),
+        lead=leads([(one.shown, one.result) for one in ones], qd1_findings),
         runs=tuple(one.shown.index for one in ones),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=point_tables.host([*corners, *sizes]),
         caveats=tuple(dict.fromkeys(text for one in ones for text in one.result.caveats)),
     )
-
-
-def _finding(one: One) -> str:
-    parts = []
-    for point in one.result.corners:
-        if point.missing is not None:
-            continue
-        mean = (point.response_ns or {}).get("mean")
-        parts.append(
-            f"{_name(point)} {rates.format_rate(point)}"
-            + (f" ({latency_text(mean)})" if mean is not None else "")
-        )
-    states = ("Sequential writes", "Random writes")
-    proven = (f" {name}: {steady_lead(each)}" for name, each in zip(states, one.result.steady, strict=False))
-    return f"{one.shown.label}: {', '.join(parts)}.{''.join(proven)}"
 
 
 def _name(point: Point) -> str:

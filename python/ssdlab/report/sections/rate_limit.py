@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented import rate_limit
 from ssdlab.methods.results.rate_limit import RateLimitResult
-from ssdlab.model.units import latency_text
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.numbers import Table, of_unit
 from ssdlab.report.runs import with_result
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -27,23 +26,11 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="rate-limit",
         title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
+        lead=leads(kept, rate_limit.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_figure(kept),),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
-
-
-def finding(shown: Shown, result: RateLimitResult) -> str:
-    """Return the limit as a sentence."""
-    bound = f"{result.percentile} under {latency_text(result.bound_ns)}"
-    if result.highest_held is None:
-        return f"{shown.label}: no rate kept {bound}."
-    text = f"{shown.label}: {of_unit(result.highest_held, 'IOPS')} with {bound}"
-    if result.lowest_failed is None:
-        return f"{text}; no rate failed."
-    why = next(each.why for each in result.tries if each.rate == result.lowest_failed)
-    return f"{text}; at {of_unit(result.lowest_failed, 'IOPS')} {why}."
 
 
 def _figure(kept: Sequence[Limited]) -> Figure:
@@ -53,9 +40,9 @@ def _figure(kept: Sequence[Limited]) -> Figure:
         id="rate-limit-latency",
         title="Latency against offered load",
         lead="Further right and lower is better. Ring: the highest rate that held. Dotted: the bound.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, rate_limit.findings)),
         chart=XyChart(views),
-        tables=(_table(kept),),
+        tables=(together(kept, rate_limit.rates),),
         measured=(
             "Arrivals at random times (Poisson), whether or not the drive is ready.",
             "Latency counts from the intended arrival; of reads and writes the slower is shown.",
@@ -82,21 +69,3 @@ def _view(kept: Sequence[Limited], key: str) -> XyView:
     )
     load = Axis("offered load, IOPS, log", "iops", "log")
     return XyView(key, load, Axis(f"{key} response time, log", "ns", "log"), tuple(lines), rules)
-
-
-def _table(kept: Sequence[Limited]) -> Table:
-    head = ("Run", "Offered", "Done", "Mean", "p99", "p99.9", "Dropped", "Held", "W")
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            numbers.iops(each.rate),
-            numbers.iops(each.iops),
-            *(numbers.latency(each.response_ns.get(key)) for key in ("mean", "p99", "p99.9")),
-            numbers.count(each.dropped),
-            numbers.words("yes" if each.held else f"no: {each.why}"),
-            numbers.plain(each.mean_w),
-        )
-        for shown, result in kept
-        for each in result.tries
-    )
-    return Table("Every rate tried", head, rows)

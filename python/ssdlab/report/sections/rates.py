@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.report.charts import Axis, Quantity
-from ssdlab.report.numbers import of_unit
+from ssdlab.results.numbers import of_unit
 
 if TYPE_CHECKING:
     from ssdlab.results.schema import Point

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.report import numbers
-from ssdlab.report.numbers import Table, of_unit, words
 from ssdlab.report.view import Exhibit, Section
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table, of_unit, words
 from ssdlab.results.rated_shares import RatedShare, rated_shares
 
 if TYPE_CHECKING:

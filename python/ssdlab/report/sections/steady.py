@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
-from ssdlab.model.units import significant, span_text
-from ssdlab.report import numbers
+from ssdlab.analysis.steady_state import WINDOW
+from ssdlab.methods.presented.steady import steady_claim
 from ssdlab.report.charts import Axis, Dot, Line, Rule, XyChart, XyView
-from ssdlab.report.numbers import Table, of_unit
+from ssdlab.report.together import lead
 from ssdlab.report.view import Figure
+from ssdlab.results import numbers
+from ssdlab.results.numbers import Table, of_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,21 +19,6 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import SteadyProof
 
 Proven = tuple["Shown", "SteadyProof"]
-
-
-def steady_lead(steady: SteadyProof | None) -> str:
-    """Return a sentence on the state that a measurement was taken in."""
-    if steady is None:
-        return "Not brought into steady state before."
-    verdict = "Steady state reached" if steady.reached else "Steady state NOT reached"
-    after = f"after {span_text(steady.seconds)} and {significant(steady.capacities)} capacities of writes"
-    if steady.range_share is None or steady.rise_share is None:
-        return f"{verdict} {after}: fewer than {WINDOW} rounds."
-    return (
-        f"{verdict} {after}: range {significant(steady.range_share * 100)} % "
-        f"(at most {MAX_RANGE * 100:.0f} %), rise {significant(steady.rise_share * 100)} % "
-        f"(at most {MAX_RISE * 100:.0f} %) of the mean."
-    )
 
 
 def figure(section: str, kept: Sequence[Proven]) -> Figure | None:
@@ -44,7 +30,7 @@ def figure(section: str, kept: Sequence[Proven]) -> Figure | None:
         id=f"{section}-steady",
         title="Writing to steady state",
         lead=f"Mean of each round; ringed: the last {WINDOW}, which SNIA's rule judges. Dotted: their mean.",
-        described=" ".join(f"{shown.label}: {steady_lead(steady)}" for shown, steady in found),
+        described=" ".join(lead(shown, [steady_claim(steady)]) for shown, steady in found),
         chart=XyChart((_view(found),)),
         tables=(_table(found),),
         measured=(

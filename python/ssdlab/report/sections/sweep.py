@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.points import peak_findings
 from ssdlab.model.units import block_text, latency_text, significant, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, steady
 from ssdlab.report.still import sweep_still
+from ssdlab.report.together import leads
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import PeakResult
 
@@ -95,7 +97,7 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id=name,
         title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(sweep) for sweep in sweeps),
+        lead=_leads(sweeps),
         runs=tuple(sweep.shown.index for sweep in sweeps),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=point_tables.host(rows),
@@ -103,18 +105,8 @@ def section(runs: Sequence[Shown]) -> Section:
     )
 
 
-def finding(sweep: Sweep) -> str:
-    """Return the sweep in one or two sentences."""
-    chosen, best = sweep.chosen, sweep.best
-    text = f"{sweep.shown.label}: {rates.format_rate(chosen)} at {_depth(chosen)}, "
-    if chosen is best:
-        text += "the best of the sweep."
-    else:
-        text += f"the lowest depth with at least {sweep.share} ({rates.format_rate(best)} at {_depth(best)})."
-    if _host(chosen):
-        reasons = "; ".join(chosen.attribution.reasons) if chosen.attribution else ""
-        text += f" The host, not the drive, was the limit there: {reasons}."
-    return text if sweep.result.steady is None else f"{text} {steady.steady_lead(sweep.result.steady)}"
+def _leads(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
+    return leads([(sweep.shown, sweep.result) for sweep in sweeps], peak_findings)
 
 
 def _depth(point: Point) -> str:
@@ -141,7 +133,7 @@ def _throughput(name: str, sweeps: Sequence[Sweep]) -> Figure:
             f"{sweeps[0].workload}; higher is better. Ring: reported depth. "
             f"Band: slowest to fastest interval.{levels}{cross}"
         ),
-        described=" ".join(finding(sweep) for sweep in sweeps),
+        described=" ".join(_leads(sweeps)),
         chart=XyChart(views),
         tables=(
             point_tables.throughput(
@@ -241,7 +233,7 @@ def _bars(name: str, sweeps: Sequence[Sweep]) -> Figure:
         id=f"{name}-bars",
         title="At the reported depth, at the best and alone",
         lead="Higher is better. Behind the value: its depth. Whisker: slowest to fastest interval.",
-        described=" ".join(finding(sweep) for sweep in sweeps),
+        described=" ".join(_leads(sweeps)),
         chart=BarsChart(views),
         tables=(point_tables.throughput(_headline_points(sweeps)),),
         measured=_how(sweeps),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from ssdlab.methods.results.trim import VERDICTS, TrimResult
+from ssdlab.methods.presented import trim
+from ssdlab.methods.results.trim import TrimResult
 from ssdlab.model.units import block_text, significant, span_text
-from ssdlab.report import numbers
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
-from ssdlab.report.numbers import NOTHING, Table, words
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
+from ssdlab.report.together import leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results import numbers
+from ssdlab.results.numbers import NOTHING, Table, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +31,7 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="trim-validation",
         title=runs[0].run.manifest.method.title,
-        lead=tuple(finding(*one) for one in kept),
+        lead=leads(kept, trim.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(
             figure
@@ -44,47 +46,30 @@ def section(runs: Sequence[Shown]) -> Section:
             Exhibit(
                 "Verdict and conditions",
                 "System and driver are part of the result: a discard that they keep helps no drive.",
-                (_verdicts(kept), _conditions(kept)),
+                (together(kept, trim.verdict), _conditions(kept)),
             ),
         ),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
     )
 
 
-def finding(shown: Shown, result: TrimResult) -> str:
-    """Return the verdict as a sentence."""
-    recovered = f"{significant(100 * result.recovered)} % of the clean speed"
-    text = f"{shown.label}: TRIM {VERDICTS[result.verdict]}: {recovered}"
-    regained = "" if result.regained is None else f", {significant(100 * result.regained)} % of what was lost"
-    reached = {
-        True: "the discard reached the device",
-        False: "the discard did not reach the device",
-        None: "whether the discard reached the device is not known",
-    }
-    return f"{text}{regained}; {reached[result.trim.reached_device]}."
-
-
-def _plots(result: TrimResult) -> list[LbaPlot]:
-    return [plot for plot in (result.clean, result.before, result.after) if plot is not None]
-
-
 def _worked(kept: Sequence[Trimmed]) -> list[efficiency.Worked]:
     return [
         efficiency.Worked(shown, plot.name, "", plot.efficiency, plot.mean_w)
         for shown, result in kept
-        for plot in _plots(result)
+        for plot in trim.plots(result)
         if plot.efficiency is not None and plot.mean_w is not None
     ]
 
 
 def _over_lba(kept: Sequence[Trimmed]) -> Figure:
-    fastest = max(max(plot.parts_mb_s) for _, result in kept for plot in _plots(result))
+    fastest = max(max(plot.parts_mb_s) for _, result in kept for plot in trim.plots(result))
     views = tuple(
         XyView(
             shown.label,
             Axis("position", "capacity"),
             Axis("MB/s (decimal)", "mb_s", range=(0.0, fastest)),
-            tuple(_line(shown, result, plot) for plot in _plots(result)),
+            tuple(_line(shown, result, plot) for plot in trim.plots(result)),
         )
         for shown, result in kept
     )
@@ -93,9 +78,9 @@ def _over_lba(kept: Sequence[Trimmed]) -> Figure:
         id="trim-validation-lba",
         title="Write speed over the position",
         lead="From the first block to the last; higher is better. In the text's colour: the clean drive.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, trim.findings)),
         chart=XyChart(views),
-        tables=(_speeds(kept),),
+        tables=(together(kept, trim.speeds),),
         measured=(
             f"{block_text(first.block_bytes)} sequential writes, one in flight.",
             f"Before TRIM: after {span_text(first.torture_s)} of random writes, in a cycle of its own.",
@@ -117,7 +102,7 @@ def _line(shown: Shown, result: TrimResult, plot: LbaPlot) -> Line:
 def _bars(kept: Sequence[Trimmed]) -> Figure:
     groups: dict[str, list[Bar]] = {}
     for shown, result in kept:
-        for plot in _plots(result):
+        for plot in trim.plots(result):
             share = plot.sustained_mb_s / result.clean.sustained_mb_s
             note = "" if plot is result.clean else f"{significant(100 * share)} % of clean"
             groups.setdefault(plot.name, []).append(Bar(shown.index, plot.sustained_mb_s, note))
@@ -132,55 +117,13 @@ def _bars(kept: Sequence[Trimmed]) -> Figure:
         id="trim-validation-sustained",
         title=f"The first {seconds}",
         lead="Higher is better. TRIM works if the drive is about as fast after it as clean.",
-        described=" ".join(finding(*one) for one in kept),
+        described=" ".join(leads(kept, trim.findings)),
         chart=BarsChart((view,)),
-        tables=(_speeds(kept),),
+        tables=(together(kept, trim.speeds),),
         measured=(
             f"Mean of the first {seconds} of the same sequential writes, which begin anew at the end.",
         ),
     )
-
-
-def _speeds(kept: Sequence[Trimmed]) -> Table:
-    head = (
-        "Run",
-        "State",
-        "Sustained MB/s",
-        "Of clean",
-        "Over all blocks, MB/s",
-        "Slowest part",
-        "Fastest part",
-    )
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            words(plot.name),
-            numbers.throughput(plot.sustained_mb_s),
-            numbers.share(plot.sustained_mb_s / result.clean.sustained_mb_s),
-            numbers.throughput(plot.mean_mb_s),
-            numbers.throughput(min(plot.parts_mb_s)),
-            numbers.throughput(max(plot.parts_mb_s)),
-        )
-        for shown, result in kept
-        for plot in _plots(result)
-    )
-    return Table("Sequential writes in each state", head, rows)
-
-
-def _verdicts(kept: Sequence[Trimmed]) -> Table:
-    head = ("Run", "TRIM", "Recovered", "Of what was lost", "Works from", "Purged before")
-    rows = tuple(
-        (
-            numbers.of_run(shown.label, shown.index),
-            words(VERDICTS[result.verdict]),
-            numbers.share(result.recovered),
-            numbers.share(result.regained),
-            numbers.share(result.passes_from),
-            words("yes" if result.purged else "no"),
-        )
-        for shown, result in kept
-    )
-    return Table("Verdict", head, rows)
 
 
 def _conditions(kept: Sequence[Trimmed]) -> Table:

@@ -1,11 +1,14 @@
-"""Table cells: values with three digits for the eye, and in full for the CSV that is made from the table."""
+"""Tables: cells with three digits for the eye, and in full for the CSV that is made from the table."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ssdlab.model.units import block_text, count_text, figure_text, latency_text, significant, span_text
 
+Quantity = Literal["iops", "mb_s", "ns", "s", "bytes", "capacity", "count", "plain", "text"]
+"""What a value is of, which says how it is written."""
 NOTHING = "—"
 """Printed where there is no value."""
 THIN_SPACE = "\u2009"
@@ -28,11 +31,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table under a chart, or on its own."""
+    """A table, on the page and in the terminal."""
 
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    brief: tuple[str, ...] = ()
+    """Titles of the columns that a terminal has room for; empty: all."""
+    marked: int | None = None
+    """The row that the method reports, pointed out in a terminal: on the page the chart does so."""
 
 
 def words(text: str) -> Cell:

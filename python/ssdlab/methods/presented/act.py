@@ -1,0 +1,160 @@
+"""Aerospike ACT: findings and tables of a test and of a search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.act import LIMITS, THRESHOLDS_MS
+from ssdlab.methods.results.act import RULES
+from ssdlab.model.units import span_text
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.numbers import Table, of_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ssdlab.methods.results.act import ActResult, ActSearchResult, Rule
+
+CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
+
+
+def findings(result: ActResult) -> Iterator[Claim]:
+    """Yield both verdicts, and what became of the stress test."""
+    load = f"{result.load}x" if result.load else "rates of its own"
+    shown = Evidence((result.ordinal,))
+    for each in result.verdicts:
+        why = " ({why})" if each.why else ""
+        yield Claim(
+            f"{{load}} {{verdict}} by the rule of {{rule}}, {CLOCKS[each.rule]}{why}",
+            evidence=shown,
+            others={
+                "load": load,
+                "verdict": "passed" if each.passed else "FAILED",
+                "rule": each.rule,
+                "why": each.why,
+            },
+        )
+    if result.stress_completed is not None:
+        why = " ({why})" if result.stress_stopped else ""
+        ran = "ran to its end" if result.stress_completed else f"did not run to its end{why}"
+        yield Claim(f"Twice the load {ran}", others={"why": result.stress_stopped})
+    if result.certified:
+        yield Claim(
+            "Certified at {load} by the rule of {rule}",
+            evidence=shown,
+            others={"load": load, "rule": result.rule},
+        )
+
+
+def slices(result: ActResult, rule: Rule) -> Table:
+    """Return the shares of slow reads in each slice, by one rule."""
+    head = ("Slice", *(f"≥ {ms} ms" for ms in THRESHOLDS_MS), "Reads/s", "Load done", "Verdict")
+    rows = [
+        (
+            numbers.count(each.number),
+            *_shares(getattr(each, RULES[rule])),
+            numbers.iops(each.rates[rule]),
+            numbers.share(each.done_share),
+            numbers.words("passed" if each.passed[rule] else "failed"),
+        )
+        for each in result.slices
+    ]
+    verdict = next(each for each in result.verdicts if each.rule == rule)
+    word = "passed" if verdict.passed else "failed"
+    blank = numbers.words("")
+    rows.append((numbers.words("worst"), *_shares(verdict.worst), blank, blank, numbers.words(word)))
+    return Table(f"% of reads by the rule of {rule}; {CLOCKS[rule]}", head, tuple(rows))
+
+
+def _shares(over: Mapping[str, float]) -> tuple[numbers.Cell, ...]:
+    return tuple(numbers.Cell(f"{100 * over[str(ms)]:.2f}", repr(over[str(ms)])) for ms in THRESHOLDS_MS)
+
+
+def load(result: ActResult) -> Table:
+    """Return what ACT derives from its options and prints, and what of it ran."""
+    fields = [
+        ("load", f"{result.load}x" if result.load else "rates of its own"),
+        *result.derived.items(),
+        *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
+        ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
+        ("ended early", result.stopped or "no"),
+        ("due at the end and not done", str(result.undone)),
+        ("mean power", of_unit(result.mean_w, "W") if result.mean_w is not None else numbers.NOTHING),
+    ]
+    rows = tuple((numbers.words(name), numbers.words(text)) for name, text in fields)
+    return Table(f"{result.program} {result.act_version}", ("What", ""), rows)
+
+
+def tables(result: ActResult) -> tuple[Table, ...]:
+    """Return the load, and the slices by each rule."""
+    return (load(result), *(slices(result, rule) for rule in RULES))
+
+
+def search_findings(result: ActSearchResult) -> Iterator[Claim]:
+    """Yield the score, with what it is exact to."""
+    tried = Evidence(tuple(each.ordinal for each in result.tries))
+    rule = f"the rule of {result.rule}, arrivals {result.arrivals}"
+    if result.score is None:
+        yield Claim("No load passed by {rule}", evidence=tried, others={"rule": rule})
+        return
+    says = "{figure} by {rule}"
+    others: dict[str, Amount | str] = {"rule": rule}
+    if result.resolution is not None:
+        says += "; {failed} did not pass"
+        others["failed"] = f"{result.score + result.resolution}x"
+    if result.highest_completed is not None:
+        says += "; the highest load that ran to its end was {highest}"
+        others["highest"] = f"{result.highest_completed}x"
+    if result.score_per_w is not None:
+        says += "; {per_w}"
+        others["per_w"] = Amount(result.score_per_w, "x/W")
+    yield Claim(
+        says,
+        figure=Amount(result.score, "x"),
+        evidence=tried,
+        judged=result.resolution is not None,
+        others=others,
+    )
+
+
+def score(result: ActSearchResult) -> Table:
+    """Return the score and what it is exact to, in one row."""
+    head = ("Score", "Rule", "Arrivals", "Resolution", "Highest to its end", "x/W", "W")
+    highest = result.highest_completed
+    row = (
+        numbers.words("none" if result.score is None else f"{result.score}x"),
+        numbers.words(result.rule),
+        numbers.words(result.arrivals),
+        numbers.words(numbers.NOTHING if result.resolution is None else f"{result.resolution}x"),
+        numbers.words(numbers.NOTHING if highest is None else f"{highest}x"),
+        numbers.plain(result.score_per_w),
+        numbers.plain(result.score_w),
+    )
+    return Table("Scores", head, (row,))
+
+
+def tries(result: ActSearchResult) -> Table:
+    """Return every load tried."""
+    limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
+    head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Verdict")
+    rows = tuple(
+        (
+            numbers.words(f"{each.load}x"),
+            numbers.words(each.drive_state),
+            numbers.Cell(f"{each.written_before_bytes / 1e9:.3g} GB", str(each.written_before_bytes)),
+            numbers.seconds(each.ran_s),
+            *(numbers.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
+            numbers.share(each.min_done),
+            numbers.plain(each.mean_w),
+            numbers.words("passed" if each.passed else each.why),
+        )
+        for each in result.tries
+    )
+    marked = next((at for at, each in enumerate(result.tries) if each.load == result.score), None)
+    return Table("every load tried, in the order of the search; % of reads", head, rows, marked=marked)
+
+
+def search_tables(result: ActSearchResult) -> tuple[Table, ...]:
+    """Return the score and every load tried."""
+    return (score(result), tries(result))

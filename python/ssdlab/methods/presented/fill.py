@@ -1,0 +1,60 @@
+"""A fill of the whole drive: its findings and its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.model.units import capacity_text
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.numbers import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.methods.results.fill import FillResult
+
+
+def findings(result: FillResult) -> Iterator[Claim]:
+    """Yield the speed, and where the cache ends."""
+    shown = Evidence((result.ordinal,))
+    yield Claim(
+        "{figure} over the whole drive, {last} over its last 16 GB",
+        figure=Amount(result.mean_mb_s, "MB/s"),
+        evidence=shown,
+        others={"last": Amount(result.last_mb_s, "MB/s")},
+    )
+    if result.cache_bytes is None:
+        yield Claim("No end of a cache was found", evidence=shown)
+    else:
+        yield Claim(
+            "A cache ends after {figure}: {before} before, {after} after",
+            figure=Amount(result.cache_bytes, "bytes"),
+            evidence=shown,
+            others={
+                "before": Amount(result.before_mb_s, "MB/s"),
+                "after": Amount(result.after_mb_s, "MB/s"),
+            },
+        )
+
+
+def speeds(result: FillResult) -> Table:
+    """Return the speeds in one row."""
+    head = ("MB/s", "Last 16 GB", "Slowest part", "Fastest part", "Cache", "Before", "After", "W", "MB/s/W")
+    row = (
+        numbers.throughput(result.mean_mb_s),
+        numbers.throughput(result.last_mb_s),
+        numbers.throughput(min(result.parts_mb_s)),
+        numbers.throughput(max(result.parts_mb_s)),
+        numbers.words("none" if result.cache_bytes is None else capacity_text(result.cache_bytes)),
+        numbers.throughput(result.before_mb_s),
+        numbers.throughput(result.after_mb_s),
+        numbers.plain(result.mean_w),
+        numbers.plain(result.mb_s_per_w),
+    )
+    return Table("Speed in MB/s; the cache ends where the speed drops for good", head, (row,))
+
+
+def tables(result: FillResult) -> tuple[Table, ...]:
+    """Return the speeds."""
+    return (speeds(result),)

@@ -1,0 +1,274 @@
+"""Measured points: sweeps, single depths, jobs, and whatever has no Result of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.model.units import latency_text, significant
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.numbers import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ssdlab.methods.results.outcome import UnknownResult
+    from ssdlab.methods.results.points import PointsResult
+    from ssdlab.results.schema import JobResult, Latencies, PeakResult, Point, Qd1Result, ResultBase
+
+LATENCIES = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
+OF_POWER = ("W", "kIOPS/W", "MB/s/W")
+"""Units of power and efficiency."""
+_THROUGHPUT = (
+    "Block",
+    "Workers",
+    "Depth each",
+    "IOPS",
+    "MB/s",
+    "Slowest interval",
+    "Mean interval",
+    "Fastest interval",
+    "Deviation",
+    "Intervals",
+    "In flight",
+    "Little",
+    "I/Os",
+    "Failed",
+    "Time",
+)
+_HOST = (
+    "Threads",
+    "Cores",
+    "Threads per core",
+    "CPU busy",
+    "Run-queue delay",
+    "Own CPU time",
+    "CPU per I/O",
+    "Limit",
+    "Why",
+)
+
+
+def throughput(points: Sequence[Point], marked: int | None = None) -> Table:
+    """IOPS, MB/s, their spread over the intervals, and whether the depth was reached.
+
+    "Little" is IOPS x mean service time / I/Os in flight: 1 when rate, latency and depth agree.
+    """
+    rows = tuple((numbers.words(point.label), *_throughput_cells(point)) for point in points)
+    return Table(
+        "Throughput and depth; intervals in IOPS",
+        ("Point", *_THROUGHPUT),
+        rows,
+        brief=("Point", "IOPS", "MB/s", "Slowest interval", "Fastest interval", "In flight", "Failed"),
+        marked=marked,
+    )
+
+
+def _throughput_cells(point: Point) -> tuple[Cell, ...]:
+    asked = (numbers.block(point.block_bytes), numbers.count(point.workers), numbers.count(point.depth))
+    if point.missing is not None:
+        return (*asked, Cell(point.missing, numeric=False, span=len(_THROUGHPUT) - len(asked)))
+    spread = point.spread_iops
+    return (
+        *asked,
+        numbers.iops(point.iops),
+        numbers.throughput(point.mb_s),
+        numbers.iops(spread.min if spread else None),
+        numbers.iops(spread.mean if spread else None),
+        numbers.iops(spread.max if spread else None),
+        numbers.iops(spread.sd if spread else None),
+        numbers.count(spread.n if spread else None),
+        numbers.plain(point.in_flight),
+        numbers.plain(point.little_ratio),
+        numbers.count(point.ios),
+        numbers.count(point.failed),
+        numbers.seconds(point.seconds),
+    )
+
+
+def latencies(points: Sequence[Point]) -> tuple[Table, ...]:
+    """Service times, and response times where they are not the same; of the points that were measured."""
+    measured = [point for point in points if point.missing is None]
+    if not differ(measured):
+        title = "Latency; service and response are one here, as every I/O starts when it is due"
+        return (_latency(title, [(point, point.service_ns) for point in measured]),)
+    return (
+        _latency("Service time (submit to complete)", [(each, each.service_ns) for each in measured]),
+        _latency(
+            "Response time (intended start to complete)", [(each, each.response_ns) for each in measured]
+        ),
+    )
+
+
+def differ(points: Iterable[Point]) -> bool:
+    """Return whether some response times are not the service times: under an open loop, or think time."""
+    return any(point.service_ns != point.response_ns for point in points)
+
+
+def _latency(title: str, rows: Sequence[tuple[Point, Latencies | None]]) -> Table:
+    body = tuple(
+        (numbers.words(point.label), *(numbers.latency((stored or {}).get(name)) for name in LATENCIES))
+        for point, stored in rows
+    )
+    brief = ("Point", "mean", "p50", "p99", "p99.9", "p99.99", "max")
+    return Table(title, ("Point", *LATENCIES), body, brief=brief)
+
+
+def host(points: Sequence[Point]) -> Table:
+    """Return what the host did at each measured point, and whether it was the limit."""
+    rows = tuple(
+        (numbers.words(point.label), *_host_cells(point)) for point in points if point.missing is None
+    )
+    return Table("Load of the host at each point", ("Point", *_HOST), rows, brief=("Point", "Limit", "Why"))
+
+
+def _host_cells(point: Point) -> tuple[Cell, ...]:
+    load, verdict = point.host, point.attribution
+    return (
+        numbers.count(load.threads if load else None),
+        numbers.count(load.cores if load else None),
+        numbers.plain(load.threads / load.cores if load and load.cores else None),
+        numbers.share(load.cpu_busy_share if load else None),
+        numbers.share(load.run_queue_delay_share if load else None),
+        numbers.seconds(load.own_cpu_s if load else None),
+        numbers.latency(point.cpu_per_io_ns),
+        numbers.words(verdict.limit if verdict else numbers.NOTHING),
+        numbers.words("; ".join(verdict.reasons) if verdict else ""),
+    )
+
+
+def of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table, ...]:
+    """Throughput and latency of every point, and of those that the host limited what it did."""
+    limited = [point for point in points if point.attribution and point.attribution.limit == "host"]
+    return (throughput(points, marked), *latencies(points), *((host(limited),) if limited else ()))
+
+
+def scalars_table(result: ResultBase) -> Table:
+    """Return the headline figures of any result."""
+    rows = tuple(
+        (numbers.words(each.label), numbers.words(numbers.of_unit(each.value, each.unit)))
+        for each in result.scalars
+    )
+    return Table("Headline figures", ("Figure", "Value"), rows)
+
+
+def scalars_tables(result: ResultBase) -> tuple[Table, ...]:
+    """Return the headline figures: of a kind that has no table of its own."""
+    return (scalars_table(result),)
+
+
+def speed(point: Point) -> Amount:
+    """Return the throughput of a point in the unit of its pattern: random ones in IOPS."""
+    if point.pattern == "random":
+        return Amount(point.iops, "IOPS")
+    return Amount(point.mb_s, "MB/s")
+
+
+def peak_findings(result: PeakResult) -> Iterator[Claim]:
+    """Yield the reported depth, who set the limit there, and the state it was taken in."""
+    chosen, best = result.points[result.chosen], result.points[result.best]
+    share = f"{significant(result.share * 100, 2)} % of the best"
+    shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
+    if chosen is best:
+        says = "{figure} at {depth}, the best of the sweep"
+    else:
+        says = f"{{figure}} at {{depth}}, the lowest depth with at least {share} ({{best}} at {{best_depth}})"
+    yield Claim(
+        says,
+        figure=speed(chosen),
+        bound=Bound("at least", Amount(result.threshold_iops, "IOPS"))
+        if chosen.pattern == "random"
+        else None,
+        evidence=shown,
+        others={
+            "depth": f"QD {chosen.in_flight_asked}",
+            "best": speed(best),
+            "best_depth": f"QD {best.in_flight_asked}",
+        },
+    )
+    if chosen.attribution is not None and chosen.attribution.limit == "host":
+        reasons = "; ".join(chosen.attribution.reasons)
+        yield Claim(
+            "The host, not the drive, was the limit there: {reasons}",
+            evidence=shown,
+            others={"reasons": reasons},
+        )
+    if result.steady is not None:
+        yield steady_claim(result.steady)
+
+
+def peak_tables(result: PeakResult) -> tuple[Table, ...]:
+    """Return the whole curve."""
+    return of_points(result.points, result.chosen)
+
+
+def qd1_findings(result: Qd1Result) -> Iterator[Claim]:
+    """Yield each corner, and the states that writes were taken in."""
+    for point in result.corners:
+        if point.missing is None:
+            yield point_claim(point, f"{point.pattern} {point.direction}")
+    states = ("Sequential writes: ", "Random writes: ")
+    for name, proof in zip(states, result.steady, strict=False):
+        yield steady_claim(proof, name)
+
+
+def point_claim(point: Point, name: str) -> Claim:
+    """Return the throughput of a point, with its mean response time."""
+    mean = (point.response_ns or {}).get("mean")
+    others: dict[str, Amount | str] = {"name": name}
+    if mean is not None:
+        others["mean"] = f" ({latency_text(mean)})"
+    return Claim(
+        "{name} {figure}" + ("{mean}" if mean is not None else ""),
+        figure=speed(point),
+        evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
+        others=others,
+    )
+
+
+def qd1_tables(result: Qd1Result) -> tuple[Table, ...]:
+    """Return the four corners and the sweep of block sizes."""
+    return (*of_points(result.corners), *(of_points(result.block_sizes) if result.block_sizes else ()))
+
+
+def job_findings(result: JobResult) -> Iterator[Claim]:
+    """Yield the throughput of each step."""
+    for point in result.points:
+        yield Claim(
+            "{name} {figure}",
+            figure=speed(point),
+            evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
+            others={"name": point.label},
+        )
+
+
+def points_findings(result: PointsResult) -> Iterator[Claim]:
+    """Yield the headline figures, those of power apart."""
+    figures = [each for each in result.scalars if each.unit not in OF_POWER]
+    steps = tuple(point.ordinal for point in result.points if point.ordinal is not None)
+    for each in figures:
+        yield Claim(
+            "{name} {figure}",
+            figure=Amount(each.value, each.unit),
+            evidence=Evidence(steps),
+            others={"name": each.label},
+        )
+    if not figures:
+        yield Claim(f"{len(result.points)} points", evidence=Evidence(steps))
+
+
+def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:
+    """Return every point."""
+    return of_points(result.points)
+
+
+def unknown_findings(result: UnknownResult) -> Iterator[Claim]:
+    """Yield that nothing but figures can be shown."""
+    yield Claim("{why}", judged=False, others={"why": result.unknown.rstrip(".")})
+
+
+def headline_findings(result: ResultBase) -> Iterator[Claim]:
+    """Yield the headline figures: of a kind that has no findings of its own."""
+    for each in result.scalars:
+        yield Claim("{name}: {figure}", figure=Amount(each.value, each.unit), others={"name": each.label})

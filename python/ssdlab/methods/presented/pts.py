@@ -1,0 +1,195 @@
+"""SNIA's tests of rounds: findings, the cells, and the window that steady state is judged by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE
+from ssdlab.model.units import latency_text, significant
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.numbers import Table, of_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds, TrackedVariable
+    from ssdlab.results.numbers import Quantity
+
+NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
+
+
+@dataclass(frozen=True)
+class Window:
+    """A tracked variable, and the window of it that is judged: of rounds, or of samples."""
+
+    variable: TrackedVariable
+    steady: bool
+    first: int
+    last: int
+    unit: str = "round"
+    """What a value is: a round or a sample."""
+
+
+def window_claim(says: str, window: Window, evidence: Evidence, others: dict[str, Amount | str]) -> Claim:
+    """Return a claim of steady state: its figure is the range of the values, of their mean."""
+    share = window.variable.range_share
+    return Claim(
+        says,
+        figure=None if share is None else Amount(100 * share, "%"),
+        bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
+        evidence=evidence,
+        judged=share is not None,
+        others=others,
+    )
+
+
+def findings(result: PtsResult) -> Iterator[Claim]:
+    """Yield the verdict on steady state of each group of cells, and the means of its window."""
+    yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}", others={"of": result.specification})
+    for group in result.groups:
+        name = f"{group.group}: " if group.group else ""
+        verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else "NOT ACHIEVED"
+        values = ", ".join(
+            f"{each.name} {mean_text(each.mean, each.unit)}"
+            for each in group.tracked
+            if each.mean is not None
+        )
+        window = Window(group.tracked[0], group.steady, group.first, group.last)
+        steps = tuple(ordinal for cell in group.cells for ordinal in cell.ordinals)
+        shown = Evidence(steps, (group.first - 1, group.last - 1))
+        yield window_claim(
+            "{name}{verdict} ({values})", window, shown, {"name": name, "verdict": verdict, "values": values}
+        )
+
+
+def mean_text(mean: float, unit: str) -> str:
+    """Return the mean of a tracked variable in the words of its unit."""
+    return latency_text(mean) if unit == "ns" else of_unit(mean, unit)
+
+
+def window_table(found: Sequence[Window]) -> Table:
+    """Return what the rule finds in each window."""
+    head = (
+        "Variable",
+        "Window",
+        "Steady",
+        "Mean",
+        "Data excursion",
+        f"Allowed, {MAX_RANGE:.0%}",
+        "Slope excursion",
+        f"Allowed, {MAX_RISE:.0%}",
+        "Fitted line",
+        "Correlation",
+    )
+    return Table(
+        "The window, unrounded in the CSV: largest minus smallest, rise of the line over it, and the limits",
+        head,
+        tuple(_window_row(window) for window in found),
+        brief=head[:8],
+    )
+
+
+def _window_row(window: Window) -> tuple[numbers.Cell, ...]:
+    each = window.variable
+    return (
+        numbers.words(each.name),
+        numbers.words(f"{window.unit}s {window.first} to {window.last} of {len(each.values)}"),
+        numbers.words("yes" if window.steady else "NOT ACHIEVED"),
+        _window_value(each, 1.0 if each.mean is not None else None, percent=False),
+        _window_value(each, each.range_share),
+        _window_value(each, MAX_RANGE, percent=False),
+        _window_value(each, each.rise_share),
+        _window_value(each, MAX_RISE, percent=False),
+        numbers.words(_window_line(window)),
+        numbers.plain(each.correlation),
+    )
+
+
+def _window_value(each: TrackedVariable, share: float | None, *, percent: bool = True) -> numbers.Cell:
+    """Return a share of the mean in its own unit, and in percent."""
+    if share is None or each.mean is None:
+        return numbers.words(numbers.NOTHING)
+    value = share * each.mean
+    text = mean_text(value, each.unit) + (f" = {significant(100 * share)} %" if percent else "")
+    return numbers.Cell(text, repr(value))
+
+
+def _window_line(window: Window) -> str:
+    each = window.variable
+    if each.slope is None or each.intercept is None:
+        return "—"
+    sign = "+" if each.slope >= 0 else "-"
+    slope = significant(abs(each.slope))
+    return f"{significant(each.intercept)} {sign} {slope} · ({window.unit} - {window.first})"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of a cell over the reported rounds."""
+
+    title: str
+    short: str
+    quantity: Quantity
+    better: Literal["higher", "lower"]
+    of: Callable[[PtsRounds, PtsCell], float | None]
+    cell: Callable[[float | None], numbers.Cell]
+
+
+IOPS = Measure("IOPS", "IOPS", "iops", "higher", lambda g, c: g.of_window(c.iops), numbers.iops)
+MB_S = Measure(
+    "MB/s (decimal)", "MB/s", "mb_s", "higher", lambda g, c: g.of_window(c.mb_s), numbers.throughput
+)
+ART = Measure(
+    "average response time", "ART", "ns", "lower", lambda g, c: g.of_window(c.mean_ns), numbers.latency
+)
+NINES = Measure(
+    "99.999 %, worst round",
+    "99.999 %",
+    "ns",
+    "lower",
+    lambda g, c: g.max_of_window(c.five_nines_ns),
+    numbers.latency,
+)
+MRT = Measure(
+    "maximum response time", "MRT", "ns", "lower", lambda g, c: g.max_of_window(c.max_ns), numbers.latency
+)
+MEASURES: dict[str, tuple[Measure, ...]] = {"iops": (IOPS,), "throughput": (MB_S,), "latency": (ART, MRT)}
+"""What each test reports of its cells."""
+
+
+def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
+    """Return blocks down and mixes across, as the specification prints them."""
+    every = [(each, cell) for each in result.groups if group in (None, each.group) for cell in each.cells]
+    mixes = sorted({cell.read_pct for _, cell in every}, reverse=True)
+    rows: list[tuple[numbers.Cell, ...]] = []
+    for size in sorted({cell.block_bytes for _, cell in every}):
+        found = {cell.read_pct: (each, cell) for each, cell in every if cell.block_bytes == size}
+        missing = next((cell.missing for _, cell in found.values() if cell.missing), None)
+        if missing is not None:
+            reason = numbers.Cell(f"not measured: {missing}", numeric=False, span=len(mixes))
+            rows.append((numbers.block(size), reason))
+            continue
+        cells = (
+            measure.cell(measure.of(*found[mix])) if mix in found else numbers.words("") for mix in mixes
+        )
+        rows.append((numbers.block(size), *cells))
+    head = ("Block", *(mix_text(mix) for mix in mixes))
+    return Table(f"{measure.title}, by R/W mix", head, tuple(rows))
+
+
+def mix_text(read_pct: int) -> str:
+    """Return a mix as the specification writes it."""
+    return f"{read_pct}/{100 - read_pct}"
+
+
+def tables(result: PtsResult) -> tuple[Table, ...]:
+    """Return the windows that steady state is judged by, and the cells."""
+    windows = [
+        Window(variable, each.steady, each.first, each.last)
+        for each in result.groups
+        for variable in each.tracked
+        if variable.mean is not None
+    ]
+    return (window_table(windows), *(grid(result, measure) for measure in MEASURES[result.test]))

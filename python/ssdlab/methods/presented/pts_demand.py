@@ -1,0 +1,153 @@
+"""SNIA's demand tests: findings, the grid of demands, and the three points."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.presented.pts import Window, window_claim, window_table
+from ssdlab.methods.presented.pts_series import window_of
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.numbers import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ssdlab.methods.results.pts import DemandCell, DemandPoint, DemandResult
+    from ssdlab.results.numbers import Cell
+
+
+def findings(result: DemandResult) -> Iterator[Claim]:
+    """Yield both verdicts on steady state, and the three points."""
+    samples, rounds = result.samples, result.rounds
+    before = f"steady in samples {samples.first} to {samples.last}" if samples.steady else "NOT ACHIEVED"
+    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else "NOT ACHIEVED"
+    yield window_claim(
+        "By {of}: preconditioning {verdict}",
+        window_of(samples),
+        Evidence((result.writes.ordinal,)),
+        {"of": f"{result.setting} of {result.specification}", "verdict": before},
+    )
+    yield window_claim(
+        "Demand variation {verdict}",
+        Window(rounds.tracked[0], rounds.steady, rounds.first, rounds.last),
+        Evidence(
+            tuple(ordinal for cell in result.cells for ordinal in cell.ordinals),
+            (rounds.first - 1, rounds.last - 1),
+        ),
+        {"verdict": after},
+    )
+    for point in result.points:
+        if point.missing is None:
+            yield Claim(
+                "{name} {figure} at {demand}, ART {art}",
+                figure=Amount(point.window_iops, "IOPS"),
+                evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
+                others={
+                    "name": point.name,
+                    "demand": demand(point),
+                    "art": Amount(point.window_mean_ns, "ns"),
+                },
+            )
+
+
+def demand(point: DemandPoint) -> str:
+    """Return threads and depth of a point."""
+    return f"TC{point.threads} QD{point.depth}"
+
+
+def iops(result: DemandResult, cell: DemandCell) -> float | None:
+    """Return the mean IOPS of the window."""
+    return result.rounds.of_window(cell.iops)
+
+
+def mb_s(result: DemandResult, cell: DemandCell) -> float | None:
+    """Return the mean throughput of the window."""
+    return result.rounds.of_window(cell.mb_s)
+
+
+def art_ns(result: DemandResult, cell: DemandCell) -> float | None:
+    """Return the average response time of the window."""
+    return result.rounds.of_window(cell.mean_ns)
+
+
+def cpu_share(result: DemandResult, cell: DemandCell) -> float | None:
+    """Return the mean busy share of all CPUs in the window; None where it is not known."""
+    window = cell.cpu_busy_share[result.rounds.first - 1 : result.rounds.last]
+    known = [share for share in window if share is not None]
+    return fmean(known) if known else None
+
+
+def grid(result: DemandResult, what: str, of: Callable[[DemandResult, DemandCell], Cell]) -> Table:
+    """Return thread counts down and depths across."""
+    cells = {(cell.threads, cell.depth): cell for cell in result.cells}
+    depths = sorted({depth for _, depth in cells})
+    rows = tuple(
+        (numbers.words(f"TC{threads}"), *(of(result, cells[threads, depth]) for depth in depths))
+        for threads in sorted({threads for threads, _ in cells})
+    )
+    return Table(what, ("Threads", *(f"QD{depth}" for depth in depths)), rows)
+
+
+def iops_grid(result: DemandResult) -> Table:
+    """Return the IOPS of every demand."""
+    return grid(result, "IOPS", lambda *each: numbers.iops(iops(*each)))
+
+
+def art_grid(result: DemandResult) -> Table:
+    """Return the average response time of every demand."""
+    return grid(result, "ART", lambda *each: numbers.latency(art_ns(*each)))
+
+
+def cpu_grid(result: DemandResult) -> Table:
+    """Return how busy the host was at every demand."""
+    return grid(result, "busy share of all CPUs", lambda *each: numbers.share(cpu_share(*each)))
+
+
+def by_flight(result: DemandResult) -> Table:
+    """Return the demands by their I/Os in flight."""
+    rows = tuple(
+        (
+            numbers.count(cell.in_flight),
+            numbers.words(f"TC{cell.threads} QD{cell.depth}"),
+            numbers.iops(iops(result, cell)),
+            numbers.throughput(mb_s(result, cell)),
+            numbers.latency(art_ns(result, cell)),
+        )
+        for cell in sorted(result.cells, key=lambda cell: (cell.in_flight, cell.threads))
+    )
+    return Table("by I/Os in flight", ("TOIO", "Demand", "IOPS", "MB/s", "ART"), rows)
+
+
+def three_points(result: DemandResult) -> Table:
+    """Return the three points in figures."""
+    head = ("Point", "Demand", "IOPS", "ART", "IOPS of the histogram", "Why missing")
+    rows = tuple(
+        (
+            numbers.words(point.name),
+            numbers.words(numbers.NOTHING if point.missing else demand(point)),
+            numbers.iops(None if point.missing else point.window_iops),
+            numbers.latency(None if point.missing else point.window_mean_ns),
+            numbers.iops(None if point.histogram is None else point.histogram.iops),
+            numbers.words(point.missing or ""),
+        )
+        for point in result.points
+    )
+    return Table("The three points", head, rows)
+
+
+def tables(result: DemandResult) -> tuple[Table, ...]:
+    """Return the windows, the grid, and the three points."""
+    rounds = result.rounds
+    windows = [
+        window_of(result.samples),
+        *(Window(each, rounds.steady, rounds.first, rounds.last) for each in rounds.tracked),
+    ]
+    return (
+        window_table([window for window in windows if window.variable.mean is not None]),
+        three_points(result),
+        iops_grid(result),
+        art_grid(result),
+        cpu_grid(result),
+    )

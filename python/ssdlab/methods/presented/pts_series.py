@@ -1,0 +1,216 @@
+"""SNIA's tests of one long load: their findings and their tables."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.write_saturation import REASONS
+from ssdlab.methods.presented.pts import Window, window_claim, window_table
+from ssdlab.model.units import significant
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.numbers import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ssdlab.methods.results.pts import (
+        PtsCrossStimulusResult,
+        PtsIdleRecoveryResult,
+        PtsSamples,
+        PtsSaturationResult,
+        PtsWait,
+    )
+
+
+def window_of(samples: PtsSamples) -> Window:
+    """Return the window of samples that steady state is judged by."""
+    return Window(samples.variable, samples.steady, samples.first, samples.last, "sample")
+
+
+def fills_of(result: PtsSaturationResult) -> list[float]:
+    """Return how often the user capacity was written by the end of each record."""
+    return [total / result.capacity_bytes for total in result.records.total_bytes()]
+
+
+def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
+    """Yield what ended the test, and where the drive was then."""
+    records, ended = result.records, result.ended
+    shown = Evidence((records.ordinal,), (0, ended - 1) if ended else None)
+    if not ended:
+        yield Claim(
+            "{load}: cut short before the first record",
+            evidence=shown,
+            judged=False,
+            others={"load": result.stimulus},
+        )
+        return
+    why = "cut short" if result.reason is None else f"ended by {REASONS[result.reason]}"
+    samples = result.samples
+    others: dict[str, Amount | str] = {
+        "load": result.stimulus,
+        "of": f"{result.setting} of {result.specification}",
+        "why": why,
+        "time": Amount(ended * records.seconds, "s"),
+        "fills": f"{significant(fills_of(result)[ended - 1])} user capacities",
+        "first": Amount(records.iops[0], "IOPS"),
+        "last": Amount(records.iops[ended - 1], "IOPS"),
+    }
+    says = "{load} by {of}: {why} after {time} and {fills}; {first} in the first record, {last} in the last"
+    yield window_claim(says, window_of(samples), shown, others)
+
+
+def ends(result: PtsSaturationResult) -> Table:
+    """Return the reason for the stop, in one row."""
+    head = ("Stimulus", "Ended by", "After", "Drive fills", "Samples", "Steady", "Fills of the window")
+    row = (
+        numbers.words(result.stimulus),
+        numbers.words("cut short" if result.reason is None else REASONS[result.reason]),
+        numbers.seconds(result.ended * result.records.seconds),
+        numbers.plain(fills_of(result)[result.ended - 1] if result.ended else None),
+        numbers.count(len(result.samples.variable.values)),
+        numbers.words("yes" if result.samples.steady else "NOT ACHIEVED"),
+        numbers.plain(result.samples.fills),
+    )
+    return Table("Reason for the stop", head, (row,))
+
+
+def course_table(result: PtsSaturationResult) -> Table:
+    """Return the load at every half drive fill."""
+    records, fills = result.records, fills_of(result)
+    rows = tuple(
+        (
+            numbers.plain(fills[at]),
+            numbers.seconds((at + 1) * records.seconds),
+            numbers.iops(records.iops[at]),
+            numbers.throughput(records.mb_s[at]),
+            numbers.latency(records.mean_ns[at]),
+            numbers.latency(records.five_nines_ns[at]),
+            numbers.latency(records.max_ns[at]),
+        )
+        for at in course(fills[: result.ended])
+    )
+    head = ("Drive fills", "Time", "IOPS", "MB/s", "ART", "5 9s", "MRT")
+    return Table("Every half drive fill, and the last record", head, rows)
+
+
+def course(fills: Sequence[float]) -> list[int]:
+    """Return the first record of every half drive fill, and the last one."""
+    halves = [int(2 * each) for each in fills]
+    found = [at for at, (before, now) in enumerate(pairwise([0, *halves])) if now > before]
+    return list(dict.fromkeys([*found, *range(len(fills))[-1:]]))
+
+
+def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
+    """Return the reason for the stop, the window, and the course of the load."""
+    return (ends(result), window_table([window_of(result.samples)]), course_table(result))
+
+
+def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
+    """Yield the gain of each rest against the baseline."""
+    gains = ", ".join(
+        f"{significant(100 * wait.of_baseline)} % after {Amount(wait.idle_s, 's')}" for wait in result.waits
+    )
+    steady = "" if result.samples.steady else ", which is NOT steady,"
+    yield Claim(
+        f"By {{of}} bursts reach {{gains}} of rest, of a baseline{steady} of {{figure}}",
+        figure=Amount(result.baseline_iops, "IOPS"),
+        evidence=Evidence((result.writes.ordinal, *(wait.bursts.ordinal for wait in result.waits))),
+        judged=result.samples.steady,
+        others={"of": f"{result.setting} of {result.specification}", "gains": gains},
+    )
+
+
+def waits(result: PtsIdleRecoveryResult) -> Table:
+    """Return the mean of each wait state against the baseline."""
+    head = ("Wait state", "Bursts", "Mean IOPS", "Of baseline", "ART", "MRT", "After it, at the end")
+    name = f"baseline{'' if result.samples.steady else ', NOT steady'}"
+    nothing = [numbers.words("")] * 3
+    baseline = (
+        numbers.words(name),
+        numbers.words(""),
+        numbers.iops(result.baseline_iops),
+        numbers.share(1.0),
+        *nothing,
+    )
+    return Table(
+        "Mean of each wait state against the baseline",
+        head,
+        (baseline, *(_row(wait) for wait in result.waits)),
+    )
+
+
+def _row(wait: PtsWait) -> tuple[numbers.Cell, ...]:
+    return (
+        numbers.seconds(wait.idle_s),
+        numbers.count(len(wait.bursts.iops)),
+        numbers.iops(wait.mean_iops),
+        numbers.share(wait.of_baseline),
+        numbers.latency(wait.mean_ns),
+        numbers.latency(wait.max_ns),
+        numbers.iops(wait.back_iops),
+    )
+
+
+def idle_tables(result: PtsIdleRecoveryResult) -> tuple[Table, ...]:
+    """Return the window of the preconditioning, and the wait states."""
+    return (window_table([window_of(result.samples)]), waits(result))
+
+
+def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
+    """Yield whether, and when, the drive was as fast as before."""
+    first, between, last = result.groups
+    back = "not back at that after {time}" if result.recovery_s is None else "back at that after {time}"
+    time_s = last.records.ends_s()[-1] if result.recovery_s is None else result.recovery_s
+    yield Claim(
+        f"By {{of}}: {{mean}} of {{load}} on average, then {{end}} at the end of {{other}}; {back}",
+        figure=Amount(max(last.records.mb_s, default=None), "MB/s"),
+        bound=Bound("at least", Amount(first.mean_mb_s, "MB/s")),
+        evidence=Evidence(tuple(group.records.ordinal for group in result.groups)),
+        others={
+            "of": f"{result.setting} of {result.specification}",
+            "mean": Amount(first.mean_mb_s, "MB/s"),
+            "load": first.name,
+            "end": Amount(between.end_mb_s, "MB/s"),
+            "other": between.name,
+            "time": Amount(time_s, "s"),
+        },
+    )
+
+
+def groups(result: PtsCrossStimulusResult) -> Table:
+    """Return the three loads, and when the third was as fast as the first."""
+    head = (
+        "Group",
+        "Stimulus",
+        "Lasted",
+        "Mean MB/s",
+        "End MB/s",
+        "Peak ART",
+        "Peak MRT",
+        "Recovered after",
+    )
+    rows = tuple(
+        (
+            numbers.count(number),
+            numbers.words(group.name),
+            numbers.seconds(group.records.ends_s()[-1] if group.records.iops else None),
+            numbers.throughput(group.mean_mb_s),
+            numbers.throughput(group.end_mb_s),
+            numbers.latency(group.peak_mean_ns),
+            numbers.latency(group.peak_max_ns),
+            _recovered(result) if number == len(result.groups) else numbers.words(""),
+        )
+        for number, group in enumerate(result.groups, 1)
+    )
+    return Table("Each group; recovered when a record reaches the mean of group 1", head, rows)
+
+
+def _recovered(result: PtsCrossStimulusResult) -> numbers.Cell:
+    return numbers.words("not yet") if result.recovery_s is None else numbers.seconds(result.recovery_s)
+
+
+def cross_tables(result: PtsCrossStimulusResult) -> tuple[Table, ...]:
+    """Return the three loads."""
+    return (groups(result),)

@@ -1,0 +1,64 @@
+"""A rate under a latency bound: its findings and its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.numbers import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.methods.results.rate_limit import RateLimitResult
+
+
+def findings(result: RateLimitResult) -> Iterator[Claim]:
+    """Yield the limit: the percentile at the highest rate that held is the figure held against the bound."""
+    bound = Bound("under", Amount(result.bound_ns, "ns"))
+    tried = Evidence(tuple(each.ordinal for each in result.tries))
+    others: dict[str, Amount | str] = {"percentile": result.percentile}
+    if result.highest_held is None:
+        yield Claim("No rate kept {percentile} {bound}", bound=bound, evidence=tried, others=others)
+        return
+    others["rate"] = Amount(result.highest_held, "IOPS")
+    held = next(each for each in result.tries if each.rate == result.highest_held)
+    reached = Amount(held.response_ns.get(result.percentile), "ns")
+    says = "{rate} with {percentile} {bound}"
+    if result.lowest_failed is None:
+        yield Claim(
+            f"{says}; no rate failed",
+            figure=reached,
+            bound=bound,
+            evidence=tried,
+            judged=False,
+            others=others,
+        )
+        return
+    failed = next(each for each in result.tries if each.rate == result.lowest_failed)
+    others |= {"failed": Amount(failed.rate, "IOPS"), "why": failed.why}
+    yield Claim(f"{says}; at {{failed}} {{why}}", figure=reached, bound=bound, evidence=tried, others=others)
+
+
+def rates(result: RateLimitResult) -> Table:
+    """Return every rate tried."""
+    head = ("Offered", "Done", "Mean", "p99", "p99.9", "Dropped", "Held", "W")
+    rows = tuple(
+        (
+            numbers.iops(each.rate),
+            numbers.iops(each.iops),
+            *(numbers.latency(each.response_ns.get(key)) for key in ("mean", "p99", "p99.9")),
+            numbers.count(each.dropped),
+            numbers.words("yes" if each.held else f"no: {each.why}"),
+            numbers.plain(each.mean_w),
+        )
+        for each in result.tries
+    )
+    marked = next((at for at, each in enumerate(result.tries) if each.rate == result.highest_held), None)
+    return Table("Every rate tried", head, rows, marked=marked)
+
+
+def tables(result: RateLimitResult) -> tuple[Table, ...]:
+    """Return every rate tried."""
+    return (rates(result),)

@@ -1,0 +1,77 @@
+"""TRIM validation: its findings and its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.results.trim import VERDICTS
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.numbers import Table, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.methods.results.trim import LbaPlot, TrimResult
+
+_REACHED = {
+    True: "the discard reached the device",
+    False: "the discard did not reach the device",
+    None: "whether the discard reached the device is not known",
+}
+
+
+def plots(result: TrimResult) -> list[LbaPlot]:
+    """Return what there is of clean, before and after."""
+    return [plot for plot in (result.clean, result.before, result.after) if plot is not None]
+
+
+def findings(result: TrimResult) -> Iterator[Claim]:
+    """Yield the verdict, and whether the discard reached the device."""
+    steps = tuple(plot.ordinal for plot in plots(result))
+    regained = "" if result.regained is None else ", {regained} of what was lost"
+    yield Claim(
+        f"TRIM {VERDICTS[result.verdict]}: {{figure}} of the clean speed{regained}",
+        figure=Amount(100 * result.recovered, "%"),
+        bound=Bound("at least", Amount(100 * result.passes_from, "%")),
+        evidence=Evidence(steps),
+        judged=result.verdict != "no contrast",
+        others={"regained": Amount(None if result.regained is None else 100 * result.regained, "%")},
+    )
+    known = result.trim.reached_device
+    yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]), judged=known is not None)
+
+
+def speeds(result: TrimResult) -> Table:
+    """Return the speeds in each state."""
+    head = ("State", "Sustained MB/s", "Of clean", "Over all blocks, MB/s", "Slowest part", "Fastest part")
+    rows = tuple(
+        (
+            words(plot.name),
+            numbers.throughput(plot.sustained_mb_s),
+            numbers.share(plot.sustained_mb_s / result.clean.sustained_mb_s),
+            numbers.throughput(plot.mean_mb_s),
+            numbers.throughput(min(plot.parts_mb_s)),
+            numbers.throughput(max(plot.parts_mb_s)),
+        )
+        for plot in plots(result)
+    )
+    return Table("Sequential writes in each state", head, rows)
+
+
+def verdict(result: TrimResult) -> Table:
+    """Return the verdict and what it rests on."""
+    head = ("TRIM", "Recovered", "Of what was lost", "Works from", "Purged before")
+    row = (
+        words(VERDICTS[result.verdict]),
+        numbers.share(result.recovered),
+        numbers.share(result.regained),
+        numbers.share(result.passes_from),
+        words("yes" if result.purged else "no"),
+    )
+    return Table("Verdict", head, (row,))
+
+
+def tables(result: TrimResult) -> tuple[Table, ...]:
+    """Return verdict and speeds."""
+    return (verdict(result), speeds(result))

@@ -1,0 +1,129 @@
+"""What a result claims, as an object: the figure, what it is held against, and what shows it.
+
+A finding of a method is a `Claim`; `sentence` is the one place where words are made of it.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ssdlab.model.units import capacity_text, figure_text
+
+Sense = Literal["at least", "at most", "under"]
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A value with its unit: `IOPS`, `MB/s`, `ns`, `s`, `bytes`, `%`, `x`, or any other word."""
+
+    value: float | None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        """Three digits and the unit, as on cards."""
+        if self.unit == "bytes" and self.value is not None:
+            return capacity_text(int(self.value))
+        return figure_text(self.value, self.unit)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a figure has to keep for the claim to be a good one."""
+
+    sense: Sense
+    amount: Amount
+
+    def __str__(self) -> str:
+        """Return the words of both: `under 1 ms`."""
+        return f"{self.sense} {self.amount}"
+
+    def kept_by(self, figure: Amount) -> bool | None:
+        """Whether a figure of the same unit keeps it; None where there is no value."""
+        if figure.value is None or self.amount.value is None:
+            return None
+        match self.sense:
+            case "at least":
+                return figure.value >= self.amount.value
+            case "at most":
+                return figure.value <= self.amount.value
+            case "under":
+                return figure.value < self.amount.value
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What shows it: ordinals of steps, and the rows of the result's own list (records, rounds) in question.
+
+    `rows` are the first and the last, counted from 0; None: all there are.
+    """
+
+    steps: tuple[int, ...] = ()
+    rows: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One finding of a result.
+
+    Attributes
+    ----------
+    says
+        The sentence without its full stop, `{figure}`, `{bound}` and the names of `others` standing where
+        they come.
+    figure, bound
+        What was found, and what it is held against.
+    evidence
+        What shows it.
+    judged
+        Whether it could be judged; where not, `says` tells why.
+    others
+        Further amounts and words that the sentence names.
+    """
+
+    says: str
+    figure: Amount | None = None
+    bound: Bound | None = None
+    evidence: Evidence = field(default_factory=Evidence)
+    judged: bool = True
+    others: Mapping[str, Amount | str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a sentence that names what is not there: it would fail when it is read.
+
+        Raises
+        ------
+        ValueError
+            With the name.
+        """
+        missing = [name for name in self.named() if name not in self.amounts()]
+        if missing:
+            raise ValueError(f"{self.says!r} names {missing[0]!r}, which the claim does not have")
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the figure keeps the bound; None where there is none of them, or it was not judged."""
+        if not self.judged or self.figure is None or self.bound is None:
+            return None
+        return self.bound.kept_by(self.figure)
+
+    def named(self) -> tuple[str, ...]:
+        """Return the names that the sentence has in it."""
+        return tuple(name for _, name, _, _ in string.Formatter().parse(self.says) if name is not None)
+
+    def amounts(self) -> dict[str, Amount | Bound | str]:
+        """Return all that the sentence can name."""
+        found: dict[str, Amount | Bound | str] = dict(self.others)
+        if self.figure is not None:
+            found["figure"] = self.figure
+        if self.bound is not None:
+            found["bound"] = self.bound
+        return found
+
+
+def sentence(claim: Claim) -> str:
+    """Return a claim as a sentence, with a capital and a full stop."""
+    text = claim.says.format_map({name: str(each) for name, each in claim.amounts().items()})
+    return f"{text[:1].upper()}{text[1:]}."
