@@ -1,34 +1,39 @@
-/** What the Python side asks to be drawn. The same shapes are built by `ssdlab/report/charts.py`. */
+/** What the Python side asks to be drawn. Made by `scripts/chart_spec.py` from `ssdlab/report/charts.py`. */
 
 export type Quantity = "iops" | "mb_s" | "ns" | "s" | "bytes" | "capacity" | "count" | "plain" | "text";
+export type Scale = "linear" | "log" | "nines";
+export type Shape = "circle" | "rect" | "triangle" | "diamond";
+export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | HeatChart;
 
-/** One run as it appears in every chart: the colour belongs to the drive, the outline to the variant of the run. */
+/** How one run looks in every chart: the colour belongs to the drive, never to its rank. */
 export interface RunStyle {
   label: string;
   /** Index into the palette. */
   colour: number;
-  shape: "circle" | "rect" | "triangle" | "diamond";
+  shape: Shape;
   /** Drawn hollow and dotted: a second run of a drive that already has the filled marker. */
   hollow: boolean;
 }
 
+/** One axis; without `ticks` the front end sets 1-2-5 steps (log) or round ones (linear). */
 export interface Axis {
   title: string;
   quantity: Quantity;
-  scale: "linear" | "log" | "nines";
-  /** Fixed ticks: where, and what stands there. Without them 1-2-5 steps (log) or round steps (linear) are used. */
+  scale: Scale;
+  /** Where, and what stands there. */
   ticks?: [number, string][];
   /**
-   * Values that it reaches from and to in every view, so that switching compares; else those drawn. A linear axis begins at zero
+   * Values that it reaches from and to in every view, so that switching compares; None: those drawn. A linear axis begins at zero
    * unless the first is greater.
    */
   range?: [number, number];
 }
 
-export interface Point {
+/** One point of a line. */
+export interface Dot {
   x: number;
   y: number;
-  /** Slowest and fastest interval: drawn as a band. */
+  /** Slowest interval, as `high` is the fastest: drawn as a band. */
   low?: number;
   high?: number;
   label?: string;
@@ -40,24 +45,26 @@ export interface Point {
   quiet?: boolean;
 }
 
+/** A line of one run; reads are solid, writes dashed; its name, if any, stands at its end. */
 export interface Line {
   run: number;
   name: string;
   dashed: boolean;
-  points: Point[];
-  /** Second to another line of the same run. */
+  points: Dot[];
+  /** Second to another line of the same run: service time beside response time. */
   faint?: boolean;
   /** In the colour of the text: what the other lines of the run are held against. */
   plain?: boolean;
 }
 
-/** A level drawn across the plot, such as 95 % of the best. */
+/** A level across the plot, such as 95 % of the best. */
 export interface Rule {
   run: number;
   y: number;
   text: string;
 }
 
+/** One view of a chart of lines; a button switches between views. */
 export interface XyView {
   label: string;
   x: Axis;
@@ -66,93 +73,143 @@ export interface XyView {
   rules: Rule[];
 }
 
+/** Lines over two axes. */
 export interface XyChart {
-  kind: "xy";
   views: XyView[];
+  kind: "xy";
 }
 
+/** One bar; `note` is printed behind the value. */
 export interface Bar {
   run: number;
   value: number;
+  note: string;
   low?: number;
   high?: number;
-  /** Printed after the value, such as the queue depth of the point. */
-  note: string;
 }
 
+/** Bars of the same workload, one for each run. */
+export interface BarGroup {
+  name: string;
+  bars: Bar[];
+}
+
+/** One view of a bar chart. */
 export interface BarsView {
   label: string;
   axis: Axis;
   better: "higher" | "lower";
-  groups: { name: string; bars: Bar[] }[];
+  groups: BarGroup[];
 }
 
+/** Horizontal bars from zero. */
 export interface BarsChart {
-  kind: "bars";
   views: BarsView[];
+  kind: "bars";
 }
 
-/** Several figures of one run on one log axis, e.g. mean, p99 and p99.99 latency. */
-export interface MarksChart {
-  kind: "marks";
-  axis: Axis;
-  views: MarksView[];
+/** One figure on a row of marks. */
+export interface Mark {
+  name: string;
+  value: number;
 }
 
+/** The figures of one run and workload on one line. */
+export interface MarksRow {
+  run: number;
+  name: string;
+  note: string;
+  marks: Mark[];
+}
+
+/** One view of a chart of marks. */
 export interface MarksView {
   label: string;
-  rows: { run: number; name: string; note: string; marks: { name: string; value: number }[] }[];
+  rows: MarksRow[];
 }
 
-/** The interval rows of one step, stream and direction; columns are packed by `ssdlab/report/packing.py`. */
+/** Several figures of each run on one axis: mean, p99 and p99.99. */
+export interface MarksChart {
+  axis: Axis;
+  views: MarksView[];
+  kind: "marks";
+}
+
+/** A column of a time series, packed by `packing.pack`. */
+export interface PackedColumn {
+  /** `end_s` (of each row), or that of a measure. */
+  key: string;
+  packed: string;
+  /** What a stored whole number stands for. */
+  unit: number;
+}
+
+/** The interval rows of one step, stream and direction. */
 export interface Track {
   run: number;
   name: string;
   dashed: boolean;
-  /** `end_s` (of each row) and one column for each measure; `unit` is what a stored whole number stands for. */
-  columns: { key: string; packed: string; unit: number }[];
+  columns: PackedColumn[];
 }
 
+/** What a time series can show, by the key of its column. */
+export interface Measure {
+  key: string;
+  label: string;
+  axis: Axis;
+  /** Intervals of zero were asked for, and are no stalls to be marked. */
+  pauses?: boolean;
+}
+
+/** The tracks shown together when a button is pressed. */
+export interface Choice {
+  label: string;
+  tracks: Track[];
+  /** Why there is none. */
+  absent?: string;
+}
+
+/** Interval rows over time, for a point chosen by buttons. */
 export interface SeriesChart {
-  kind: "series";
-  /** With `pauses`, intervals of zero were asked for, and are no stalls to be marked. */
-  measures: { key: string; label: string; axis: Axis; pauses?: boolean }[];
-  /** By view, then by variant; without tracks, `absent` says why. */
-  choices: { label: string; tracks: Track[]; absent?: string }[];
-  /** Choices of each view. */
+  measures: Measure[];
+  choices: Choice[];
+  /** Choices of each view, where a second group of buttons chooses among them: by view, then by variant. */
   variants: number;
-  /** Seconds that are shown, the same for every choice; else from 0 to the end of what is shown. */
+  /** Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown. */
   window_s?: [number, number];
+  kind: "series";
 }
 
-/** Cells in rows and columns, e.g. block sizes and R/W mixes, each with its value. */
-export interface HeatChart {
-  kind: "heat";
-  /** Titles of columns and rows, and what stands across. */
-  columns: string[];
-  rows: string[];
-  across: string;
-  views: HeatView[];
-}
-
+/** One figure of a run, for every cell. */
 export interface HeatView {
   label: string;
   run: number;
   title: string;
   quantity: Quantity;
-  /** By row, then by column; none where it was not measured, and why. */
-  values: (number | null)[][];
-  absent?: string;
+  /** By row, then by column; None where it was not measured. */
+  values: ((number | null)[])[];
   /** Ends of the colour scale, the same in all views of one quantity, so that switching compares. */
   range: [number, number];
   better: "higher" | "lower";
+  /** Why cells have no value. */
+  absent?: string;
 }
 
-export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | HeatChart;
+/** Cells in rows and columns, each with its value; colour goes with the logarithm. */
+export interface HeatChart {
+  rows: string[];
+  columns: string[];
+  /** What stands over the columns. */
+  across: string;
+  views: HeatView[];
+  kind: "heat";
+}
 
+/** All that a page hands to the front end. */
 export interface Page {
   title: string;
   footer: string;
   runs: RunStyle[];
+  /** By the id of their figure. */
   charts: Record<string, Chart>;
 }

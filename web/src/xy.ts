@@ -2,12 +2,12 @@
 
 import { axisOption, exact, extent, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
-import type { Axis, Line, Point, Rule, XyView } from "./spec";
+import type { Axis, Dot, Line, Rule, XyView } from "./spec";
 import { base, colourOf, escaped, marker, named, stroke } from "./theme";
 
 interface Datum extends Option {
   value: [number, number];
-  point: Point;
+  point: Dot;
   line: Line;
 }
 

@@ -1,4 +1,4 @@
-"""What the front end is asked to draw: the same shapes as in `web/src/spec.ts`.
+"""What the front end is asked to draw; `scripts/chart_spec.py` makes `web/src/spec.ts` of it.
 
 A chart names quantities and values; colours, fonts and ticks are the front end's. Values are in the units
 of the quantity: `iops` a second, `mb_s` decimal megabytes a second, `ns`, `s`, `bytes`; `plain` is a number
@@ -22,8 +22,10 @@ class RunStyle:
 
     label: str
     colour: int
+    """Index into the palette."""
     shape: Shape
     hollow: bool
+    """Drawn hollow and dotted: a second run of a drive that already has the filled marker."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Axis:
     quantity: Quantity
     scale: Scale = "linear"
     ticks: tuple[tuple[float, str], ...] | None = None
+    """Where, and what stands there."""
     range: tuple[float, float] | None = None
     """Values that it reaches from and to in every view, so that switching compares; None: those drawn. A
     linear axis begins at zero unless the first is greater."""
@@ -46,6 +49,7 @@ class Dot:
     x: float
     y: float
     low: float | None = None
+    """Slowest interval, as `high` is the fastest: drawn as a band."""
     high: float | None = None
     label: str | None = None
     chosen: bool | None = None
@@ -175,8 +179,10 @@ class PackedColumn:
     """A column of a time series, packed by `packing.pack`."""
 
     key: str
+    """`end_s` (of each row), or that of a measure."""
     packed: str
     unit: float
+    """What a stored whole number stands for."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +223,7 @@ class SeriesChart:
     measures: tuple[Measure, ...]
     choices: tuple[Choice, ...]
     variants: int = 1
-    """Choices of each view, where a second group of buttons chooses among them."""
+    """Choices of each view, where a second group of buttons chooses among them: by view, then by variant."""
     window_s: tuple[float, float] | None = None
     """Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown."""
     kind: Literal["series"] = "series"
@@ -247,6 +253,7 @@ class HeatChart:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     across: str
+    """What stands over the columns."""
     views: tuple[HeatView, ...]
     kind: Literal["heat"] = "heat"
 
@@ -254,8 +261,19 @@ class HeatChart:
 Chart = XyChart | BarsChart | MarksChart | SeriesChart | HeatChart
 
 
-def plain(chart: Chart | RunStyle) -> dict[str, Any]:
-    """Return a chart as JSON holds it; what is None is left out."""
+@dataclass(frozen=True)
+class Page:
+    """All that a page hands to the front end."""
+
+    title: str
+    footer: str
+    runs: tuple[RunStyle, ...]
+    charts: dict[str, Chart]
+    """By the id of their figure."""
+
+
+def plain(chart: Chart | Page) -> dict[str, Any]:
+    """Return a chart, or a page, as JSON holds it; what is None is left out."""
     cleaned = _without_none(asdict(chart))
     assert isinstance(cleaned, dict)
     return cleaned

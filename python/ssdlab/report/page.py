@@ -16,7 +16,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.results.outcome import shown_by
 from ssdlab.model.errors import HostError, UsageError
-from ssdlab.report.charts import plain
+from ssdlab.report.charts import Page, plain
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import ratings, suite
 from ssdlab.report.sections.header import header
@@ -55,12 +55,12 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
     footer = "; ".join(
         f"{one.label}: run {one.run.manifest.run_id}, {one.run.manifest.created[:10]}" for one in placed
     )
-    data = {
-        "title": head.title,
-        "footer": f"ssdlab. {footer}",
-        "runs": [plain(one.style) for one in placed],
-        "charts": {figure.id: plain(figure.chart) for figure in figures},
-    }
+    data = Page(
+        head.title,
+        f"ssdlab. {footer}",
+        tuple(one.style for one in placed),
+        {figure.id: figure.chart for figure in figures},
+    )
     script = _static("report.js")
     html: str = _template().render(
         head=head,
@@ -68,11 +68,11 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
         panels=panels(placed),
         runs=placed,
         entries=entries(placed),
-        footer=data["footer"],
+        footer=data.footer,
         policy=_policy(script),
         style=Markup(_static("report.css").replace("</", "<\\/")),
         script=Markup(script),
-        data=_script_json(data),
+        data=_script_json(plain(data)),
         whole=[_script_json(_whole(one)) for one in placed],
     )
     return html
