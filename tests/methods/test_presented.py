@@ -1,0 +1,85 @@
+"""What each kind of Result says and shows: findings are objects with evidence, tables have one definition."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab.cli.showing_result import print_kind
+from ssdlab.methods.results.kinds import KINDS
+from ssdlab.methods.results.outcome import kind_of, parse_result
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
+from ssdlab.results.kind import loaded
+
+RECORDED = Path(__file__).parent / "recorded"
+NAMES = sorted(path.stem for path in RECORDED.glob("*.json") if path.stem != "quick-look")
+
+
+def recorded(name: str) -> Any:
+    return parse_result(json.loads((RECORDED / f"{name}.json").read_text())["result"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_result_is_presented_by_its_kind(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    result = recorded(name)
+    kind = kind_of(result.kind)
+    claims, tables = list(loaded(kind.findings)(result)), list(loaded(kind.tables)(result))
+    assert claims and tables
+    assert all(isinstance(claim, Claim) for claim in claims)
+    assert any(claim.figure is not None and claim.evidence.steps for claim in claims) or name == "act"
+    print_kind(kind, result)
+    printed = capsys.readouterr().out
+    for claim in claims:
+        assert sentence(claim) in printed and "{" not in sentence(claim)
+    for table in tables:
+        assert all(sum(cell.span for cell in row) == len(table.head) for row in table.rows), table.caption
+        assert set(table.brief) <= set(table.head) and table.caption in printed
+        shown = [at for at, title in enumerate(table.head) if not table.brief or title in table.brief]
+        for row in table.rows:
+            for at in shown if len(row) == len(table.head) else ():
+                assert row[at].text in printed
+
+
+def test_every_kind_that_is_presented_names_who_says_it() -> None:
+    plain = {name for name, kind in KINDS.items() if kind.findings == type(kind).findings}
+    assert plain == {"measure", "suite"}, "printed by a command of its own; shown by its runs"
+
+
+def test_a_finding_says_whether_its_figure_keeps_its_bound() -> None:
+    under = Bound("under", Amount(1e6, "ns"))
+    for figure, holds in ((999_999.0, True), (1e6, False), (None, None)):
+        claim = Claim("p99 was {figure}, {bound}", figure=Amount(figure, "ns"), bound=under)
+        assert claim.holds is holds
+    assert Bound("at least", Amount(95, "%")).kept_by(Amount(95, "%")) is True
+    assert Bound("at most", Amount(95, "%")).kept_by(Amount(95.1, "%")) is False
+    open_one = Claim("{figure}", figure=Amount(1.0), bound=Bound("at most", Amount(2.0)), judged=False)
+    assert open_one.holds is None
+
+
+def test_the_sentence_is_made_of_the_object() -> None:
+    claim = Claim(
+        "writes took {figure}, {bound}; {why}",
+        figure=Amount(388_000.0, "ns"),
+        bound=Bound("under", Amount(1e6, "ns")),
+        evidence=Evidence((3,), (0, 4)),
+        others={"why": "braces {like these} are words"},
+    )
+    assert sentence(claim) == "Writes took 388 µs, under 1.00 ms; braces {like these} are words."
+    with pytest.raises(ValueError, match="'when'"):
+        Claim("a figure of {when}")
+
+
+def test_verdicts_of_recorded_runs_are_their_findings() -> None:
+    """Known of the recorded runs: the rate that held, TRIM that was not judged, rounds without an end."""
+    ((limit,), (trim, reached)) = (
+        loaded(kind_of(name).findings)(recorded(run))
+        for name, run in (("rate-limit", "rate-limit"), ("trim", "trim-validation"))
+    )
+    result = recorded("rate-limit")
+    assert limit.holds is True and limit.judged and len(limit.evidence.steps) == len(result.tries)
+    assert not trim.judged and trim.holds is None and reached.judged
+    (_, verdict) = loaded(kind_of("pts").findings)(recorded("pts-latency"))
+    assert verdict.holds is False and verdict.evidence.rows == (0, 4)
