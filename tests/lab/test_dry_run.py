@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
-from ssdlab.methods.steps import Request
-from ssdlab.runs.plan import effects_of
+from ssdlab.methods.verbs.table import verb_named
 
 JOB = """
 [[step]]
@@ -100,4 +99,5 @@ def test_it_ends_as_the_run_would_begin(make_zram, capsys: pytest.CaptureFixture
     ],
 )
 def test_what_each_verb_does(verb: str, args: dict[str, object], effects: tuple[str, ...]) -> None:
-    assert effects_of(Request(0, verb, verb, args, "restart")) == effects  # type: ignore[arg-type]
+    kind = verb_named(verb)
+    assert kind is not None and kind.model_validate(args).effects() == effects

@@ -12,18 +12,22 @@ from ssdlab.methods import all_methods, find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method
 from ssdlab.methods.parts.workloads import closed_loop, open_loop
-from ssdlab.methods.steps import Request
+from ssdlab.methods.steps import Request, Until
+from ssdlab.methods.verbs.bounds import Bounds
+from ssdlab.methods.verbs.fill import Fill
+from ssdlab.methods.verbs.purge import Purge
+from ssdlab.methods.verbs.run import Run
 from ssdlab.model.errors import LabError
 from ssdlab.model.span import Span
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order
-from ssdlab.runs.plan import Bounds, Recorder, planned_step
+from ssdlab.runs.plan import Recorder, planned_step
 from ssdlab.runs.session import start
 
 
 def planned(workload: Workload, **args):
-    return planned_step(Request(0, "run", "x", args, "restart", workload))
+    return planned_step(Request(0, "x", Run.of(workload, **args), "restart"))
 
 
 def test_a_step_by_time_takes_its_time() -> None:
@@ -56,7 +60,7 @@ def test_a_purge_is_long_only_on_a_device(tmp_path: Path) -> None:
     order = Order(method, method.params(), str(tmp_path / "new.img"), size_bytes=1 << 20)
     (purge,) = (step for step in plan_order(order).steps if step.verb == "purge")
     assert purge.seconds.upper <= 60
-    assert planned_step(Request(0, "purge", "purge", {}, "restart")).seconds.upper >= 3600
+    assert planned_step(Request(0, "purge", Purge(), "restart")).seconds.upper >= 3600
 
 
 def test_writes_by_time_are_bounded_by_depth() -> None:
@@ -67,7 +71,11 @@ def test_writes_by_time_are_bounded_by_depth() -> None:
 
 def test_a_condition_or_a_skip_may_end_at_once() -> None:
     workload = closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=60)
-    assert planned(workload, unless_written=True).seconds.lower == 0
+    skipped = Fill.of(workload, passes=1, unless_written=True)
+    assert planned_step(Request(0, "x", skipped, "restart")).seconds.lower == 0
+    assert planned(workload, certain=False).seconds.lower == 0
+    ended = Until("early", {"least_ns": 7 * 10**9}, lambda rows: False)
+    assert planned(workload, until=ended).seconds.lower == 7
 
 
 def test_streams_of_one_step_run_at_the_same_time() -> None:

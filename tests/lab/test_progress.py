@@ -17,6 +17,7 @@ from ssdlab.cli import progress as shown
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.steps import Request
+from ssdlab.methods.verbs.fill import Fill
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.live import LiveFile, read_live
 from ssdlab.results.progress import Progress
@@ -167,7 +168,7 @@ def test_a_step_by_bytes_is_timed_by_the_speed_seen(monkeypatch: pytest.MonkeyPa
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr(tracking.time, "monotonic", lambda: clock.now)
     stream = Stream(ops="write", pattern="sequential", block=131072, stop=Stop(bytes=100 * 10**9))
-    request = Request(0, "fill", "fill", {}, "continue", Workload.of(stream))
+    request = Request(0, "fill", Fill.of(Workload.of(stream), passes=1), "continue")
     seen = Seen()
     tracker = Tracker(Plan((planned_step(request),)), [seen])
     tracker.began(request)

@@ -16,8 +16,9 @@ from ssdlab.model.drive_options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:
+    from ssdlab.methods.verbs.bounds import Bounds
     from ssdlab.runs.order import Order
-    from ssdlab.runs.plan import Bounds, Plan
+    from ssdlab.runs.plan import Plan
     from ssdlab.runs.suites.ordering import SuiteOrder
 
 SCHEMA = "ssdlab.plan/1"

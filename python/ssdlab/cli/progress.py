@@ -12,8 +12,8 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab.cli.output import on_terminal, say
+from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
-from ssdlab.runs.drive_steps import describe_step
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,10 +11,10 @@ from ssdlab.methods.job import finished_steps
 from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.methods.results.suite import SuiteResult
+from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.kind import loaded
 from ssdlab.results.store import actual_status, run_words, short_id
-from ssdlab.runs.drive_steps import describe_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

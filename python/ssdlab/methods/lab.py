@@ -1,10 +1,11 @@
 """The verbs a procedure may use, and nothing else: a method knows no drive.
 
-A procedure is straight-line code over these verbs. Each verb makes a `Request`, a step with an ordinal, and
-hands it to an `Executor`: `runner.Runner` does it on a drive and journals it, `plan.Recorder` only counts
-it. On resume the procedure runs again from its first line; a finished step is read back from the journal
-and not done twice. So a procedure may branch only on what a verb returned, on its parameters and on the
-facts of the drive.
+A procedure is straight-line code over these verbs. Each verb is an object (`verbs.verb.Verb`); `do` makes it
+a `Request`, a step with an ordinal, and hands that to an `Executor`: `runner.Runner` does it on a drive and
+journals it, `plan.Recorder` only counts it. Verbs without a function here are asked for by `do`. On resume
+the procedure runs again from its first line; a finished step is read back from the journal and not done
+twice. So a procedure may branch only on what a verb returned, on its parameters and on the facts of the
+drive.
 
 Interruption policies of a step:
 
@@ -27,19 +28,33 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.methods.steps import Finding, LabBase, Until
+from ssdlab.methods.verbs.back import Back
+from ssdlab.methods.verbs.conditions import Conditions, SettingsFacts
+from ssdlab.methods.verbs.fill import Fill
+from ssdlab.methods.verbs.find import Find
+from ssdlab.methods.verbs.flush import Flush
+from ssdlab.methods.verbs.fork import Fork
+from ssdlab.methods.verbs.health import Health
+from ssdlab.methods.verbs.idle import Idle
+from ssdlab.methods.verbs.limit import Limit
+from ssdlab.methods.verbs.note import Note
+from ssdlab.methods.verbs.precondition import Precondition
+from ssdlab.methods.verbs.purge import Purge
+from ssdlab.methods.verbs.run import Run
+from ssdlab.methods.verbs.trim import Trim
+from ssdlab.methods.verbs.variant import Variant
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from ssdlab.drives.purge import PurgeMethodName
     from ssdlab.formats.traces.reading import Source
     from ssdlab.methods.traces.mapping import TraceMapping
     from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Usable
 
 T = TypeVar("T")
 
@@ -77,10 +92,11 @@ class Lab(LabBase):
         overload
             More may be asked for than the drive can do, and that is the finding: no warning about it.
         """
-        extra: dict[str, JsonValue] = {} if certain else {"certain": False}
-        if overload:
-            extra["overload"] = True
-        return self._work("run", workload, label, until, policy, extra)
+
+        def step(laid: Workload) -> Run:
+            return Run.of(laid, until, certain=certain, overload=overload)
+
+        return self._work(workload, step, label, policy, prepares=False)
 
     def sweep(
         self,
@@ -144,8 +160,11 @@ class Lab(LabBase):
             engine="sync" if depth == 1 else "uring",
             stop=Stop(bytes=passes * (self._usable_bytes // unit) * unit),
         )
-        extra: dict[str, JsonValue] = {"passes": passes, "unless_written": unless_written}
-        return self._work("fill", Workload.of(stream), f"fill, {passes} x", None, "continue", extra)
+
+        def step(laid: Workload) -> Fill:
+            return Fill.of(laid, passes=passes, unless_written=unless_written)
+
+        return self._work(Workload.of(stream), step, f"fill, {passes} x", "continue")
 
     def precondition(
         self,
@@ -157,15 +176,17 @@ class Lab(LabBase):
         certain: bool = True,
     ) -> Step:
         """Bring the drive into the state that the following steps measure; its own figures are kept too."""
-        extra: dict[str, JsonValue] | None = None if certain else {"certain": False}
-        return self._work("precondition", workload, label, until, policy, extra)
+
+        def step(laid: Workload) -> Precondition:
+            return Precondition.of(laid, until, certain=certain)
+
+        return self._work(workload, step, label, policy)
 
     def idle(self, seconds: float, *, label: str = "idle", certain: bool = True) -> Step:
         """Leave the drive alone; `certain` is that of `run`."""
         if seconds < 0:
             raise UsageError(f"idle for {seconds} s is in the past", "give a time of 0 s or more")
-        args: dict[str, JsonValue] = {"seconds": seconds, **({} if certain else {"certain": False})}
-        return self._do("idle", label, args, "restart")
+        return self.do(Idle(seconds=seconds, certain=certain), label=label)
 
     def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
         """Discard a span, by default the whole one, and find out what came of it.
@@ -186,11 +207,11 @@ class Lab(LabBase):
         if length is None:
             length = self._usable_bytes - start
         check_range(start, length, self.capacity_bytes, self.logical_block_bytes)
-        return self._do("trim", label, {"start": start, "length": length}, "restart")
+        return self.do(Trim(start=start, length=length), label=label)
 
     def flush(self) -> Step:
         """Make everything written durable, the drive's cache included."""
-        return self._do("flush", "flush", {}, "restart")
+        return self.do(Flush())
 
     def conditions(self, **required: str) -> Step:
         """Set what is required, read it back and record it; what cannot be had becomes a departure.
@@ -203,19 +224,16 @@ class Lab(LabBase):
         Unsupported, DriveError, HostError
             Of ``lba_format`` alone, which loses the drive's data: it could not be set.
         """
-        args: dict[str, JsonValue] = {"required": dict(sorted(required.items()))}
-        step = self._do("conditions", "conditions", args, "restart")
+        step = self.do(Conditions(required=dict(sorted(required.items()))))
         self._reformatted(required.get("lba_format"), step)
         return step
 
-    def variant(self, demands: Mapping[str, str], usable: Mapping[str, JsonValue] | None, label: str) -> Step:
+    def variant(self, demands: Mapping[str, str], usable: Usable | None, label: str) -> Step:
         """Make the drive the variant that is under test, or fail; see `ssdlab.runs.conditions.variant`."""
-        args: dict[str, JsonValue] = {"required": dict(sorted(demands.items()))}
-        args["usable"] = None if usable is None else dict(usable)
-        step = self._do("variant", label, args, "restart")
+        step = self.do(Variant(required=dict(sorted(demands.items())), usable=usable), label=label)
         self._reformatted(demands.get("lba_format"), step)
         if usable is not None:
-            self._use(int(str(usable["length"])))
+            self._use(usable.length)
         return step
 
     def limit(self, usable_bytes: int) -> Step:
@@ -227,13 +245,13 @@ class Lab(LabBase):
                 f"give a multiple of {units.block_text(unit)} up to its capacity",
                 usable_bytes=usable_bytes,
             )
-        step = self._do("limit", "limit", {"usable_bytes": usable_bytes}, "restart")
+        step = self.do(Limit(usable_bytes=usable_bytes))
         self._usable_bytes = usable_bytes
         return step
 
     def note(self, text: str) -> Step:
         """Put a remark into the record."""
-        return self._do("note", "note", {"text": text}, "restart")
+        return self.do(Note(text=text))
 
     def find(self, finding: Finding, *, label: str) -> Step:
         """Work something out from the tables of finished steps; the step's facts hold it.
@@ -241,8 +259,7 @@ class Lab(LabBase):
         A summary, which every measured step returns, says much already; this is for what only rows tell. In
         a plan the facts are empty.
         """
-        args: dict[str, JsonValue] = {"name": finding.name, **finding.args}
-        return self._do("find", label, args, "restart", finding=finding)
+        return self.do(Find.of(finding), label=label)
 
     def purge(
         self, *, if_able: bool = False, method: PurgeMethodName | None = None, label: str = "purge"
@@ -268,20 +285,22 @@ class Lab(LabBase):
         Unsupported
             The drive has no such way.
         """
-        return self._do("purge", label, {"if_able": if_able, "method": method}, "restart")
+        return self.do(Purge(if_able=if_able, method=method), label=label)
 
     def trace(self, source: Source, how: TraceMapping) -> Step:
         """Make a trace into a recording for the part of the drive in use; the drive is not touched.
 
         The facts of the step tell what became of it; `Recording` and `RecordedOps` are made of them.
         """
-        args: dict[str, JsonValue] = {
-            "source": source.model_dump(mode="json"),
-            "laying": how.model_dump(mode="json"),
-            "usable_bytes": self._usable_bytes,
-            "logical_block_bytes": self.logical_block_bytes,
-        }
-        return self._do("trace", "read the trace", args, "restart")
+        from ssdlab.methods.verbs.trace import Trace
+
+        asked = Trace(
+            source=source,
+            laying=how,
+            usable_bytes=self._usable_bytes,
+            logical_block_bytes=self.logical_block_bytes,
+        )
+        return self.do(asked, label="read the trace")
 
     def health(self) -> Step:
         """Read the drive's own health counters.
@@ -291,7 +310,7 @@ class Lab(LabBase):
         Unsupported
             Of a real drive nothing is read so far.
         """
-        return self._do("health", "health", {}, "restart")
+        return self.do(Health())
 
     @contextmanager
     def fork(self) -> Iterator[Callable[[], Step]]:
@@ -300,10 +319,17 @@ class Lab(LabBase):
         Yields what brings the drive back to it; that is done at the block's end too. A real drive cannot go
         back: what is measured then has the order of the parts in it, which becomes a departure.
         """
-        mark = self._do("fork", "fork", {}, "restart")
+        mark = self.do(Fork())
 
         def back(*, end: bool = False) -> Step:
-            return self._do("back", "back to the fork", {"to": mark.ordinal, "end": end}, "restart")
+            return self.do(Back(to=mark.ordinal, end=end), label="back to the fork")
 
         yield back
         back(end=True)
+
+    def _reformatted(self, block: str | None, step: Step) -> None:
+        """Take the drive for what a format has made of it."""
+        if block is not None:
+            self.logical_block_bytes = units.parse_bytes(block)
+            made = step.found(SettingsFacts).capacity_bytes
+            self._use(self.capacity_bytes if made is None else made)

@@ -9,20 +9,20 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ssdlab.model import units
+from pydantic import JsonValue
+
+from ssdlab.methods.verbs.context import Tables
+from ssdlab.methods.verbs.verb import Verb
 from ssdlab.model.errors import LabError, UsageError
-from ssdlab.model.pattern import Sequential
 from ssdlab.model.span import Span
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from ssdlab.model.workload import Stream, Workload
     from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.tables import Columns
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,6 @@ class Until:
     name: str
     args: dict[str, JsonValue]
     holds: Callable[[Sequence[Any]], bool] = field(compare=False)
-
-
-class Tables(Protocol):
-    """What the steps so far have measured, row by row; `methods.method.RunData` is one too."""
-
-    @property
-    def rows(self) -> Callable[[Step], Columns]:
-        """Gives the interval rows of a finished step, as `results.tables.SERIES_COLUMNS`."""
-
-    @property
-    def row_buckets(self) -> Callable[[Step], Columns]:
-        """Gives the histogram buckets of each of its rows, as `results.tables.HIST_COLUMNS`."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +45,31 @@ class Finding:
 
 @dataclass(frozen=True)
 class Request:
-    """One step, asked for: what a verb hands to the executor.
+    """One step, asked for: what the lab hands to the executor.
 
     `outlook` tells observers what the procedure expects beyond the step; it is no part of it.
     """
 
     ordinal: int
-    verb: str
     label: str
-    args: dict[str, JsonValue]
+    asked: Verb
     policy: Policy
-    workload: Workload | None = None
-    until: Until | None = None
-    finding: Finding | None = None
     outlook: str = ""
+
+    @property
+    def verb(self) -> str:
+        """Name of the verb."""
+        return self.asked.verb
+
+    @cached_property
+    def args(self) -> dict[str, JsonValue]:
+        """The arguments, as the journal keeps them."""
+        return self.asked.stored()
+
+    @property
+    def workload(self) -> Workload | None:
+        """What it runs, if it runs something."""
+        return self.asked.work
 
 
 class Executor(Protocol):
@@ -153,52 +152,44 @@ class LabBase:
         unit = SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else self.logical_block_bytes
         self._usable_bytes = min(capacity_bytes, self._span_bytes or capacity_bytes) // unit * unit
 
-    def _reformatted(self, block: str | None, step: Step) -> None:
-        if block is not None:
-            self.logical_block_bytes = units.parse_bytes(block)
-            self._use(int(str(step.result.facts.get("capacity_bytes", self.capacity_bytes))))
-
     def _work(
         self,
-        verb: str,
         workload: Workload,
+        verb_of: Callable[[Workload], Verb],
         label: str,
-        until: Until | None,
         policy: Policy,
-        extra: dict[str, JsonValue] | None = None,
+        *,
+        prepares: bool = True,
     ) -> Step:
+        """Ask for a step with a workload, which gets a seed and a span first."""
         if endless := next((s.name for s in workload.streams if not s.stop.ever), None):
             raise UsageError(
                 f"stream {endless!r} of step {label!r} would never stop",
                 "give it a time, bytes or I/Os to stop at",
             )
-        workload = self._laid(workload, self._seed if verb == "run" else self._preparation_seed)
+        workload = self._laid(workload, self._preparation_seed if prepares else self._seed)
         try:  # in the plan already: what does not fit this drive is refused before anything is done
             workload.resolve(self.capacity_bytes, self.logical_block_bytes)
         except LabError as error:
             error.what = f"{label}: {error.what}"
             raise
-        args: dict[str, JsonValue] = {"workload": workload.model_dump(mode="json"), **(extra or {})}
-        if until is not None:
-            args["until"] = {"name": until.name, **until.args}
-        return self._do(verb, label, args, policy, workload, until)
+        return self.do(verb_of(workload), label=label, policy=policy)
 
-    def _do(
-        self,
-        verb: str,
-        label: str,
-        args: dict[str, JsonValue],
-        policy: Policy,
-        workload: Workload | None = None,
-        until: Until | None = None,
-        finding: Finding | None = None,
-    ) -> Step:
-        policy = self._policy or policy
-        request = Request(
-            self._ordinal, verb, label, args, policy, workload, until, finding, outlook=self._outlook
-        )
-        if request.policy == "continue" and workload is not None:
-            _check_continuable(workload)
+    def do(self, asked: Verb, *, label: str | None = None, policy: Policy | None = None) -> Step:
+        """Do a step of any verb, also of one that another package brings.
+
+        Parameters
+        ----------
+        asked
+            The verb with its arguments.
+        label
+            What the step is called in reports; by default the verb's name.
+        policy
+            What an interruption means, unless a block says otherwise; by default the verb's own.
+        """
+        policy = self._policy or policy or asked.policy
+        asked.check(policy)
+        request = Request(self._ordinal, label or asked.verb, asked, policy, self._outlook)
         self._ordinal += 1
         return self._executor.perform(request)
 
@@ -224,18 +215,3 @@ def derived_seed(seed: int, *path: int) -> int:
     """Derive a seed from another and a path of numbers (ordinal, segment): the same for the same."""
     text = ":".join(str(part) for part in (seed, *path))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-
-
-def _check_continuable(workload: Workload) -> None:
-    """Refuse a policy that could not be kept: after a kill the cursors of many workers are not known."""
-    if len(workload.streams) > 1:
-        raise UsageError(
-            "a step of several streams cannot be continued after a kill", "declare restart or re-precondition"
-        )
-    stream = workload.streams[0]
-    if isinstance(stream.pattern, Sequential) and stream.workers > 1:
-        raise UsageError(
-            f"a sequential step of {stream.workers} workers cannot be continued after a kill",
-            "declare restart or re-precondition, or use one worker",
-            workers=stream.workers,
-        )

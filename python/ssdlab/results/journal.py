@@ -198,7 +198,7 @@ class Journal:
         """Record, durably, that an attempt does not count."""
         self._append(VoidRecord(ordinal=ordinal, attempt=attempt, why=why, at=now()))
 
-    def part(self, ordinal: int, attempt: int, done: dict[str, JsonValue]) -> None:
+    def part(self, ordinal: int, attempt: int, done: dict[str, int]) -> None:
         """Record, durably, how far an attempt came that a later one goes on from."""
         self._append(PartRecord(ordinal=ordinal, attempt=attempt, done=done, at=now()))
 

@@ -85,7 +85,7 @@ class PartRecord(Stored):
     t: Literal["part"] = "part"
     ordinal: int
     attempt: int
-    done: dict[str, JsonValue] = Field(description="how far it came: seconds, bytes")
+    done: dict[str, int] = Field(description="how far it came: bytes, ios, ns")
     at: str
 
 

@@ -7,9 +7,9 @@ What is read is held against its seal first.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused
@@ -35,6 +35,9 @@ CONDITIONS_SCHEMA = "ssdlab.conditions/2"
 """2: it carries a seal."""
 
 
+Model = TypeVar("Model", bound=BaseModel)
+
+
 @dataclass(frozen=True)
 class Step:
     """A finished step that counts: what was asked and what came of it."""
@@ -45,6 +48,20 @@ class Step:
     label: str
     args: dict[str, object]
     result: StepResult
+
+    def asked(self, verb: type[Model]) -> Model:
+        """Return the arguments, as the model of the step's verb has them: ``step.asked(Run).workload``.
+
+        Raises
+        ------
+        UsageError, pydantic.ValidationError
+            They are not those of that verb.
+        """
+        return verb.model_validate(self.args)
+
+    def found(self, facts: type[Model]) -> Model:
+        """Return what the step found or set, as a model of facts has it: ``step.found(TrimFacts).trim``."""
+        return facts.model_validate(self.result.facts)
 
 
 @dataclass(frozen=True)

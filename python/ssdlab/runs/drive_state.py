@@ -134,7 +134,7 @@ class StateKeeper:
             done = behind[at]
             if self._load(state_name(done.request.ordinal)):
                 self._check(done)
-                if done.request.verb == "fork":
+                if done.request.asked.marks:
                     self.fork(done.request.ordinal)
                 return behind[at + 1 :]
         if self._state.lasting and not self._load(state_name(_FIRST)):
@@ -218,13 +218,14 @@ def discard_states(folder: HeldFolder) -> None:
 def _needed(behind: Iterable[_Done]) -> list[_Done]:
     """Leave out what a return to a fork undoes."""
     needed: list[_Done] = []
-    forks: dict[object, int] = {}
+    forks: dict[int, int] = {}
     for done in behind:
-        if done.request.verb == "back":
+        to = done.request.asked.returns_to
+        if to is not None:
             # A fork that the snapshot was taken at comes before all that is here.
-            del needed[forks.get(done.request.args["to"], 0) :]
+            del needed[forks.get(to, 0) :]
         needed.append(done)
-        if done.request.verb == "fork":
+        if done.request.asked.marks:
             forks[done.request.ordinal] = len(needed)
     return needed
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.methods.lab import Lab
+from ssdlab.methods.verbs.stream_bounds import layout_bounds
 from ssdlab.model.errors import Refused
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, variant_info, varied
-from ssdlab.runs.plan import PURGE_MAX_S, QUICK_PURGE_MAX_S, Plan, Recorder, layout_bounds
+from ssdlab.runs.plan import Plan, Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -118,7 +119,7 @@ def plan_on(
     Of a run that goes on, `known` are the finished steps.
     """
     can = drive.capabilities
-    recorder = Recorder(known, purge_max_s=QUICK_PURGE_MAX_S if can.purges_at_once else PURGE_MAX_S)
+    recorder = Recorder(known, purges_at_once=can.purges_at_once)
     facts: dict[str, Any] = {
         "capacity_bytes": drive.capacity_bytes,
         "logical_block_bytes": drive.logical_block_bytes,

@@ -13,11 +13,9 @@ from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.step_log import LogProgress, read_progress
 from ssdlab.results.store import run_words
-from ssdlab.runs.verbs import StepExecutor
+from ssdlab.runs.step_executor import StepExecutor
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from ssdlab.drives.base import Drive
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.methods.steps import Request
@@ -121,8 +119,7 @@ class Runner:
             if self._keeper is not None:
                 self._keeper.read_back(request, history.ended)
             step = _step(request, history.ended.attempt, history.ended.result)
-            if request.verb in ("conditions", "variant"):
-                self.conditions.again(step.result.facts, firm=request.verb == "variant")
+            self._executor.read_back(request, step.result)
             self._tracker.finished(step, read_back=True)
         else:
             self._executor.check_stop()
@@ -138,11 +135,12 @@ class Runner:
 
     def _remember(self, request: Request) -> None:
         """Keep account of which steps have made the drive's state."""
-        if request.verb == "precondition":
+        role = request.asked.state
+        if role == "prepares":
             self._prepared = [request.ordinal]
-        elif request.verb == "trim" and self._prepared:
+        elif role == "amends" and self._prepared:
             self._prepared.append(request.ordinal)
-        if request.verb == "purge":
+        if role == "freshens":
             self._since_purge = [request.ordinal]
         elif self._since_purge:
             self._since_purge.append(request.ordinal)
@@ -184,11 +182,9 @@ class Runner:
                 self._journal.void(ordinal, ended.attempt, why)
             raise Rewind
 
-    def _kept(
-        self, request: Request, history: StepHistory, opened: BeginRecord
-    ) -> dict[str, JsonValue] | None:
+    def _kept(self, request: Request, history: StepHistory, opened: BeginRecord) -> dict[str, int] | None:
         """Return what an attempt cut short has done if that counts, else None."""
-        if request.policy != "continue" or request.workload is None:
+        if request.policy != "continue" or not request.asked.keeps_parts:
             return None
         # What was written before a reboot may have been lost from a volatile cache.
         attempts = {opened.attempt, *(part.attempt for part in history.standing_parts)}

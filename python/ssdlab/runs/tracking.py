@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.methods.steps import Request
+from ssdlab.methods.verbs.bounds import NOTHING, Bounds
+from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
-from ssdlab.runs.plan import NOTHING, Bounds, Plan, planned_step
+from ssdlab.runs.plan import Plan, planned_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,8 +59,7 @@ class Tracker:
 
     def began(self, request: Request) -> None:
         """Take note that a step starts."""
-        # How long a trace takes to be read is known from the plan, which has read it.
-        known = self._planned.get(request.ordinal) if request.verb == "trace" else None
+        known = self._planned.get(request.ordinal) if request.asked.planned_once else None
         self._current = known or planned_step(request)
         self._step_begun = time.monotonic()
         self._outlook = request.outlook
@@ -117,11 +118,17 @@ class Tracker:
         )
 
 
+class _Layout(WorkloadVerb):
+    """Writes a new file before there is a run; no journal has it."""
+
+    verb: ClassVar[str] = "layout"
+
+
 def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[Any], None]:
     """Return what to call while a new file is laid out, before there is a run: it notifies the observers."""
     stop = Stop(bytes=max(size_bytes, 1))
     fill = Workload.of(Stream(ops=Mix(read_pct=0), pattern=Sequential(), stop=stop))
-    request = Request(0, "layout", "writing the new file", {}, "restart", fill)
+    request = Request(0, "writing the new file", _Layout(workload=fill), "restart")
     tracker: Tracker | None = None
 
     def tick(snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot

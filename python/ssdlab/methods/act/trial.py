@@ -13,6 +13,7 @@ import numpy as np
 from ssdlab.analysis.act import Backlog, GivenUp, Interval
 from ssdlab.methods.act.load import paced
 from ssdlab.methods.steps import Until
+from ssdlab.methods.verbs.context import Tables
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.act.params import LoadParams
     from ssdlab.methods.lab import Lab
-    from ssdlab.methods.steps import Tables
+    from ssdlab.methods.verbs.context import Tables
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 

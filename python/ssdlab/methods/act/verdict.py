@@ -24,7 +24,7 @@ from ssdlab.results.schema import Scalar
 if TYPE_CHECKING:
     from ssdlab.analysis.act import GivenUp
     from ssdlab.methods.act.params import LoadParams
-    from ssdlab.methods.steps import Tables
+    from ssdlab.methods.verbs.context import Tables
     from ssdlab.model.workload import Workload
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 
 MAGIC = b"ssdlab records 1"
 """How a file of records begins; `workload::recording` on the native side has the same."""
-
-
-def recording_of(
-    args: Mapping[str, JsonValue], file: Path | None = None, look: Callable[[], None] = lambda: None
-) -> dict[str, JsonValue]:
-    """Do what a step of the verb `trace` asks for; see `record`."""
-    return record(
-        Source.model_validate(args["source"]),
-        TraceMapping.model_validate(args["laying"]),
-        usable_bytes=int(str(args["usable_bytes"])),
-        logical_block_bytes=int(str(args["logical_block_bytes"])),
-        file=file,
-        look=look,
-    )
 
 
 def in_folder(workload: Workload, place: Callable[[str], Path]) -> Workload:

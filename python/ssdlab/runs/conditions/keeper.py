@@ -7,10 +7,10 @@ read again. What the drive says then counts; that it took the command proves not
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES
+from ssdlab.methods.verbs.outcome import Outcome
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.model.warnings import Warning
 from ssdlab.results.records import StepResult
@@ -29,21 +29,8 @@ _NO_MATTER = frozenset(NAMES) - {"write_cache", "power_state", "lba_format"}
 _ORDER = ("lba_format", "scheduler")
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of one condition: `value` is what `wanted` means here, `after` what was read at the end."""
-
-    name: str
-    wanted: str
-    value: str
-    before: str
-    after: str
-    remark: str | None
-
-    @property
-    def met(self) -> bool:
-        """Whether it is as it should be."""
-        return self.after == self.value
+def _outcome(name: str, wanted: str, value: str, before: str, after: str, remark: str | None) -> Outcome:
+    return Outcome(name=name, wanted=wanted, value=value, before=before, after=after, remark=remark)
 
 
 class ConditionKeeper:
@@ -102,7 +89,7 @@ class ConditionKeeper:
         return StepResult(
             seconds=0.0,
             facts={
-                "set": [cast("JsonValue", asdict(outcome)) for outcome in outcomes],
+                "set": [outcome.model_dump(mode="json") for outcome in outcomes],
                 "found": self._conditions_before(),
                 "departures": [departure.model_dump() for departure in departures],
                 **self._geometry(outcomes),
@@ -110,7 +97,7 @@ class ConditionKeeper:
             warnings=tuple(_warned(outcome) for outcome in outcomes if outcome.remark is not None),
         )
 
-    def again(self, facts: Mapping[str, Any], *, firm: bool) -> None:
+    def again(self, outcomes: Iterable[Outcome], *, firm: bool) -> None:
         """Bring about, in a later session, what a finished step had brought about.
 
         Raises
@@ -120,7 +107,7 @@ class ConditionKeeper:
         DriveError, HostError
             It cannot be set any more.
         """
-        for outcome in (Outcome(**fields) for fields in facts.get("set") or []):
+        for outcome in outcomes:
             if firm:
                 self._firm[outcome.name] = outcome.value
             if not outcome.met and outcome.after == outcome.before:
@@ -182,7 +169,7 @@ class ConditionKeeper:
         value = setting.meant(wanted)
         if not firm and self._firm.get(name, value) != value:
             found = setting.read()
-            return Outcome(name, wanted, value, found, found, None)
+            return _outcome(name, wanted, value, found, found, None)
         outcome = self._change(setting, wanted, value)
         if firm:
             self._firm[name] = value
@@ -192,7 +179,7 @@ class ConditionKeeper:
         before = setting.read()
         if before == value:
             self._read_back(setting.name)  # a session that was killed may have set it and not come so far
-            return Outcome(setting.name, wanted, value, before, before, setting.remark())
+            return _outcome(setting.name, wanted, value, before, before, setting.remark())
         for name in FOLLOWERS.get(setting.name, ()):
             found, change = self._read(name), self._ledger.find(name)
             if change is not None:
@@ -204,7 +191,7 @@ class ConditionKeeper:
             setting.write(value)
         finally:
             self._read_back(setting.name)
-        return Outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
+        return _outcome(setting.name, wanted, value, before, setting.read(), setting.remark())
 
     def _read_back(self, name: str) -> None:
         """Record what became of a setting: the kernel may have rounded it, and a refusal have left a part."""

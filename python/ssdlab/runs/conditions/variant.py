@@ -226,8 +226,7 @@ def varied(method: Method, stored: VariantInfo | None) -> Method:
     usable = stored.usable
 
     def procedure(lab: Lab, params: Params) -> None:
-        part = None if usable is None else usable.model_dump()
-        lab.variant(stored.demands, part, f"variant: {', '.join(stored.words)}")
+        lab.variant(stored.demands, usable, f"variant: {', '.join(stored.words)}")
         method.procedure(lab, params)
 
     def conclude(data: RunData, params: Params) -> ResultBase:

@@ -1,0 +1,195 @@
+"""What all steps that run a workload have in common: `run`, `fill` and `precondition`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SkipValidation
+
+from ssdlab.methods.steps import Until, derived_seed
+from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
+from ssdlab.methods.verbs.stream_bounds import workload_bounds
+from ssdlab.methods.verbs.stream_words import describe_stream
+from ssdlab.methods.verbs.verb import Facts, Verb
+from ssdlab.model.errors import UsageError
+from ssdlab.model.measurement import DIRECTIONS
+from ssdlab.model.pattern import Sequential
+from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Workload
+from ssdlab.results.records import StepResult
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Until as Ends
+    from ssdlab.methods.verbs.context import StepContext
+    from ssdlab.results.records import PartRecord, Policy
+
+
+class StoredUntil(BaseModel):
+    """What ended a step early: a name, and arguments of that condition's own."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    name: str
+
+    @property
+    def least_ns(self) -> int:
+        """It does not end the step before."""
+        return int(self.given("least_ns", 0))
+
+    def given(self, name: str, default: float = float("nan")) -> float:
+        """Return a number among its arguments."""
+        return float((self.model_extra or {}).get(name, default))
+
+
+class WorkloadFacts(Facts):
+    """What is said of a step with a workload, beside what it measured."""
+
+    already_written: bool = False
+    written_by: str | None = None
+    bytes: int | None = None
+    """Of a continued step, with `ios` and `ns`: the sum of its parts."""
+    ios: int | None = None
+    ns: int | None = None
+
+
+class WorkloadVerb(Verb):
+    """Runs a workload."""
+
+    omitted: ClassVar[frozenset[str]] = frozenset({"certain", "overload", "until"})
+
+    workload: Workload
+    until: StoredUntil | None = None
+    ends: SkipValidation[Until | None] = Field(default=None, exclude=True)
+    """The condition itself, which no journal can hold."""
+    certain: bool = True
+    """False for a step of a search, which may end before it: a plan then counts it as at most."""
+
+    @classmethod
+    def of(cls, workload: Workload, until: Until | None = None, **args: Any) -> Self:  # noqa: ANN401
+        """Make the step; further arguments are the verb's own."""
+        stored = None if until is None else StoredUntil(name=until.name, **until.args)
+        return cls(workload=workload, until=stored, ends=until, **args)
+
+    @property
+    def work(self) -> Workload:
+        """The workload."""
+        return self.workload
+
+    @property
+    def optional(self) -> bool:
+        """Whether the step may turn out not to be needed."""
+        return not self.certain
+
+    def stored(self) -> dict[str, JsonValue]:
+        """Return the arguments as the journal keeps them, what ends it early as the last."""
+        plain = super().stored()
+        until = plain.pop("until", None)
+        return plain if until is None else {**plain, "until": until}
+
+    def check(self, policy: Policy) -> None:
+        """Refuse to continue what cannot be."""
+        if policy == "continue":
+            _check_continuable(self.workload)
+
+    def plan(self, planning: Planning) -> Planned:
+        """Return bounds by the stops and rates of the workload."""
+        del planning
+        seconds, written, target = workload_bounds(self.workload)
+        if self.until is not None:
+            # What ends it early may not do so before a time of its own.
+            not_before_s = self.until.least_ns / NS_PER_S
+            seconds = Bounds(min(seconds.lower, not_before_s), seconds.upper)
+            written = Bounds(0.0, written.upper)
+        if self.optional:
+            seconds, written = Bounds(0.0, seconds.upper), Bounds(0.0, written.upper)
+        return Planned(seconds + Bounds(0.0, STEP_MAX_S), written, target)
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what each stream does."""
+        return tuple(describe_stream(stream) for stream in self.workload.streams)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Run what is left of the workload, and measure it."""
+        rest = resume_from(self.workload, at.parts)
+        if rest is None:
+            segments = tuple(part.attempt for part in at.parts)
+            return StepResult(seconds=0.0, facts=totals(at.parts, None), segments=segments)
+        return at.measure(rest, self.condition, overload=self.overloads)
+
+    def redo(self, at: StepContext) -> None:
+        """Run it for the state that it leaves."""
+        at.run(self.workload, self.condition)
+
+    @property
+    def condition(self) -> Ends | None:
+        """What is asked at each closed row."""
+        return None if self.ends is None else self.ends.holds
+
+    @property
+    def overloads(self) -> bool:
+        """Whether more may be asked for than the drive can do."""
+        return False
+
+
+def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | None:
+    """Return what is left to do of a one-stream workload after its parts; None if nothing is.
+
+    The generator is keyed by the seed, so the rest of a random pattern draws from a seed of its own; a
+    sequential one goes on at its cursor.
+    """
+    listed = list(parts)
+    if not listed:
+        return workload
+    (stream,) = workload.streams
+    done = {key: sum(part.done[key] for part in listed) for key in ("bytes", "ios", "ns")}
+    left = {
+        "bytes": None if stream.stop.bytes is None else stream.stop.bytes - done["bytes"],
+        "ios": None if stream.stop.ios is None else stream.stop.ios - done["ios"],
+        "time_ns": None if stream.stop.time_ns is None else stream.stop.time_ns - done["ns"],
+    }
+    if any(value is not None and value <= 0 for value in left.values()):
+        return None
+    changes: dict[str, object] = {"stop": stream.stop.model_copy(update=left)}
+    if isinstance(stream.pattern, Sequential):
+        start, length = stream.span.start, stream.span.length
+        assert isinstance(start, int)  # the lab resolves spans to bytes
+        assert isinstance(length, int)
+        cursor = start + done["bytes"] % length
+        changes["pattern"] = Sequential(cursors=(cursor,))
+    return workload.model_copy(
+        update={
+            "seed": derived_seed(workload.seed, len(listed)),
+            "ramp_ns": 0,
+            "streams": (stream.model_copy(update=changes),),
+        }
+    )
+
+
+def totals(parts: Iterable[PartRecord], summary: Mapping[str, Any] | None) -> dict[str, JsonValue]:
+    """Add up the segments of a continued step."""
+    totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
+    for part in parts:
+        for key in totals:
+            totals[key] += part.done[key]
+    if summary is not None:
+        sides = [summary[side] for side in DIRECTIONS if summary.get(side)]
+        totals["bytes"] += sum(side["bytes"] for side in sides)
+        totals["ios"] += sum(side["ios"] for side in sides)
+        totals["ns"] += int(summary["elapsed_s"] * 1e9)
+    return dict(totals)
+
+
+def _check_continuable(workload: Workload) -> None:
+    """Refuse a policy that could not be kept: after a kill the cursors of many workers are not known."""
+    if len(workload.streams) > 1:
+        raise UsageError(
+            "a step of several streams cannot be continued after a kill", "declare restart or re-precondition"
+        )
+    stream = workload.streams[0]
+    if isinstance(stream.pattern, Sequential) and stream.workers > 1:
+        raise UsageError(
+            f"a sequential step of {stream.workers} workers cannot be continued after a kill",
+            "declare restart or re-precondition, or use one worker",
+            workers=stream.workers,
+        )

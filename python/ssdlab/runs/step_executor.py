@@ -1,0 +1,242 @@
+"""What the verbs have at hand when a step is done: drive, run folder, observers; measures their workloads.
+
+What a step does is its verb's (`methods.verbs`); the journal and the policies are the `Runner`'s.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.host.durable import library_errors
+from ssdlab.methods.traces.recording import in_folder
+from ssdlab.methods.verbs.workload_verb import totals
+from ssdlab.model.errors import Interrupted
+from ssdlab.model.host_load import HostContext, host_load
+from ssdlab.model.warnings import judge
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import STEPS
+from ssdlab.results.schema import Warned
+from ssdlab.results.step_log import log_fault, log_name, spread_of
+from ssdlab.results.store import run_words
+from ssdlab.runs.conditions.keeper import ConditionKeeper
+from ssdlab.runs.conditions.ledger import Ledger
+from ssdlab.runs.observe import Observation
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive, Until
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.methods.steps import Request
+    from ssdlab.methods.verbs.context import Tables
+    from ssdlab.model.workload import Workload
+    from ssdlab.results.records import PartRecord
+    from ssdlab.runs.drive_state import StateKeeper
+    from ssdlab.runs.tracking import Tracker
+
+
+_OVERRUN = frozenset({"rate-not-reached", "dropped"})
+"""Warnings of a load that was more than the drive could do."""
+_SPACE_LOOK_S = 1.0
+_SPACE_BYTES = 256 * 1024
+"""What the library's file system must have left for rows and records of the next seconds."""
+
+
+class StepExecutor:
+    """Does single steps; the parameters are those of `Runner`."""
+
+    def __init__(
+        self,
+        drive: Drive,
+        folder: HeldFolder,
+        tracker: Tracker,
+        *,
+        stopped: Callable[[], bool],
+        keeper: StateKeeper | None,
+        written_by: str | None,
+    ) -> None:
+        self.drive = drive
+        self.folder = folder
+        self._folder = folder.path
+        with library_errors(folder.path):
+            self._steps = folder.folder(STEPS, make=True)
+        self._tracker = tracker
+        self._stopped = stopped
+        self.keeper = keeper
+        self.written_by = written_by
+        self._next_space_look = 0.0
+        self.conditions = ConditionKeeper(drive, Ledger(folder))
+
+    def act(self, request: Request, attempt: int, parts: Sequence[PartRecord]) -> StepResult:
+        """Do a step; `parts` are attempts at it that were cut short and count."""
+        return request.asked.do(_StepAtWork(self, request, attempt, parts))
+
+    def again(self, request: Request) -> None:
+        """Do a finished step once more, for the state that it leaves."""
+        request.asked.redo(_StepAtWork(self, request, 0, ()))
+
+    def read_back(self, request: Request, result: StepResult) -> None:
+        """Bring about what of a finished step does not outlive the session that did it."""
+        request.asked.read_back(_StepAtWork(self, request, 0, ()), result)
+
+    @contextmanager
+    def new_file(self, name: str) -> Iterator[Path]:
+        """Make a file of the run folder: whole at the end of the block, or not at all."""
+        with library_errors(self._folder / name), self.folder.replacing(name) as descriptor:
+            yield Path(f"/proc/self/fd/{descriptor}")
+
+    def run(self, workload: Workload, until: Until | None) -> None:
+        """Run a workload for the state that it leaves."""
+        self.drive.run(self._placed(workload), on_tick=lambda _: self.check_stop(), until=until)
+
+    def measure(
+        self, step: _StepAtWork, workload: Workload, until: Until | None, *, overload: bool
+    ) -> StepResult:
+        """Run a workload, what is left of it, and keep what was measured."""
+        threads = sum(stream.workers for stream in workload.streams)
+        observed = Observation(self.drive)
+        with self._steps.by_name(), self.folder.by_name():
+            measured = self.drive.run(
+                self._placed(workload),
+                log_path=self.log_path(step.ordinal, step.attempt),
+                on_tick=self._on_tick,
+                until=until,
+            )
+        _check_log(self._steps, log_name(step.ordinal, step.attempt), log_fault(measured))
+        summary = json.loads(json.dumps(measured.summary()))  # as the journal will give it back
+        around = observed.around(summary)
+        whole = step.request.workload or workload
+        segments = tuple(part.attempt for part in step.parts)
+        return StepResult(
+            seconds=0.0,
+            measurement=summary,
+            spread_iops=spread_of(measured),
+            host=host_load(threads, summary, around),
+            facts=totals(step.parts, summary) if step.parts else {},
+            warnings=_warned(step.ordinal, whole, summary, around, overload=overload),
+            segments=(*segments, step.attempt) if step.parts else (),
+        )
+
+    def _placed(self, workload: Workload) -> Workload:
+        """Return the workload with its files of records where they are, in the held folder."""
+        return in_folder(workload, self.folder.existing_path)
+
+    def look(self, phase: str = "") -> None:
+        """Report on a step that has no workload; `phase` says how far it is."""
+        self.check_stop()
+        self._tracker.tick(None, phase=phase)
+
+    def _on_tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
+        self.check_stop()
+        self._check_space()
+        self._tracker.tick(snapshot)
+
+    def check_stop(self) -> None:
+        """End the step if that was asked for."""
+        if self._stopped():
+            raise Interrupted(
+                "stopped by a signal",
+                f"continue with: ssdlab resume {run_words(self._folder)}",
+                run=self._folder.name,
+            )
+
+    def _check_space(self) -> None:
+        """End a step whose rows cannot be kept any more, and not only after its hours."""
+        moment = time.monotonic()
+        if moment < self._next_space_look:
+            return
+        self._next_space_look = moment + _SPACE_LOOK_S
+        room = os.statvfs(self.folder.fileno())
+        if room.f_bfree * room.f_frsize < _SPACE_BYTES:
+            with library_errors(self._folder):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def log_path(self, ordinal: int, attempt: int) -> Path:
+        """Return the file of a step's rows, by a path that nobody can lead elsewhere."""
+        return self._steps.new_path(log_name(ordinal, attempt))
+
+
+@dataclass(frozen=True)
+class _StepAtWork:
+    """One attempt at a step, as its verb sees it; see `methods.verbs.context.StepContext`."""
+
+    executor: StepExecutor
+    request: Request
+    attempt: int
+    parts: Sequence[PartRecord]
+
+    @property
+    def drive(self) -> Drive:
+        """The drive under test."""
+        return self.executor.drive
+
+    @property
+    def ordinal(self) -> int:
+        """Number of the step."""
+        return self.request.ordinal
+
+    @property
+    def written_by(self) -> str | None:
+        """Run that has written the whole span before."""
+        return self.executor.written_by
+
+    @property
+    def settings(self) -> ConditionKeeper:
+        """What sets the drive and its host."""
+        return self.executor.conditions
+
+    @property
+    def forks(self) -> StateKeeper | None:
+        """What keeps the drive's state."""
+        return self.executor.keeper
+
+    def look(self, phase: str = "") -> None:
+        """Report how far the step is."""
+        self.executor.look(phase)
+
+    def tables(self) -> Tables:
+        """Return what the steps so far have measured."""
+        from ssdlab.results.compaction import tables_of_logs
+
+        return tables_of_logs(self.executor.folder)
+
+    def new_file(self, name: str) -> AbstractContextManager[Path]:
+        """Make a file of the run folder."""
+        return self.executor.new_file(name)
+
+    def run(self, workload: Workload, until: Until | None) -> None:
+        """Run a workload for the state that it leaves."""
+        self.executor.run(workload, until)
+
+    def measure(self, workload: Workload, until: Until | None, *, overload: bool) -> StepResult:
+        """Run a workload and keep what was measured."""
+        return self.executor.measure(self, workload, until, overload=overload)
+
+
+def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:
+    """See that a step's rows are kept, and the name of their file too, before the journal says so."""
+    with library_errors(steps.path / name):
+        if fault is not None:
+            fault = steps.in_words(fault)
+            full = "No space left" in fault or "os error 28" in fault
+            raise OSError(errno.ENOSPC if full else errno.EIO, fault)
+        steps.sync()
+
+
+def _warned(
+    ordinal: int, workload: Workload, summary: dict[str, Any], around: HostContext, *, overload: bool
+) -> tuple[Warned, ...]:
+    """Judge a step's measurement by the catalogue; what an overload was to find out is no warning."""
+    found = judge(summary, workload, around)
+    if overload and not _OVERRUN.isdisjoint(each.code for each in found):
+        # Late because the drive was, and not because the host was.
+        found = [each for each in found if each.code not in (*_OVERRUN, "late")]
+    return tuple(
+        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=ordinal) for each in found
+    )

@@ -1,0 +1,168 @@
+"""A verb that ssdlab does not have, in one class: planned, dry-run, journalled, described, resumed, and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from lab.fake_drive import FakeDrive, resume_on, run_on
+from ssdlab.cli import dry_run
+from ssdlab.methods.lab import Lab
+from ssdlab.methods.method import Method, Params, RunData
+from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.methods.verbs import table
+from ssdlab.methods.verbs.bounds import Bounds, Planned, Planning
+from ssdlab.methods.verbs.verb import Facts, Verb
+from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import RunFolder, Step
+from ssdlab.results.schema import JobResult
+from ssdlab.runs.order import Order, plan_on, plan_order
+
+if TYPE_CHECKING:
+    from ssdlab.methods.verbs.context import StepContext
+
+PAUSE_MAX_S = 3600.0
+
+
+class PauseFacts(Facts):
+    """How warm the drive was, and how often that was read."""
+
+    celsius: float
+    readings: int
+
+
+class PauseForTemperature(Verb):
+    """Leaves the drive alone until it has cooled down."""
+
+    verb: ClassVar[str] = "pause-for-temperature"
+
+    below_celsius: float
+    every_s: float = 0.01
+
+    def plan(self, planning: Planning) -> Planned:
+        return Planned(Bounds(0.0, PAUSE_MAX_S))
+
+    def effects(self) -> tuple[str, ...]:
+        return (f"reads the drive's temperature until it is below {self.below_celsius:g} C",)
+
+    def do(self, at: StepContext) -> StepResult:
+        for readings in range(1, 100):
+            celsius = float(str(at.drive.health()["celsius"]))
+            if celsius < self.below_celsius:
+                break
+            at.drive.idle(self.every_s, on_look=at.look)
+        return StepResult(seconds=0.0, facts={"celsius": celsius, "readings": readings})
+
+    @classmethod
+    def describe(cls, step: Step) -> str:
+        return f"cooled down to {step.found(PauseFacts).celsius:g} C"
+
+
+class NoParams(Params):
+    """None."""
+
+
+class Warm(FakeDrive):
+    """A drive that cools down by 5 degrees with each reading."""
+
+    celsius = 50.0
+
+    def health(self) -> dict[str, Any]:
+        self.celsius -= 5
+        return {"celsius": self.celsius}
+
+
+def procedure(lab: Lab, p: NoParams) -> None:
+    lab.do(PauseForTemperature(below_celsius=40), label="cool down")
+    lab.run(closed_loop("random", "read", block_bytes=4096, in_flight=1, seconds=1), label="read")
+
+
+def conclude(data: RunData, p: NoParams) -> JobResult:
+    assert data.step("cool down").found(PauseFacts).celsius < 40
+    return JobResult(quick=False, points=())
+
+
+METHOD = Method("cool", 1, "Cool", NoParams, procedure, conclude)
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one registration."""
+    monkeypatch.setitem(table.VERBS, "pause-for-temperature", f"{__name__}:PauseForTemperature")
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: METHOD)
+
+
+def test_it_is_planned() -> None:
+    first, _ = plan_on(METHOD, NoParams(), Warm()).steps
+    assert first.verb == "pause-for-temperature" and first.seconds == Bounds(0.0, PAUSE_MAX_S)
+
+
+def test_a_dry_run_says_what_reaches_the_drive(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    order = Order(METHOD, NoParams(), str(tmp_path / "new.img"), size_bytes=8 << 20)
+    dry_run.dry_run(order, json=False)
+    assert "   1 reads the drive's temperature until it is below 40 C\n" in capsys.readouterr().out
+    dry_run.dry_run(order, json=True)
+    shown = json.loads(capsys.readouterr().out)["steps"][0]
+    assert (shown["verb"], shown["label"]) == ("pause-for-temperature", "cool down")
+    assert plan_order(order).steps[0].hash
+
+
+def test_it_is_done_journalled_and_described(known: None, tmp_path: Path) -> None:
+    drive = Warm()
+    run = RunFolder(run_on(drive, METHOD, NoParams(), tmp_path / "library"))
+    paused = run.steps()[0]
+    assert paused.args == {"below_celsius": 40.0, "every_s": 0.01}
+    assert paused.asked(PauseForTemperature).below_celsius == 40
+    assert paused.result.facts == {"celsius": 35.0, "readings": 3}
+    assert [name for name, _ in drive.done] == ["idle", "idle", "run"]
+    assert table.describe_step(paused) == "cooled down to 35 C"
+
+
+def test_it_is_read_back_and_not_done_twice(known: None, tmp_path: Path) -> None:
+    def stop(count: int) -> None:
+        raise Interrupted("stopped by a signal", "resume")
+
+    with pytest.raises(Interrupted):
+        run_on(Warm(before_run=stop), METHOD, NoParams(), tmp_path / "library")
+    (folder,) = (tmp_path / "library").glob("2*")
+    again = Warm()
+    steps = RunFolder(resume_on(again, folder)).steps()
+    assert again.celsius == 50, "the pause was made again"
+    assert steps[0].result.facts["readings"] == 3 and [step.attempt for step in steps] == [1, 2]
+
+
+def test_with_other_arguments_it_is_another_step(known: None, tmp_path: Path, monkeypatch: Any) -> None:
+    def stop(count: int) -> None:
+        raise Interrupted("stopped by a signal", "resume")
+
+    with pytest.raises(Interrupted):
+        run_on(Warm(before_run=stop), METHOD, NoParams(), tmp_path / "library")
+    (folder,) = (tmp_path / "library").glob("2*")
+
+    def warmer(lab: Lab, p: NoParams) -> None:
+        lab.do(PauseForTemperature(below_celsius=45), label="cool down")
+
+    other = Method("cool", 1, "Cool", NoParams, warmer, conclude)
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: other)
+    with pytest.raises(Refused, match="with other arguments"):
+        resume_on(Warm(), folder)
+
+
+def test_a_verb_that_nobody_knows_is_read_without_it(tmp_path: Path) -> None:
+    run = RunFolder(run_on(Warm(), METHOD, NoParams(), tmp_path / "library"))
+    assert run.steps()[0].args["below_celsius"] == 40
+    assert table.describe_step(run.steps()[0]) is None
+
+
+def test_every_verb_of_ours_is_in_the_table_once() -> None:
+    files = {path.stem for path in Path(table.__file__).parent.glob("*.py")}
+    apart = {"__init__", "bounds", "context", "outcome", "stream_bounds", "stream_words", "table", "verb"}
+    named = [where.split(":")[0].rpartition(".")[2] for where in table.VERBS.values()]
+    assert sorted(named) == sorted(files - apart - {"workload_verb"})
+    for name in table.VERBS:
+        kind = table.verb_named(name)
+        assert kind is not None and kind.verb == name
