@@ -1,4 +1,4 @@
-"""A verb that ssdlab does not have, in one class: planned, dry-run, journalled, described, resumed, and refused."""
+"""A verb that ssdlab does not have, in one class: planned, dry-run, journalled, resumed."""
 
 from __future__ import annotations
 
@@ -50,12 +50,14 @@ class PauseForTemperature(Verb):
         return (f"reads the drive's temperature until it is below {self.below_celsius:g} C",)
 
     def do(self, at: StepContext) -> StepResult:
-        for readings in range(1, 100):
-            celsius = float(str(at.drive.health()["celsius"]))
-            if celsius < self.below_celsius:
-                break
+        found = [self._celsius(at)]
+        while found[-1] >= self.below_celsius:
             at.drive.idle(self.every_s, on_look=at.look)
-        return StepResult(seconds=0.0, facts={"celsius": celsius, "readings": readings})
+            found.append(self._celsius(at))
+        return StepResult(seconds=0.0, facts={"celsius": found[-1], "readings": len(found)})
+
+    def _celsius(self, at: StepContext) -> float:
+        return PauseFacts.model_validate({**at.drive.health(), "readings": 0}).celsius
 
     @classmethod
     def describe(cls, step: Step) -> str:
@@ -82,7 +84,7 @@ def procedure(lab: Lab, p: NoParams) -> None:
 
 
 def conclude(data: RunData, p: NoParams) -> JobResult:
-    assert data.step("cool down").found(PauseFacts).celsius < 40
+    assert data.steps[0].found(PauseFacts).celsius < 40
     return JobResult(quick=False, points=())
 
 
