@@ -23,6 +23,7 @@ from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, proced
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import DemandResult
 from ssdlab.methods.steps import Request
+from ssdlab.methods.verbs.run import Run
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import Workload
 from ssdlab.report import page, source
@@ -97,7 +98,9 @@ def test_cells_and_rounds_are_in_the_written_order() -> None:
 def test_preconditioning_is_32_times_32_writes_sampled_each_half_hour() -> None:
     asked = done(growing)
     assert shape(asked[2])[:2] == (32, 32)
-    workload, until = asked[2].workload, asked[2].until
+    load = asked[2].asked
+    assert isinstance(load, Run)
+    workload, until = load.workload, load.ends
     assert workload is not None and until is not None and not workload.streams[0].reads
     assert workload.interval_ns == 60 * 10**9
     assert workload.streams[0].stop.time_ns == (24 * 30 + 1) * 60 * 10**9, "25 samples: minutes 1 to 721"

@@ -30,6 +30,7 @@ from ssdlab.methods.results.pts import (
     PtsSeriesResult,
 )
 from ssdlab.methods.steps import Request
+from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.report import page, source
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
@@ -73,7 +74,8 @@ class Scripted:
             rows.append(
                 SimpleNamespace(ios=ios, start_ns=at * length_ns, end_ns=(at + 1) * length_ns, cells=[cell])
             )
-            if request.until is not None and request.until.holds(rows):
+            assert isinstance(request.asked, WorkloadVerb)
+            if request.asked.ends is not None and request.asked.ends.holds(rows):
                 break
         return [row.ios for row in rows]
 
@@ -345,9 +347,7 @@ def short(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_a_run_gives_a_verdict_within_its_plan(short: RunFolder) -> None:
     result, name = read_result(short), short.manifest.method.name
     method: Method = find_method(name)
-    drive: Any = SimpleNamespace(
-        capacity_bytes=short.manifest.drive.capacity_bytes, logical_block_bytes=512, kind="sim"
-    )
+    drive: Any = short.manifest.drive
     planned = plan_on(method, method.params.build(SHORT[name]), drive)
     written = sum(
         int(step.result.measurement["write"]["bytes"])  # type: ignore[index,call-overload,arg-type]
