@@ -23,7 +23,7 @@ from ssdlab.methods.pts.demand_intensity import PtsDemandIntensityParams, proced
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import DemandResult
 from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.run import Run
+from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.errors import UsageError
 from ssdlab.model.workload import Workload
 from ssdlab.report import page, source
@@ -99,7 +99,7 @@ def test_preconditioning_is_32_times_32_writes_sampled_each_half_hour() -> None:
     asked = done(growing)
     assert shape(asked[2])[:2] == (32, 32)
     load = asked[2].asked
-    assert isinstance(load, Run)
+    assert isinstance(load, Precondition)
     workload, until = load.workload, load.ends
     assert workload is not None and until is not None and not workload.streams[0].reads
     assert workload.interval_ns == 60 * 10**9
