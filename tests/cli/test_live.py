@@ -39,7 +39,7 @@ def test_before_the_first_row_they_are_those_of_all() -> None:
 
 def test_lines_come_at_the_start_of_a_phase_and_every_ten_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     watcher = PlainWatcher()
-    watcher.phase("laying out the file", duration_ns=None, size_bytes=1 << 30)
+    watcher.phase("laying out the drive", duration_ns=None, size_bytes=1 << 30)
     watcher.phase("measuring", duration_ns=60 * S, size_bytes=None)
     for seconds in (0, 5, 10, 15, 20):
         watcher.tick(snapshot(elapsed_ns=seconds * S, latest=row()))

@@ -37,7 +37,10 @@ def test_a_disk_is_its_number_and_its_attachment(host) -> None:
     then = chain_of(host.files, disk)
     assert difference(then, chain_of(host.files, disk)) is None
     host.write(disk, {"diskseq": "4"})
-    assert difference(then, chain_of(host.files, disk)) == "sda was attached anew (4, it was 3)"
+    assert (
+        difference(then, chain_of(host.files, disk))
+        == "sda was attached anew since (disk sequence number 4, it was 3)"
+    )
 
 
 def test_a_table_reloaded_onto_another_disk(host) -> None:
@@ -68,7 +71,10 @@ def test_a_member_that_was_replaced_under_its_name(host) -> None:
     host.hold(disk, array)
     then = chain_of(host.files, array)
     host.write(disk, {"diskseq": "8"})
-    assert difference(then, chain_of(host.files, array)) == "below md0, sda was attached anew (8, it was 3)"
+    assert (
+        difference(then, chain_of(host.files, array))
+        == "below md0, sda was attached anew since (disk sequence number 8, it was 3)"
+    )
 
 
 def test_a_partition_that_was_moved(host) -> None:

@@ -52,6 +52,17 @@ def test_in_use_is_refused_whatever_is_intended(reason: str, intent: Intent) -> 
     assert "S64GNE0R" not in refusal.advice, "the identifier is no way round a device in use"
 
 
+@pytest.mark.parametrize("intent", [WRITE, Intent(writing=True, destroy="OTHER")], ids=["none", "wrong"])
+def test_all_that_has_to_be_given_is_told_at_once(intent: Intent) -> None:
+    refusal = judge_device(replace(FREE, signatures=(EXT4,)), intent)
+    assert refusal is not None
+    assert EXT4.words in refusal.advice
+    assert refusal.advice.endswith("--destroy 'S64GNE0R' --wipe-signatures")
+    bare = judge_device(FREE, intent)
+    assert bare is not None
+    assert bare.advice.endswith("--destroy 'S64GNE0R'")
+
+
 @pytest.mark.parametrize(
     ("facts", "intent", "reason"),
     [

@@ -226,7 +226,7 @@ def test_a_drive_that_lies_is_a_departure_of_a_method(tmp_path: Path, host: Path
     drive = drive_of(state)
     drive.controls["write_cache"] = Knob("write_cache", state, lies=True)
     found = departures(run_on(drive, method_of(), NoParams(), tmp_path / "library"))
-    assert found == {"condition-write_cache": "write cache is on; off was asked for"}
+    assert found == {"condition-write_cache": "write cache is on; asked for: off"}
     assert state == settings()
 
 

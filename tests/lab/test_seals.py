@@ -613,7 +613,7 @@ def test_library_verify_names_what_is_damaged(
         (sealed / HIST).write_bytes((made["measured"] / HIST).read_bytes())
     assert main(["library", "verify", "--library", str(library)]) == REFUSED
     out = capfd.readouterr().out
-    assert f"finished: damaged: {sealed / HIST} is damaged" in out and "3 runs, 1 damaged" in out
+    assert f"finished: damaged: {sealed / HIST} is damaged" in out and "runs: 3, damaged: 1" in out
     (killed / MANIFEST).unlink()
     assert verify_run(killed).damage == f"{killed} is not a run folder: it has no manifest.json"
     assert main(["library", "verify", "--library", str(library)]) == REFUSED

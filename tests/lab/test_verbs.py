@@ -199,8 +199,8 @@ def test_a_condition_that_is_not_met_is_a_departure(tmp_path: Path) -> None:
     )
     told = {departure.code: departure.what for departure in run.manifest.departures}
     assert told == {
-        "condition-scheduler": "scheduler is bfq; none was asked for",
-        "condition-write_cache": "write cache is not known; off was asked for",
+        "condition-scheduler": "scheduler is bfq; asked for: none",
+        "condition-write_cache": "write cache is not known; asked for: off",
     }
     assert run.steps()[0].result.facts["found"]["scheduler"] == "bfq"
 

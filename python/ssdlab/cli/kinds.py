@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-Count = Annotated[int, Parameter(metavar="N")]
+from ssdlab.model.errors import UsageError, excerpt
+
+if TYPE_CHECKING:
+    from cyclopts import Token
+
+
+def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token]], int]:
+    """Return what reads a whole number; the parser's own reader rounds 1.5 to 2 and takes 0x10."""
+
+    def read(_: object, tokens: Sequence[Token]) -> int:
+        given = tokens[0].value
+        try:
+            number = int(given) if given.isascii() and given.lstrip("-").isdigit() else None
+        except ValueError:  # more digits than Python reads
+            number = None
+        option = tokens[0].keyword or "the number"
+        if number is None:
+            raise UsageError(
+                f"{option} is {excerpt(given)!r}, not a whole number",
+                f"give {minimum} to {maximum}",
+                given=excerpt(given),
+            )
+        if not minimum <= number <= maximum:
+            raise UsageError(
+                f"{option} is {excerpt(given)}, out of its range",
+                f"give {minimum} to {maximum}",
+                given=excerpt(given),
+            )
+        return number
+
+    return read
+
+
+Count = Annotated[int, Parameter(metavar="N", converter=whole_number(1, 1_000_000), n_tokens=1)]
+Port = Annotated[int | None, Parameter(metavar="PORT", converter=whole_number(0, 65_535), n_tokens=1)]
 Share = Annotated[str | None, Parameter(metavar="PERCENT")]
 Time = Annotated[str | None, Parameter(metavar="TIME")]
 DriveText = Annotated[str | None, Parameter(metavar="DRIVE")]

@@ -43,7 +43,7 @@ def rebuild(*, library: Path | None = None, json: bool = False) -> None:
             }
         )
         return
-    print_line(f"{folder}: {done.runs} runs, {done.figures} figures")
+    print_line(f"{folder}: runs: {done.runs}, figures: {done.figures}")
     for name in done.unreadable:
         warn(f"{name} cannot be read and is left out", f"see why with ssdlab show {name}")
 
@@ -76,7 +76,7 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
     else:
         for each in found:
             print_line(f"{each.folder.name}: {_words(each)}", "bad" if each.seal is None else None)
-        print_line(f"{folder}: {len(found)} runs, {damaged} damaged")
+        print_line(f"{folder}: runs: {len(found)}, damaged: {damaged}")
     return DAMAGED if damaged else 0
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 from cyclopts import Parameter
 from pydantic import Field
 
+from ssdlab.cli.kinds import whole_number
 from ssdlab.model.frozen import Frozen, Metavar
 
 
@@ -50,5 +51,7 @@ Repeat = Annotated[
     Parameter(
         metavar="N",
         help="Run it so often: medians with their confidence intervals are shown. Six runs give 95 %.",
+        converter=whole_number(0, 1_000_000),
+        n_tokens=1,
     ),
 ]

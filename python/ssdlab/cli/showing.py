@@ -118,7 +118,7 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
         ("engine", _ENGINES.get(manifest.engine, manifest.engine)),
         ("begun", manifest.created),
         ("seal", _SEALS[manifest.seal_state]),
-        ("quick", "yes: see what it costs below" if manifest.quick else None),
+        ("quick", "yes: shorter than the method asks for" if manifest.quick else None),
     ]
 
 

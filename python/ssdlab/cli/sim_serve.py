@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from ssdlab.cli.kinds import Time
+from ssdlab.cli.kinds import Port, Time
 from ssdlab.cli.output import print_fields, print_json, say, warn
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import (
@@ -41,7 +41,7 @@ def serve(
     /,
     *,
     socket: Path | None = None,
-    tcp: Annotated[int | None, Parameter(metavar="PORT")] = None,
+    tcp: Port = None,
     data: Path | None = None,
     contents: Literal["kept", "seeded"] = "kept",
     memory: Annotated[str, Parameter(metavar="SIZE")] = "4GiB",
@@ -154,10 +154,12 @@ class _Started:
         say(f"a null drive reaches {alone} reads of 4 KiB a second here at depth 1, {ceiling} at depth 32")
         if self._native:
             maximum = count_text(TRUSTED_SHARE * ready["ceiling_iops"])
-            say(f"nothing is claimed of this drive beyond half of that, {maximum} I/Os a second")
+            say(
+                f"above {maximum} I/Os a second, half of what this host serves, figures may be the host's own"
+            )
             if not ready["processors_kept_awake"]:
                 say("processors rest here and wake some 10 µs late; only root may keep them awake")
-            say(f"replies are sent {_early(ready)} before they are due; end it with Ctrl-C")
+            say(f"replies are sent {_early(ready)} early, for the way to the client; end it with Ctrl-C")
 
     def idle(self, count: int) -> None:
         """Tell that clients were dropped because others waited."""

@@ -77,12 +77,14 @@ def difference(then: Layer, now: Layer) -> str | None:
     """Say in a phrase what of a chain is not as it was; None if nothing.
 
     >>> difference(Layer("sda", "8:0", 3), Layer("sda", "8:0", 7))
-    'sda was attached anew (7, it was 3)'
+    'sda was attached anew since (disk sequence number 7, it was 3)'
     """
     if (then.name, then.number) != (now.name, now.number):
         return f"{now.name} ({now.number}) stands where {then.name} ({then.number}) stood"
     if then.diskseq != now.diskseq:
-        return f"{now.name} was attached anew ({now.diskseq}, it was {then.diskseq})"
+        return (
+            f"{now.name} was attached anew since (disk sequence number {now.diskseq}, it was {then.diskseq})"
+        )
     if then.start != now.start:
         return f"{now.name} begins at sector {now.start}, it was {then.start}"
     for one, other in zip(then.below, now.below, strict=False):

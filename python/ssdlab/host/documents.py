@@ -70,7 +70,9 @@ def check_regular(file: IO[bytes], path: Path, noun: str) -> None:
         ("a socket", stat.S_ISSOCK),
     )
     if kind := next((kind for kind, matches in kinds if matches(mode)), None):
-        raise UsageError(f"{path} is {kind}, not a {noun}", "name a regular file", path=str(path))
+        raise UsageError(
+            f"{path} is {kind}: no {noun} can be read from it", "name a regular file", path=str(path)
+        )
 
 
 def open_regular(path: Path, noun: str) -> IO[bytes]:

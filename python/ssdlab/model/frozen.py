@@ -118,5 +118,5 @@ def _fault_text(fault: ErrorDetails, field: FieldInfo | None) -> str:
     if fault["type"] in bounds:
         name, words = bounds[fault["type"]]
         return words.format(_shown(context[name], field))
-    message = fault["msg"]
+    message = fault["msg"].removeprefix("Value error, ")
     return f"which does not do: {message[0].lower()}{message[1:]}"

@@ -174,8 +174,8 @@ def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
     from ssdlab.drives import open_drive
     from ssdlab.drives.guard.endurance import cap_of
 
-    watcher.phase("laying out the file", duration_ns=None, size_bytes=options.size_bytes)
-    with _preparing("laying out the file"):
+    watcher.phase("laying out the drive", duration_ns=None, size_bytes=options.size_bytes)
+    with _preparing("laying out the drive"):
         held = open_drive(
             drive,
             size=options.size_bytes,

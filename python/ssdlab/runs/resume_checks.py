@@ -14,6 +14,7 @@ from ssdlab.host.chain import difference
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.methods import find_method
 from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.printable import quoted
 from ssdlab.results.journal import boot_id
 from ssdlab.results.run_folder import STEPS, step_logs
 from ssdlab.runs.consent_record import Given, can_be_reset, chain_now, goes_by_name, layer_of
@@ -89,18 +90,18 @@ def check_drive(
     if manifest.drive.capabilities.on_file_system:
         _check_file(manifest, now_there.identity)
     if given is not None:
-        check_attached(given, now_there, f"run {manifest.run_id}")
+        check_attached(given, now_there, "run", manifest.run_id)
 
 
-def check_attached(given: Given, found: DriveInfo, who: str, *, resumed: bool = True) -> None:
+def check_attached(given: Given, found: DriveInfo, noun: str, run_id: str, *, resumed: bool = True) -> None:
     """Refuse a drive that has taken the name of the one that consent was given for.
 
     Parameters
     ----------
     given, found
         The drive then and now, of the same identifier and size.
-    who
-        The run, in words.
+    noun, run_id
+        What is resumed, a run or a suite, and its id.
     resumed
         The drive was let go of for any length of time; False between the parts of a suite.
 
@@ -114,9 +115,9 @@ def check_attached(given: Given, found: DriveInfo, who: str, *, resumed: bool = 
         differs = "it may have been reset meanwhile, which the kernel does not count"
     if differs is not None:
         raise Refused(
-            f"{who} did not begin on what is now {found.text}: {differs}",
+            f"{noun} {run_id} did not begin on what is now {found.text}: {differs}",
             "start a new run; or, if it is the same drive and all data on it may be lost, name it again: "
-            f"ssdlab resume --destroy {found.id}",
+            f"ssdlab resume {run_id} --destroy {quoted(found.id)}",
             reason="replaced",
             target=found.text,
         )

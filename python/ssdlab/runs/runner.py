@@ -174,7 +174,7 @@ class Runner:
         if not makers or self._keeper is not None:
             return
         if makers[0] not in self._done_here:
-            why = "an interruption let the drive rest, so the state it had brought about is gone"
+            why = "the drive rested during an interruption: the state that this step had made is lost"
             # The first of them last: whatever is cut off here, it is then done again.
             for ordinal in reversed(makers):
                 ended = self._journal.history(ordinal).ended

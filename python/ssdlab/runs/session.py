@@ -123,7 +123,7 @@ def start(
         manifest = with_variant(first_manifest(order, drive, writing), variant)
         if order.begun_on is not None:
             suite = "" if order.member is None else order.member.suite
-            check_attached(order.begun_on, manifest.drive, f"suite {suite}", resumed=False)
+            check_attached(order.begun_on, manifest.drive, "suite", suite, resumed=False)
         folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
         return _Work(folder, manifest, order.method, order.params, drive, environment).run(plan, observers)
 

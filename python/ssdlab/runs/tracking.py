@@ -128,7 +128,7 @@ def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[An
     """Return what to call while a new file is laid out, before there is a run: it notifies the observers."""
     stop = Stop(bytes=max(size_bytes, 1))
     fill = Workload.of(Stream(ops=Mix(read_pct=0), pattern=Sequential(), stop=stop))
-    request = Request(0, "writing the new file", _Layout(workload=fill), "restart")
+    request = Request(0, "laying out the drive", _Layout(workload=fill), "restart")
     tracker: Tracker | None = None
 
     def tick(snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot

@@ -79,7 +79,7 @@ fn smaller_blocks(real: Geometry, scale: u32) -> Result<(Geometry, u32), Profile
             .find(|&scale| split(word_lines, real.superblocks, scale).is_some());
         let why = match most {
             Some(most) => format!(
-                "must divide the {word_lines} word lines of a block and leave {ENOUGH_SUPERBLOCKS} superblocks; at most {most}"
+                "must divide the {word_lines} word lines of a block and leave at least {ENOUGH_SUPERBLOCKS} superblocks; the largest that does is {most}"
             ),
             None => format!("this profile has too little flash for {ENOUGH_SUPERBLOCKS} superblocks"),
         };

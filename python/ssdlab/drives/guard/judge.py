@@ -275,8 +275,11 @@ def _without_consent(facts: DeviceFacts, intent: Intent) -> Refusal | None:
     if intent.destroy == facts.consent_id:
         return _over_signatures(facts, intent) if intent.writing else None
     label = f" ({facts.label})" if facts.label else ""
+    lost = f", {_carried(facts)} included," if facts.signatures else ""
+    wipe = " --wipe-signatures" if facts.signatures else ""
     advice = (
-        f"if all data on it{label} may be lost, give its identifier: --destroy {quoted(facts.consent_id)}"
+        f"if all data on it{label}{lost} may be lost, give its identifier: "
+        f"--destroy {quoted(facts.consent_id)}{wipe}"
     )
     if intent.destroy is None:
         what = f" ({facts.volume})" if facts.volume else ""
@@ -301,10 +304,14 @@ def _over_signatures(facts: DeviceFacts, intent: Intent) -> Refusal | None:
         )
     if not facts.signatures:
         return None
-    first, *rest = facts.signatures
-    more = ", ".join(sorted({one.kind for one in rest} - {first.kind}))
     return Refusal(
         "signature",
-        f"{facts.path} carries {first.words}{f', and {more}' if more else ''}",
+        f"{facts.path} carries {_carried(facts)}",
         f"if that may be lost too: --destroy {quoted(facts.consent_id)} --wipe-signatures",
     )
+
+
+def _carried(facts: DeviceFacts) -> str:
+    first, *rest = facts.signatures
+    more = ", ".join(sorted({one.kind for one in rest} - {first.kind}))
+    return f"{first.words}{f', and {more}' if more else ''}"

@@ -233,7 +233,7 @@ def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
     for step in steps:
         for one in cast("list[dict[str, Any]]", step.result.facts.get("set") or []):
             if one["name"] == "write_cache":
-                asked = "" if one["after"] == one["value"] else f"; {one['wanted']} was asked for"
+                asked = "" if one["after"] == one["value"] else f"; asked for: {one['wanted']}"
                 return f"{one['after']}, read back{asked}"
     missed = next((each.what for each in manifest.departures if each.code == "condition-write_cache"), None)
     found = _of(manifest, "storage").get("conditions")

@@ -236,7 +236,7 @@ class ConditionKeeper:
         if no_matter or str(actual) == wanted:
             return []
         state = "not known" if actual is None else str(actual)
-        what = f"{_words(name)} is {state}; {wanted} was asked for"
+        what = f"{_words(name)} is {state}; asked for: {wanted}"
         return [Departure(code=f"{CONDITION}{name}", what=what, why=error.what)]
 
     def _conditions_before(self) -> JsonValue:
@@ -305,7 +305,7 @@ def _departure(outcome: Outcome, firm: str | None) -> Departure:
         why = f"{firm} makes the drive the variant that is under test"
     return Departure(
         code=f"{CONDITION}{outcome.name}",
-        what=f"{_words(outcome.name)} is {outcome.after}; {outcome.wanted} was asked for",
+        what=f"{_words(outcome.name)} is {outcome.after}; asked for: {outcome.wanted}",
         why=why,
     )
 

@@ -246,7 +246,7 @@ def _check_drive(
     if given is None:
         record_consent(folder, suite, info)
     else:
-        check_attached(given, info, f"suite {suite.run_id}")
+        check_attached(given, info, "suite", suite.run_id)
 
 
 def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look:
