@@ -33,6 +33,7 @@ from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -90,7 +91,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         engine="sync",
         purged=purged,
         entries=entries,
-        caveats=caveats_of(purged=purged, seconds=p.seconds),
+        caveats=clauses(caveats_of(purged=purged, seconds=p.seconds)),
         scalars=tuple(scalar for entry in entries for scalar in entry.headlines),
     )
 

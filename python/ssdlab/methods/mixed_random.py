@@ -34,6 +34,7 @@ from ssdlab.methods.results import kinds
 from ssdlab.methods.results.mixed import MixedResult, MixPoint
 from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.workload import MAX_WORKERS
+from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -100,7 +101,7 @@ def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
         points=points,
         latency_withheld=WITHHELD,
         steady=steady,
-        caveats=tuple(caveats_of(steady, quick=data.quick)),
+        caveats=clauses(caveats_of(steady, quick=data.quick)),
         scalars=tuple(
             scalar for point in points if point.read_pct == HEADLINE_READ_PCT for scalar in point.headlines
         ),

@@ -37,6 +37,7 @@ from ssdlab.methods.parts.workloads import Direction, Order
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.figures import point_scalars
 from ssdlab.methods.results.steady import caveats_of
+from ssdlab.results.claim import clauses
 from ssdlab.results.schema import Qd1Result
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
     )
     sizes = [size_point(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
     proofs = [proof(data, p, steady_label(order)) for order in WRITTEN] if p.steady else []
-    caveats = [text for found in proofs for text in caveats_of(found, quick=data.quick)]
+    caveats = [text for found in proofs for text in clauses(caveats_of(found, quick=data.quick))]
     if not p.steady:
         caveats.append("writes went to a span filled once and are not steady state")
     if data.quick:

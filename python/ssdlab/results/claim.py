@@ -1,12 +1,13 @@
 """What a result claims, as an object: the figure, what it is held against, and what shows it.
 
-A finding of a method is a `Claim`; `sentence` is the one place where words are made of it.
+A finding of a method is a `Claim`, as are caveats and the reasons of verdicts, of which results store the
+words. `clause` is the one place where words are made of it.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -123,7 +124,17 @@ class Claim:
         return found
 
 
+def clause(claim: Claim) -> str:
+    """Return a claim in words, as caveats and reasons are stored: without a capital or a full stop."""
+    return claim.says.format_map({name: str(each) for name, each in claim.amounts().items()})
+
+
+def clauses(claims: Iterable[Claim]) -> tuple[str, ...]:
+    """Return each claim in words."""
+    return tuple(map(clause, claims))
+
+
 def sentence(claim: Claim) -> str:
     """Return a claim as a sentence, with a capital and a full stop."""
-    text = claim.says.format_map({name: str(each) for name, each in claim.amounts().items()})
+    text = clause(claim)
     return f"{text[:1].upper()}{text[1:]}."

@@ -19,6 +19,7 @@ from ssdlab.methods.method import RunData
 from ssdlab.methods.parts.points import mean_w_of
 from ssdlab.methods.results.act import RULES, ActResult, ActSlice, ActTry, ActVerdict, Rule
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def verdict_of(
     """Judge all slices by one rule: each has to pass, and to have been given the load."""
     shares = [getattr(each, RULES[rule]) for each in slices] or [part_of(data, step, p, rule)]
     worst = {str(ms): max(one[str(ms)] for one in shares) for ms in THRESHOLDS_MS}
-    why = stopped.why if stopped is not None else next(_failures(rule, slices), "")
+    why = stopped.why if stopped is not None else next(map(clause, failures(rule, slices)), "")
     if not why and not slices:
         why = "the test is shorter than one slice"
     if not why and not sum(each.ios[rule] for each in slices):
@@ -58,16 +59,26 @@ def times_of(reads: int, writes: int) -> int:
     return number if not rest and writes == number * WRITES_1X else 0
 
 
-def _failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[str]:
+def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
+    """Yield what a rule has against the slices, in their order."""
     for each in slices:
         for name in sorted(each.short, key=lambda name: each.given[name]):
-            yield f"slice {each.number}: {name} did only {each.given[name]:.1%} of what was due"
+            yield Claim(
+                "slice {slice}: {stream} did only {share} of what was due",
+                figure=Amount(100 * each.given[name], "%"),
+                bound=Bound("at least", Amount(100 * MIN_DONE, "%")),
+                evidence=Evidence(rows=(each.number - 1, each.number - 1)),
+                others={"slice": str(each.number), "stream": name, "share": f"{each.given[name]:.1%}"},
+            )
         for ms, limit in LIMITS.items():
             share = getattr(each, RULES[rule])[str(ms)]
             if share >= limit:
-                yield (
-                    f"slice {each.number}: {share:.2%} of the reads took {ms} ms or longer, "
-                    f"not under {limit:.1%}"
+                yield Claim(
+                    f"slice {{slice}}: {{share}} of the reads took {ms} ms or longer, not under {limit:.1%}",
+                    figure=Amount(100 * share, "%"),
+                    bound=Bound("under", Amount(100 * limit, "%")),
+                    evidence=Evidence(rows=(each.number - 1, each.number - 1)),
+                    others={"slice": str(each.number), "share": f"{share:.2%}"},
                 )
 
 

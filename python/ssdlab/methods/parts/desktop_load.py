@@ -13,8 +13,9 @@ from ssdlab.methods.results.paced import PacedRate
 from ssdlab.model.arrival import Bursts, Closed
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
-from ssdlab.model.units import NS_PER_S, latency_text
+from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -132,17 +133,30 @@ def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
     service = side["service_ns"]
     # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.
     p99_ns = service["max"] if service["p99"] is None else service["p99"]
-    why = ""
-    if side["dropped"]:
-        why = f"{side['dropped']} writes could not be done in time"
-    elif unloaded_ns is not None and p99_ns > FACTOR * unloaded_ns:
-        why = f"p99 was {latency_text(p99_ns)}, over {FACTOR:g} times {latency_text(unloaded_ns)}"
+    failed = _failure(side["dropped"], p99_ns, unloaded_ns, Evidence((step.ordinal,)))
     return PacedRate(
         rate=rate,
         ordinal=step.ordinal,
         written_bytes=side["bytes"],
         p99_ns=p99_ns,
         max_ns=service["max"],
-        held=not why,
-        why=why,
+        held=failed is None,
+        why="" if failed is None else clause(failed),
+    )
+
+
+def _failure(dropped: int, p99_ns: float, unloaded_ns: float | None, shown: Evidence) -> Claim | None:
+    """Return why a rate does not hold; None if it does."""
+    if dropped:
+        return Claim(
+            "{dropped} writes could not be done in time", evidence=shown, others={"dropped": str(dropped)}
+        )
+    if unloaded_ns is None or p99_ns <= FACTOR * unloaded_ns:
+        return None
+    return Claim(
+        "p99 was {figure}, over {factor} times {unloaded}",
+        figure=Amount(p99_ns, "ns"),
+        bound=Bound("at most", Amount(FACTOR * unloaded_ns, "ns")),
+        evidence=shown,
+        others={"factor": f"{FACTOR:g}", "unloaded": Amount(unloaded_ns, "ns")},
     )

@@ -9,6 +9,7 @@ from ssdlab.methods.parts.depth_sweep import DepthSweepParams, conclude_sweep, s
 from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import Order
 from ssdlab.methods.results.steady import caveats_of
+from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -41,5 +42,5 @@ def conclude(data: RunData, p: SteadyWriteParams, order: Order, block_bytes: int
     """Report the lowest depth with 95 % of the best, and the proof of the state it was taken in."""
     found = conclude_sweep(data, p, order, "write", block_bytes)
     steady = proof(data, p)
-    caveats = (*found.caveats, *caveats_of(steady, quick=data.quick))
+    caveats = (*found.caveats, *clauses(caveats_of(steady, quick=data.quick)))
     return found.model_copy(update={"steady": steady, "caveats": caveats})

@@ -12,7 +12,7 @@ from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, of_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds, TrackedVariable
     from ssdlab.results.numbers import Quantity
@@ -32,16 +32,21 @@ class Window:
     """What a value is: a round or a sample."""
 
 
-def window_claim(says: str, window: Window, evidence: Evidence, others: dict[str, Amount | str]) -> Claim:
+def window_claim(
+    says: str,
+    window: Window,
+    evidence: Evidence | None = None,
+    others: Mapping[str, Amount | str] | None = None,
+) -> Claim:
     """Return a claim of steady state: its figure is the range of the values, of their mean."""
     share = window.variable.range_share
     return Claim(
         says,
         figure=None if share is None else Amount(100 * share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
-        evidence=evidence,
+        evidence=Evidence() if evidence is None else evidence,
         judged=share is not None,
-        others=others,
+        others={} if others is None else others,
     )
 
 
@@ -62,6 +67,18 @@ def findings(result: PtsResult) -> Iterator[Claim]:
         yield window_claim(
             "{name}{verdict} ({values})", window, shown, {"name": name, "verdict": verdict, "values": values}
         )
+
+
+def not_achieved(group: PtsRounds) -> Claim:
+    """Return that the rounds of a group of cells did not reach steady state."""
+    name = f"{group.group}: " if group.group else ""
+    window = Window(group.tracked[0], group.steady, group.first, group.last)
+    return window_claim(
+        "{name}steady state was NOT ACHIEVED in {rounds} rounds",
+        window,
+        Evidence(rows=(group.first - 1, group.last - 1)),
+        {"name": name, "rounds": str(group.rounds)},
+    )
 
 
 def mean_text(mean: float, unit: str) -> str:

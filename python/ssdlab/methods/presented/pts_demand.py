@@ -5,16 +5,16 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.pts import Window, window_claim, window_table
+from ssdlab.methods.presented.pts import Window, not_achieved, window_claim, window_table
 from ssdlab.methods.presented.pts_series import window_of
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from ssdlab.methods.results.pts import DemandCell, DemandPoint, DemandResult
+    from ssdlab.methods.results.pts import DemandCell, DemandPoint, DemandResult, PtsRounds, PtsSamples
     from ssdlab.results.numbers import Cell
 
 
@@ -50,6 +50,22 @@ def findings(result: DemandResult) -> Iterator[Claim]:
                     "art": Amount(point.window_mean_ns, "ns"),
                 },
             )
+
+
+def caveats_of(samples: PtsSamples, rounds: PtsRounds, points: Sequence[DemandPoint]) -> Iterator[Claim]:
+    """Yield what was not steady, and which points there are none of."""
+    if not samples.steady:
+        yield window_claim(
+            f"preconditioning: steady state was NOT ACHIEVED in {len(samples.variable.values)} samples; the "
+            "rounds began nevertheless",
+            window_of(samples),
+        )
+    if not rounds.steady:
+        yield not_achieved(rounds)
+    missing = [point for point in points if point.missing is not None]
+    if missing:
+        names = " and ".join(point.name for point in missing)
+        yield Claim("{names} left out: {why}", others={"names": names, "why": missing[0].missing or ""})
 
 
 def demand(point: DemandPoint) -> str:

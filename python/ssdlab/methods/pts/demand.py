@@ -17,6 +17,7 @@ from ssdlab.analysis.demand import ART_LIMIT_MS, Chosen, Demand, choose, unwritt
 from ssdlab.analysis.records import merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.method import RunData, Seconds, param, rising
+from ssdlab.methods.presented.pts_demand import caveats_of
 from ssdlab.methods.pts.rounds import (
     Cell,
     Tracked,
@@ -56,6 +57,7 @@ from ssdlab.methods.results.pts import (
 )
 from ssdlab.methods.steps import Until
 from ssdlab.model.units import NS_PER_S, block_text, significant, span_text
+from ssdlab.results.claim import clauses
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -249,7 +251,7 @@ def conclude_demand(
         cells=tuple(grid),
         art_limit_ms=p.art_limit,
         points=points,
-        caveats=(*_caveats(samples, rounds, points), *_unwritten(data, p, load, records)),
+        caveats=(*clauses(caveats_of(samples, rounds, points)), *_unwritten(data, p, load, records)),
         scalars=tuple(_scalars(test, points)),
     )
 
@@ -357,19 +359,6 @@ def _stimuli(
                 depth=point.depth,
                 lasted=f"{span_text(p.histogram_seconds)} after {span_text(p.settle_seconds)} of writes",
             )
-
-
-def _caveats(samples: PtsSamples, rounds: PtsRounds, points: Sequence[DemandPoint]) -> Iterator[str]:
-    if not samples.steady:
-        yield (
-            f"preconditioning: steady state was NOT ACHIEVED in {len(samples.variable.values)} samples; the "
-            "rounds began nevertheless"
-        )
-    if not rounds.steady:
-        yield f"steady state was NOT ACHIEVED in {rounds.rounds} rounds"
-    missing = [point for point in points if point.missing is not None]
-    if missing:
-        yield f"{' and '.join(point.name for point in missing)} left out: {missing[0].missing}"
 
 
 def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -> Iterator[str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from ssdlab.analysis.forecast import forecast
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
+from ssdlab.methods.presented.pts import not_achieved
 from ssdlab.methods.pts.specification import (
     SETTINGS,
     SPECIFICATION,
@@ -31,6 +32,7 @@ from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds, Stimulus, 
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.units import NS_PER_S, block_text, significant
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -320,7 +322,7 @@ def conclude_rounds(
         stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
         left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
         left_out_why=next((cell.missing or "" for cell in missing), ""),
-        caveats=tuple(_caveats(found)),
+        caveats=clauses(_caveats(found)),
         scalars=tuple(_scalars(test, found)),
     )
 
@@ -373,11 +375,8 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
     )
 
 
-def _caveats(groups: Sequence[PtsRounds]) -> Iterator[str]:
-    for group in groups:
-        name = f"{group.group}: " if group.group else ""
-        if not group.steady:
-            yield f"{name}steady state was NOT ACHIEVED in {group.rounds} rounds"
+def _caveats(groups: Sequence[PtsRounds]) -> Iterator[Claim]:
+    return (not_achieved(group) for group in groups if not group.steady)
 
 
 def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Scalar]:

@@ -13,9 +13,12 @@ from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import mean_w_of, power_scalars
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.claim import Amount, Bound, Claim
 from ssdlab.results.schema import ResultBase, Scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 
@@ -105,11 +108,17 @@ class ConsistencyResult(ResultBase):
     entries: tuple[ConsistencyEntry, ...]
 
 
-def caveats_of(*, purged: bool, seconds: float) -> tuple[str, ...]:
-    """Return what takes from the meaning of runs of that length, on a drive purged before or not."""
-    caveats = []
+def caveats_of(*, purged: bool, seconds: float) -> Iterator[Claim]:
+    """Yield what takes from the meaning of runs of that length, on a drive purged before or not."""
     if not purged:
-        caveats.append("the drive was not purged before, so its beginning is not that of a fresh one")
+        yield Claim(
+            "the drive was not purged before, so its beginning is not that of a fresh one", judged=False
+        )
     if seconds < LATE_FROM_S + LAST_S:
-        caveats.append(f"{seconds:g} s are too short to see what the reviews show from {LATE_FROM_S:g} s on")
-    return tuple(caveats)
+        yield Claim(
+            "{length} s are too short to see what the reviews show from {from} s on",
+            figure=Amount(seconds, "s"),
+            bound=Bound("at least", Amount(LATE_FROM_S + LAST_S, "s")),
+            judged=False,
+            others={"length": f"{seconds:g}", "from": f"{LATE_FROM_S:g}"},
+        )

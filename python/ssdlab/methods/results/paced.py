@@ -14,6 +14,7 @@ from ssdlab.analysis.percentiles import of_time
 from ssdlab.methods.results.figures import mean_w_of, power_scalars
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import Direction, Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -172,16 +173,24 @@ class PacedBurstResult(ResultBase):
             lowest_failed_mb_s=failed,
             **facts,
         )
-        return result.model_copy(update={"scalars": result._headlines(), "caveats": tuple(result._to_mind())})
+        return result.model_copy(update={"scalars": result._headlines(), "caveats": clauses(result.limits())})
 
-    def _to_mind(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Claim]:
         """Yield what stands between these figures and the question."""
+        tried = Evidence(tuple(each.ordinal for each in self.rates))
         if self.lowest_failed_mb_s is None:
-            yield "no rate of writing failed: the sustained rate lies higher than the search went"
+            yield Claim(
+                "no rate of writing failed: the sustained rate lies higher than the search went",
+                evidence=tried,
+                judged=False,
+            )
         if self.safe_mb_s is None:
-            yield "not even the lowest rate of writing was done in time"
+            yield Claim("not even the lowest rate of writing was done in time", evidence=tried)
         if self.quick:
-            yield "quick: bursts and span are a hundredth of the review's, so a cache does not end in them"
+            yield Claim(
+                "quick: bursts and span are a hundredth of the review's, so a cache does not end in them",
+                judged=False,
+            )
 
     def _headlines(self) -> tuple[Scalar, ...]:
         """Return the figures that it is ranked by."""

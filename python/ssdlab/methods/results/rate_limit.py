@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ssdlab.methods.results.figures import mean_w_of
 from ssdlab.model.stored import Stored
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -47,7 +48,9 @@ class OfferedLoad(Stored):
         latency_ns = worst["max"] if worst[percentile] is None else worst[percentile]
         requested, dropped = (sum(side[name] for side in sides) for name in ("requested", "dropped"))
         done = sum(side["ios"] for side in sides) / requested if requested else 0.0
-        why = _why_not(done, dropped, latency_ns, percentile, bound_ns)
+        failed = failure_of(
+            done, dropped, Amount(latency_ns, "ns"), percentile, bound_ns, Evidence((step.ordinal,))
+        )
         return cls(
             rate=rate,
             ordinal=step.ordinal,
@@ -55,8 +58,8 @@ class OfferedLoad(Stored):
             dropped=dropped,
             response_ns=worst,
             mean_w=mean_w_of(summary),
-            held=not why,
-            why=why,
+            held=failed is None,
+            why="" if failed is None else clause(failed),
         )
 
 
@@ -87,14 +90,21 @@ class RateLimitResult(ResultBase):
         scalar = Scalar.more(
             f"rate_under_{bound}_ms_{name}", f"rate with {name} under {bound} ms", result.highest_held, "IOPS"
         )
-        return result.model_copy(update={"scalars": (scalar,), "caveats": tuple(result._to_mind())})
+        return result.model_copy(update={"scalars": (scalar,), "caveats": clauses(result.limits())})
 
-    def _to_mind(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Claim]:
         """Yield what stands between these figures and the question."""
+        tried = Evidence(tuple(each.ordinal for each in self.tries))
         if self.highest_held is None:
-            yield "no rate held: the lowest tried was too high, or the bound is below what one I/O takes"
+            yield Claim(
+                "no rate held: the lowest tried was too high, or the bound is below what one I/O takes",
+                evidence=tried,
+                judged=False,
+            )
         if self.tries and all(each.held for each in self.tries):
-            yield "no rate failed: the limit lies higher than the search went"
+            yield Claim(
+                "no rate failed: the limit lies higher than the search went", evidence=tried, judged=False
+            )
 
 
 def _worst(sides: Sequence[Mapping[str, Any]], key: str) -> float | None:
@@ -102,14 +112,28 @@ def _worst(sides: Sequence[Mapping[str, Any]], key: str) -> float | None:
     return max((value for side in sides if (value := side["response_ns"].get(key)) is not None), default=None)
 
 
-def _why_not(share: float, dropped: int, latency_ns: float | None, percentile: str, bound_ns: float) -> str:
-    """Return why a rate does not hold; nothing if it does."""
+def failure_of(
+    share: float, dropped: int, latency: Amount, percentile: str, bound_ns: float, shown: Evidence
+) -> Claim | None:
+    """Return why a rate does not hold; None if it does."""
     if dropped:
-        return f"{dropped} I/Os were dropped"
+        return Claim("{dropped} I/Os were dropped", evidence=shown, others={"dropped": str(dropped)})
     if share < SHARE_DONE:
-        return f"only {share:.1%} of what arrived was done"
-    if latency_ns is None:
-        return "no I/O was done"
-    if latency_ns >= bound_ns:
-        return f"{percentile} was {latency_ns / 1e6:.3g} ms"
-    return ""
+        return Claim(
+            "only {share} of what arrived was done",
+            figure=Amount(100 * share, "%"),
+            bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
+            evidence=shown,
+            others={"share": f"{share:.1%}"},
+        )
+    if latency.value is None:
+        return Claim("no I/O was done", evidence=shown, judged=False)
+    if latency.value >= bound_ns:
+        return Claim(
+            "{percentile} was {time} ms",
+            figure=latency,
+            bound=Bound("under", Amount(bound_ns, "ns")),
+            evidence=shown,
+            others={"percentile": percentile, "time": f"{latency.value / 1e6:.3g}"},
+        )
+    return None

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from ssdlab.analysis.rounds import round_speeds
-from ssdlab.analysis.steady_state import WINDOW, judge_window
+from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, judge_window
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.schema import SteadyProof
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
+
+CAPACITIES = 2
+"""Overwritten so often before, a drive has hardly any fresh blocks left."""
 
 
 def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int) -> SteadyProof:
@@ -38,18 +44,34 @@ def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int) -> 
     )
 
 
-def caveats_of(steady: SteadyProof | None, *, quick: bool) -> list[str]:
-    """Say what is wrong with the state that a measurement was taken in."""
+def caveats_of(steady: SteadyProof | None, *, quick: bool) -> Iterator[Claim]:
+    """Yield what is wrong with the state that a measurement was taken in."""
     if steady is None:
-        return ["the drive was not brought into steady state"]
-    found = []
+        yield Claim("the drive was not brought into steady state", judged=False)
+        return
+    written = Amount(steady.capacities, "capacities")
+    shown = Evidence((steady.ordinal,))
     if not steady.reached:
-        found.append(
-            f"steady state was not reached: writing ended after {steady.seconds:g} s and "
-            f"{steady.capacities:.2f} capacities"
+        yield Claim(
+            "steady state was not reached: writing ended after {time} and {written}",
+            figure=None if steady.range_share is None else Amount(100 * steady.range_share, "%"),
+            bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
+            evidence=shown,
+            judged=steady.range_share is not None,
+            others={"time": f"{steady.seconds:g} s", "written": f"{steady.capacities:.2f} capacities"},
         )
-    if steady.capacities < 2 and not quick:
-        found.append("the drive was overwritten less than twice before, so fresh blocks may have been left")
-    if quick and not (steady.reached and steady.capacities >= 2):
-        found.append("quick: the drive was written for seconds instead of hours, so this is not steady state")
-    return found
+    if steady.capacities < CAPACITIES and not quick:
+        yield Claim(
+            "the drive was overwritten less than twice before, so fresh blocks may have been left",
+            figure=written,
+            bound=Bound("at least", Amount(CAPACITIES, "capacities")),
+            evidence=shown,
+        )
+    if quick and not (steady.reached and steady.capacities >= CAPACITIES):
+        yield Claim(
+            "quick: the drive was written for seconds instead of hours, so this is not steady state",
+            figure=written,
+            bound=Bound("at least", Amount(CAPACITIES, "capacities")),
+            evidence=shown,
+            judged=False,
+        )

@@ -12,6 +12,7 @@ from ssdlab.analysis.over_position import speed_until, speeds_over
 from ssdlab.analysis.trim_verdict import PASSES_FROM, judge_trim
 from ssdlab.methods.results.figures import mean_w_of, power_scalars
 from ssdlab.model.stored import Stored
+from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -119,20 +120,28 @@ class TrimResult(ResultBase):
             ),
             **facts,
         )
-        return result.model_copy(update={"caveats": tuple(result._to_mind())})
+        return result.model_copy(update={"caveats": clauses(result.limits())})
 
-    def _to_mind(self) -> Iterator[str]:
+    def limits(self) -> Iterator[Claim]:
         """Yield what stands between these figures and the question."""
         if not self.purged:
-            yield "the drive was not purged before, so what is called clean may not be"
+            yield Claim("the drive was not purged before, so what is called clean may not be", judged=False)
         if self.trim.reached_device is False:
-            yield "the discard did not reach the device: host or driver kept it, not the drive"
+            yield Claim("the discard did not reach the device: host or driver kept it, not the drive")
         if self.trim.reached_device is None:
-            yield "whether the discard reached the device is not known"
+            yield Claim("whether the discard reached the device is not known", judged=False)
         if self.verdict == "no contrast":
-            yield "the random writes hardly slowed the drive, so there was nothing for TRIM to give back"
+            both = Evidence(tuple(plot.ordinal for plot in (self.clean, self.before) if plot is not None))
+            yield Claim(
+                "the random writes hardly slowed the drive, so there was nothing for TRIM to give back",
+                evidence=both,
+                judged=False,
+            )
         if self.quick:
-            yield "quick: seconds of random writes instead of an hour hardly wear a drive's free blocks"
+            yield Claim(
+                "quick: seconds of random writes instead of an hour hardly wear a drive's free blocks",
+                judged=False,
+            )
 
     @property
     def passed(self) -> bool | None:
