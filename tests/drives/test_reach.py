@@ -13,7 +13,7 @@ import pytest
 from machine.racing import NOBODY
 from ssdlab.drives import open_drive
 from ssdlab.drives.admin.port import KernelPort
-from ssdlab.drives.reach import diskseq_of, find, pin_device, reopen
+from ssdlab.host.reach import diskseq_of, find, pin_device, reopen
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
@@ -162,7 +162,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None
 
 def test_what_proc_shows_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A /proc that is not this process's own, or none at all."""
-    from ssdlab.drives import reach
+    from ssdlab.host import reach
 
     one, other = tmp_path / "one", tmp_path / "other"
     for path in (one, other):

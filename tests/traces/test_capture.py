@@ -190,7 +190,7 @@ def test_the_command_stops_at_a_signal_and_leaves_no_instance(
 def test_bad_input(traced: None, zram: Path, tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.write_text("8,0 1 1 0.0 1 Q R 0 + 8 [x]")
-    with pytest.raises(Refused, match="is there already"):
+    with pytest.raises(Refused, match="would be overwritten"):
         capture(str(zram), there, seconds=1)
     with pytest.raises(UsageError, match="no block device"):
         capture(str(there), tmp_path / "new", seconds=1)

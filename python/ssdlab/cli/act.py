@@ -13,6 +13,7 @@ from ssdlab.cli.kinds import Count, RunText, Settings
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options
 from ssdlab.formats.act_files import act_log, changed, config_of, echo, power_counts, write_config
+from ssdlab.host.output_files import write_new
 from ssdlab.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -140,17 +141,6 @@ def _settings(words: tuple[str, ...]) -> dict[str, str]:
     from ssdlab.cli.ordering import settings
 
     return {name.replace("_", "-"): value for name, value in settings(words).items()}
-
-
-def write_new(path: Path, text: str) -> None:
-    """Write a file that does not exist yet."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        raise UsageError(f"{path} exists", "remove it, or name another", path=str(path)) from error
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error}", "name another", path=str(path)) from error
 
 
 def _print(made: ActConfig, *, json: bool) -> None:

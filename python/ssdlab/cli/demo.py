@@ -72,14 +72,16 @@ def demo(
     destroy
         Identifier of the drive whose data may be lost (see `ssdlab drives`).
     output
-        The report to write.
+        The report to write. An older page of ssdlab is replaced, and nothing else.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print where report and runs are as JSON, schema ssdlab.demo/1.
     """
+    from ssdlab.report import page
     from ssdlab.results.store import run_words
 
+    page.place(output).close()  # before minutes go into what it is to show
     runs = library_of(library)
     target = DRIVE if on is None else on
     with contextlib.ExitStack() as cleanup:

@@ -29,7 +29,7 @@ def report(
     runs
         Run folders, or ids or their beginnings; a suite brings all its runs.
     output
-        The HTML file to write; an older file of that name is replaced.
+        The HTML file to write. An older page of ssdlab is replaced, and nothing else.
     library
         Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
     json
@@ -41,12 +41,7 @@ def report(
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
-    if output.exists() and not output.is_file():
-        raise UsageError(f"{output} is not a file", "name an HTML file to write", path=str(output))
-    if not output.absolute().parent.is_dir():
-        raise UsageError(
-            f"there is no folder {output.parent}", "make it, or name another file", path=str(output)
-        )
+    page.place(output).close()  # before anything is read
     folders = [find_run(text, library or default_library()) for text in runs]
     with doubting(folders):
         found = [source.read(folder) for folder in folders]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.output_files import OutputFile
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.results.outcome import shown_by
 from ssdlab.model.errors import HostError, UsageError
@@ -23,6 +23,8 @@ from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import SuiteRun
 from ssdlab.results.kind import loaded
+
+_GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,15 +155,26 @@ def write(runs: Sequence[Run | SuiteRun], path: Path) -> int:
 
     Raises
     ------
-    HostError
-        When the file cannot be written.
+    UsageError, Refused, HostError
+        See `place`; or the file cannot be written.
     """
-    html = render(runs).encode("utf-8")
-    try:
-        with HeldFolder(path.parent, follow=True) as folder:
-            folder.replace(path.name, html, durable=False)
-    except OSError as error:
-        raise HostError(
-            f"cannot write {path}: {error.strerror}", "name another file", path=str(path), errno=error.errno
-        ) from error
+    with place(path) as file:
+        html = render(runs).encode("utf-8")
+        file.replace(html)
     return len(html)
+
+
+def place(path: Path) -> OutputFile:
+    """Hold the name that a page is to have, where nothing is yet or an older page of ours.
+
+    Raises
+    ------
+    UsageError, Refused
+        See `OutputFile`.
+    """
+    return OutputFile(path, ours=is_page, noun="page")
+
+
+def is_page(head: bytes) -> bool:
+    """Say by the beginning of a file whether it is a page of ours."""
+    return head.lstrip().lower().startswith(b"<!doctype html>") and _GENERATOR in head

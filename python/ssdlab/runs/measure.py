@@ -7,13 +7,14 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
+from ssdlab.host.output_files import OutputFile
+from ssdlab.model.errors import Interrupted, LabError, UsageError
 from ssdlab.model.fill import fill_workload
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
@@ -106,8 +107,7 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
 
             return measurement.with_facts(environment=environment_facts(held))
         assert log is not None
-        assert log.folder is not None  # made for saving
-        return _saved(held, os.fspath(drive), workload, measurement, options, log.folder)
+        return _saved(held, os.fspath(drive), workload, measurement, options, log)
 
 
 def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tuple[int, ...]:
@@ -132,21 +132,35 @@ def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tupl
 
 @dataclass(frozen=True)
 class _Log:
-    """Where the append log of a run is written; with the folder in the library that is made for it."""
+    """Where the append log of a run is written; with the folder in the library that is made for it.
+
+    `single` is the file for single I/Os, held from before the measurement.
+    """
 
     path: Path
     folder: HeldFolder | None = None
+    single: OutputFile | None = None
 
 
 @contextmanager
 def _log(options: MeasureOptions) -> Iterator[_Log | None]:
     """Give the place of the run's append log: the file for single I/Os, or one in the library."""
-    single = options.log_ios
-    if single is not None and single.exists():
-        raise Refused(f"{single} exists and would be overwritten", "name a new file", path=str(single))
-    if not options.save:
-        yield None if single is None else _Log(single)
-        return
+    with ExitStack() as held:
+        single = None
+        if options.log_ios is not None:
+            single = held.enter_context(OutputFile(options.log_ios, noun="log of single I/Os"))
+        if options.save:
+            yield held.enter_context(_log_to_save(options, single))
+        elif single is None:
+            yield None
+        else:
+            held.enter_context(single.folder.by_name())
+            yield _Log(single.new_path(), single=single)
+
+
+@contextmanager
+def _log_to_save(options: MeasureOptions, single: OutputFile | None) -> Iterator[_Log]:
+    """Give a place in the library."""
     from ssdlab.host.durable import library_errors
 
     library = _library(options)
@@ -157,7 +171,7 @@ def _log(options: MeasureOptions) -> Iterator[_Log | None]:
         folder = place.new_folder(name)
     with place, folder:
         try:
-            yield _Log(folder.new_path(_LOG), folder)
+            yield _Log(folder.new_path(_LOG), folder, single)
         finally:
             place.remove_tree(name)
 
@@ -237,12 +251,14 @@ def _saved(
     workload: Workload,
     measurement: Measurement,
     options: MeasureOptions,
-    logs: HeldFolder,
+    log: _Log,
 ) -> Measurement:
     from ssdlab.runs.saving import save_measurement
 
-    if options.log_ios is not None:
-        with logs.readable(_LOG) as log, log.open("rb") as rows, options.log_ios.open("xb") as out:
+    logs = log.folder
+    assert logs is not None  # made for saving
+    if log.single is not None:
+        with logs.readable(_LOG) as path, path.open("rb") as rows, log.single.new() as out:
             shutil.copyfileobj(rows, out)
     params = options.model_dump(mode="json", by_alias=True, exclude_unset=True)
     folder = save_measurement(_library(options), held, text, workload, measurement, (logs, _LOG), params)

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
-from ssdlab.drives.reach import diskseq_of, reopen, through
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.programs import WORKING_FOLDER, find_program, fixed_environment
+from ssdlab.host.reach import diskseq_of, reopen, through
 from ssdlab.host.sysfs import device_number, number, text
 from ssdlab.model.errors import DriveError, HostError
 

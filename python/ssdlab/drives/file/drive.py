@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.base import OnTick
     from ssdlab.drives.guard.judge import Intent
-    from ssdlab.drives.reach import Place
+    from ssdlab.host.reach import Place
 
 
 class FileDrive(RealDrive):

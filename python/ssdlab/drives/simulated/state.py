@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ssdlab.host.documents import user_path
+from ssdlab.host.output_files import followed
 from ssdlab.model.errors import HostError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class StateFile:
     Parameters
     ----------
     text
-        Its path as the user gave it; links are followed.
+        Its path as the user gave it; links are followed, those of strangers as `host.reach` has it.
     identity
         What decides which drive it is: only the same drive takes the state up.
 
@@ -86,13 +86,14 @@ class StateFile:
     UsageError
         Its folder does not exist.
     Refused
-        Another process holds it (`reason` is ``state-held``), or it is no file (``no-state``).
+        Another process holds it (`reason` is ``state-held``), it is no file (``no-state``), or a stranger's
+        link leads there (``foreign-link``).
     HostError
         The lock cannot be made beside it.
     """
 
     def __init__(self, text: str, identity: Mapping[str, str]) -> None:
-        self.path = Path(os.path.realpath(user_path(text)))
+        self.path = followed(text)
         self._identity = dict(identity)
         if not self.path.parent.is_dir():
             raise UsageError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from ssdlab.drives.reach import reopen
+from ssdlab.host.reach import reopen
 
 if TYPE_CHECKING:
     import ssdlab._core as _core

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.formats.traces import blkparse
 from ssdlab.host.durable import library_errors
+from ssdlab.host.output_files import OutputFile
 from ssdlab.host.sysfs import HostFiles, device_number, names, number, text
 from ssdlab.host.tracefs import Queued, Tracing
 from ssdlab.model.errors import Refused, UsageError
@@ -144,26 +147,25 @@ def capture(
 @contextmanager
 def _new(output: Path, captured: Captured) -> Iterator[TextIO]:
     """Open a new file; one that failed does not stand in the way of the next recording."""
-    with output.open("w", encoding="ascii") as out:
+    with _place(output) as file, file.new() as binary, io.TextIOWrapper(binary, encoding="ascii") as out:
         try:
             yield out
         except BaseException:
             if not captured.ios:
-                output.unlink(missing_ok=True)
+                file.remove()
             raise
+
+
+def _place(output: Path) -> OutputFile:
+    """Hold the name; an empty file is what a recording leaves that was killed before the first I/O."""
+    return OutputFile(output, ours=lambda head: not head, noun="recording")
 
 
 def _check_output(output: Path, traced: Traced) -> None:
     """Refuse a file that is there, and one whose writing would be recorded."""
-    # An empty one is what a recording leaves that was killed before the first I/O.
-    if output.exists() and not (output.is_file() and output.stat().st_size == 0):
-        raise Refused(
-            f"{output} is there already", "give the name of a new file, or remove it", path=str(output)
-        )
-    folder = output.absolute().parent
-    if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}", "make it, or give another place", path=str(folder))
-    if _kernel_number(device_number(folder.stat().st_dev)) in traced.numbers:
+    with _place(output) as file:
+        device = os.fstat(file.folder.fileno()).st_dev
+    if _kernel_number(device_number(device)) in traced.numbers:
         raise Refused(
             f"{output} lies on the device that is to be recorded: its own writing would be in it",
             "put the file on another drive, or into memory (/dev/shm)",

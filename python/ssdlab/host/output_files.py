@@ -1,0 +1,206 @@
+"""The one place for files that a command writes where its user says: `-o`, `--log-ios`, ``state=``.
+
+The way to such a file is followed once, by the rule of `host.reach`: no link of a stranger leads us into a
+folder that is not theirs. A file that exists is replaced only where the caller knows it for one of its own
+kind; anything else under that name, a link too, is left as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Self
+
+from ssdlab.host.documents import user_path
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.plain_files import check_file
+from ssdlab.host.reach import find
+from ssdlab.model.errors import Refused, UsageError, of_os
+
+Ours = Callable[[bytes], bool]
+"""Says by the beginning of a file whether it is of the kind that may be replaced."""
+HEAD_BYTES = 1 << 13
+_MAX_LINKS = 40
+"""As the kernel itself counts."""
+
+
+def _none(head: bytes) -> bool:
+    return False
+
+
+class OutputFile:
+    """The name of a file to be written, in a folder that is held; a context manager.
+
+    Parameters
+    ----------
+    path
+        As the user gave it.
+    ours
+        What may be replaced; by default nothing.
+    noun
+        What is written, for messages: ``page``, ``log of single I/Os``.
+
+    Raises
+    ------
+    UsageError
+        There is no such folder, or no file can have that name.
+    Refused
+        Something else has the name (`reason` is ``exists`` or ``not-plain``), or a stranger's
+        link leads there (``foreign-link``).
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, ours: Ours = _none, noun: str = "file") -> None:
+        self.given = user_path(path)
+        self._ours, self._noun = ours, noun
+        self.name = self.given.name
+        if self.name in {"", ".."}:
+            raise UsageError(f"{self.given} names no file", "name a file to write", path=str(self.given))
+        self.folder = _held(self.given)
+        try:
+            self.check()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def path(self) -> Path:
+        """Absolute, its folder resolved."""
+        return self.folder.path / self.name
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file, which may be replaced."""
+        return self.folder.exists(self.name)
+
+    def check(self) -> None:
+        """Refuse what has the name and is not of the kind that may be replaced."""
+        try:
+            status = os.stat(self.name, dir_fd=self.folder.fileno(), follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self._cannot(error) from error
+        try:
+            check_file(status, self.given, own=False, single=False)
+        except Refused as error:
+            error.advice = f"name another file for the {self._noun}"
+            raise
+        try:
+            with self.folder.opened(self.name) as descriptor:
+                ours = self._ours(os.read(descriptor, HEAD_BYTES))
+        except OSError as error:
+            raise self._cannot(error) from error
+        if not ours:
+            raise Refused(
+                f"{self.given} exists and would be overwritten",
+                f"name a new file for the {self._noun}, or move that one away",
+                reason="exists",
+                path=str(self.given),
+            )
+
+    def replace(self, content: str | bytes) -> None:
+        """Put the content there: all of it or nothing."""
+        with self._errors():
+            self.check()
+            self.folder.replace(self.name, content, durable=False)
+
+    @contextmanager
+    def new(self) -> Iterator[IO[bytes]]:
+        """Open the file for writing; what is there and may be replaced is removed first."""
+        with self._errors():
+            self.check()
+            self.folder.remove(self.name)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self.name, flags, 0o666, dir_fd=self.folder.fileno())
+        with os.fdopen(descriptor, "wb") as out:
+            yield out
+
+    def new_path(self) -> Path:
+        """Give a path by which other code can make the file, which it must do with O_EXCL."""
+        return self.folder.new_path(self.name)
+
+    def remove(self) -> None:
+        """Remove the file, if there is one."""
+        with suppress(OSError):
+            self.folder.remove(self.name)
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self.folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self._cannot(error) from error
+
+    def _cannot(self, error: OSError) -> Exception:
+        return of_os(
+            error, f"cannot write the {self._noun} {self.given}", "name another file", path=str(self.given)
+        )
+
+
+def write_new(path: str | os.PathLike[str], content: str | bytes, noun: str = "file") -> None:
+    """Write a file that does not exist yet; see `OutputFile`."""
+    with OutputFile(path, noun=noun) as file, file.new() as out:
+        out.write(content.encode() if isinstance(content, str) else content)
+
+
+def followed(path: str | os.PathLike[str]) -> Path:
+    """Return where a path leads, its last part followed too while it is a link of ours or of root.
+
+    Raises
+    ------
+    Refused
+        A stranger's link leads there.
+    """
+    place = user_path(path).absolute()
+    for _ in range(_MAX_LINKS):
+        with find(place) as found:
+            place = found.path
+        try:
+            status = place.lstat()
+            target = place.readlink()
+        except OSError:
+            return place
+        if status.st_uid not in {0, os.geteuid()}:
+            raise Refused(
+                f"{place} is a link that belongs to user {status.st_uid}",
+                f"if the file that it leads to is meant, name it: {target}",
+                reason="foreign-link",
+                path=str(place),
+                owner=status.st_uid,
+            )
+        place = place.parent / target
+    return place
+
+
+def _held(path: Path) -> HeldFolder:
+    """Hold the folder of a file."""
+    with find(path) as place:
+        if place.folder is not None:
+            try:
+                descriptor = place.folder.open(os.O_RDONLY | os.O_DIRECTORY)
+            except OSError as error:
+                raise of_os(
+                    error, f"cannot write {path}", "name a file in another folder", path=str(path)
+                ) from error
+            return HeldFolder.of_descriptor(descriptor, place.folder.path)
+        if place.device is not None:
+            raise Refused(
+                f"{path} is a device, and only a file is written there",
+                "name a file",
+                reason="not-plain",
+                path=str(path),
+                kind="a device",
+            )
+    raise UsageError(f"there is no folder {path.parent}", "make it, or name another file", path=str(path))
