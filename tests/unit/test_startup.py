@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from lab.synthetic import make_finished_run
 
 HEAVY = ("numpy", "duckdb", "pydantic", "jinja2", "asyncio", "multiprocessing", "unittest")
 _LOADED = """
@@ -42,3 +45,13 @@ def test_what_lists_loads_nothing_heavy(words: str, most: int) -> None:
     assert not packages(modules) & set(HEAVY)
     assert len(ours(modules)) <= most, ours(modules)
     assert not [name for name in modules if name.startswith("ssdlab.drives")]
+
+
+@pytest.mark.parametrize("method", ["qd1", "peak-random-read"])
+def test_show_loads_neither_tables_nor_drives_nor_other_results(method: str, tmp_path: Path) -> None:
+    modules = loaded("show", str(make_finished_run(tmp_path, method)))
+    assert not packages(modules) & (set(HEAVY) - {"pydantic"})
+    assert "ssdlab.drives.opening" not in modules
+    assert "ssdlab.methods.job" not in modules
+    assert not [name for name in modules if name.startswith("ssdlab.methods.results.pts")]
+    assert len(ours(modules)) <= 62, ours(modules)

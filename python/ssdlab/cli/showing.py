@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.cli.showing_result import print_kind, print_tables
-from ssdlab.methods.job import finished_steps
 from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.methods.results.suite import SuiteResult
@@ -141,6 +140,8 @@ def _print_unfinished(run: RunFolder, status: str) -> None:
     print_line(f"{counted} finished; there is no result yet.")
     if run.manifest.failure is not None:
         print_line(f"It stopped: {run.manifest.failure.what}")
+    from ssdlab.methods.job import finished_steps  # with all that a job can be made of
+
     if status != "running" and (points := finished_steps(run).points):
         print_tables(of_points(points))
         print_line()

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused
-from ssdlab.results import seal, tables
+from ssdlab.results import seal
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
 from ssdlab.results.records import AnyRecord, BeginRecord, EndRecord, StepResult, VoidRecord
 from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from ssdlab.results import tables
     from ssdlab.results.schema import SealState
 
 MANIFEST = "manifest.json"
@@ -181,6 +182,8 @@ class RunFolder:
         Refused
             There is none, or it is damaged.
         """
+        from ssdlab.results import tables  # numpy, which most readers of a run do without
+
         info = next((each for each in self.manifest.tables if each.name == name), None)
         self._check_file(name, None if info is None else info.sha256)
         with HeldFolder(self.path) as held:
@@ -276,18 +279,29 @@ class RunFolder:
 
     def rows(self, ordinal: int, attempt: int | None = None) -> tables.Columns:
         """Return the interval rows of a step (`tables.SERIES_COLUMNS`), for the attempt that counts."""
-        return self._lines(tables.SERIES, ordinal, attempt, "true")
+        from ssdlab.results.tables import SERIES, SERIES_COLUMNS
+
+        return self._lines(SERIES, SERIES_COLUMNS, ordinal, attempt, "true", "row, stream, direction")
 
     def histograms(self, ordinal: int, attempt: int | None = None, *, by_row: bool = False) -> tables.Columns:
         """Return histogram buckets of a step (`tables.HIST_COLUMNS`): of all of it or by row."""
-        chosen = f"row {'>=' if by_row else '='} {0 if by_row else tables.TOTAL_ROW}"
-        return self._lines(tables.HIST, ordinal, attempt, chosen)
+        from ssdlab.results.tables import HIST, HIST_COLUMNS, TOTAL_ROW
 
-    def _lines(self, table: str, ordinal: int, attempt: int | None, where: str) -> tables.Columns:
-        columns = tables.SERIES_COLUMNS if table == tables.SERIES else tables.HIST_COLUMNS
-        order = (
-            "row, stream, direction" if table == tables.SERIES else "row, stream, direction, clock, low_ns"
-        )
+        chosen = "row >= 0" if by_row else f"row = {TOTAL_ROW}"
+        order = "row, stream, direction, clock, low_ns"
+        return self._lines(HIST, HIST_COLUMNS, ordinal, attempt, chosen, order)
+
+    def _lines(
+        self,
+        table: str,
+        columns: Mapping[str, str],
+        ordinal: int,
+        attempt: int | None,
+        where: str,
+        order: str,
+    ) -> tables.Columns:
+        from ssdlab.results.tables import empty
+
         if attempt is None:
             attempts = next(
                 (s.result.segments or (s.attempt,) for s in self.steps() if s.ordinal == ordinal), ()
@@ -297,7 +311,7 @@ class RunFolder:
         listed = ", ".join(str(a) for a in attempts) or "NULL"
         chosen = f"ordinal = {ordinal} AND attempt IN ({listed}) AND {where}"
         if not (self.path / table).exists() and table not in [each.name for each in self.manifest.tables]:
-            return tables.empty(columns)
+            return empty(columns)
         return self.read_table(table, columns, chosen, "attempt, " + order)
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 from ssdlab.results.lines import parse_journal
 from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, read_sealed_manifest
 from ssdlab.results.seal import Sealed, file_digest
-from ssdlab.results.tables import HIST, IOS, SERIES
 
 if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Manifest
 
-_APART = frozenset({MANIFEST, JOURNAL, NOTES, LIVE, SERIES, HIST, IOS, CONDITIONS})
-"""Sealed by themselves or by the manifest's list of tables, or gone when the run is finished."""
+_APART = frozenset({MANIFEST, JOURNAL, NOTES, LIVE, CONDITIONS})
+"""Sealed by themselves, or gone when the run is finished."""
 
 
 def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
@@ -25,9 +24,12 @@ def sealed_of(folder: HeldFolder, manifest: Manifest) -> Sealed:
     Refused
         Its journal, or a run of a suite, is damaged.
     """
+    from ssdlab.results.tables import HIST, IOS, SERIES  # numpy, which most readers of a run do without
+
+    apart = _APART | {HIST, IOS, SERIES}  # the manifest's list of tables seals those
     data = folder.read_bytes(JOURNAL) if folder.exists(JOURNAL) else b""
     journal = parse_journal(data, folder.path / JOURNAL, manifest.run_id)
-    others = (name for name in folder.names() if name not in _APART and not name.startswith("."))
+    others = (name for name in folder.names() if name not in apart and not name.startswith("."))
     files = {name: file_digest(folder, name) for name in others if folder.is_file(name)}
     runs: dict[str, str] = {}
     for child in manifest.children:
