@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from lab.synthetic import make_finished_run
+from ssdlab.methods.verbs import table
+from ssdlab.methods.verbs.verb import Verb
 
 HEAVY = ("numpy", "duckdb", "pydantic", "jinja2", "asyncio", "multiprocessing", "unittest")
 _LOADED = """
@@ -54,4 +56,11 @@ def test_show_loads_neither_tables_nor_drives_nor_other_results(method: str, tmp
     assert "ssdlab.drives.opening" not in modules
     assert "ssdlab.methods.job" not in modules
     assert not [name for name in modules if name.startswith("ssdlab.methods.results.pts")]
-    assert len(ours(modules)) <= 62, ours(modules)
+    assert len(ours(modules)) <= 72, ours(modules)
+
+
+@pytest.mark.parametrize("name", sorted(table._MEASURING))
+def test_a_verb_that_is_not_loaded_has_nothing_to_say(name: str) -> None:
+    verb = table.verb_named(name)
+    assert verb is not None
+    assert verb.describe.__func__ is vars(Verb)["describe"].__func__  # type: ignore[attr-defined]

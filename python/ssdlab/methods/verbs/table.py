@@ -28,6 +28,8 @@ VERBS = {
     "back": "ssdlab.methods.verbs.back:Back",
 }
 """By name: module and class."""
+_MEASURING = frozenset({"run", "fill", "precondition"})
+"""They say nothing beside what they measured: to show a run, none of them is loaded."""
 
 
 def verb_named(name: str) -> type[Verb] | None:
@@ -44,5 +46,5 @@ def describe_step(step: Step) -> str | None:
 
     What a verb of another package has to say is in its facts.
     """
-    verb = verb_named(step.verb)
+    verb = None if step.verb in _MEASURING else verb_named(step.verb)
     return None if verb is None else verb.describe(step)
