@@ -149,7 +149,7 @@ def test_links_of_our_own_are_followed_to_their_end(tmp_path: Path) -> None:
 
 
 WRITERS = {
-    "cli/failures.py": "the null device",
+    "cli/streams.py": "the null device",
     "drives/guard/mark.py": "our own record",
     "drives/settings/setting.py": "a setting of the kernel",
     "drives/trim/witness.py": "a tracing instance of the kernel",
