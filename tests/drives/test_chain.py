@@ -124,7 +124,8 @@ def test_a_real_loop_device_leads_to_its_file_or_device(
 
 
 def test_a_loop_device_that_leads_elsewhere_is_not_written_any_more(loop: Callable[..., Path]) -> None:
-    device = loop()
+    """To another part of its file, of the same size: nothing but what lies below tells."""
+    device = loop("--sizelimit", str(32 * MIB))
     backing = Path(Path(f"/sys/block/{device.name}/loop/backing_file").read_text().strip())
     with open_drive(device, writing=True, destroy=device.name) as drive:
         size = drive.capacity_bytes
@@ -135,6 +136,7 @@ def test_a_loop_device_that_leads_elsewhere_is_not_written_any_more(loop: Callab
             with pytest.raises(Refused) as caught:
                 drive.run(workload)
             assert caught.value.facts["reason"] == "replaced"
+            assert "has another file behind it, or another part of it" in caught.value.what
         with pytest.raises(Refused):
             drive.trim(0, MIB)
         assert backing.read_bytes() == before

@@ -23,6 +23,9 @@ NOBODY = 65534
 SYS_PTRACE, DAC_READ_SEARCH = 19, 2
 _KEEP_CAPABILITIES, _DUMPABLE = 8, 4
 _CAPABILITY_VERSION = 0x20080522
+_NEW_MOUNTS = 0x20000
+_PRIVATE = 1 << 18 | 1 << 14
+"""`MS_PRIVATE`, for all below (`MS_REC`)."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,21 @@ class Done:
 
 
 def run_forked(
-    words: Sequence[str], environment: dict[str, str], capabilities: tuple[int, ...] | None = None
+    words: Sequence[str],
+    environment: dict[str, str],
+    capabilities: tuple[int, ...] | None = None,
+    closed: Path | None = None,
 ) -> Done:
-    """Run ``ssdlab WORDS`` to its end; with `capabilities` as nobody, who has these and no others."""
+    """Run ``ssdlab WORDS`` to its end; with `capabilities` as nobody, who has these and no others.
+
+    What lies in the folder `closed` is hidden from everybody but root, in a mount namespace of its own.
+    """
     _import_everything()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
+            if closed is not None:
+                _close(closed)
             _become(out.fileno(), err.fileno(), environment, capabilities)
             _run_and_exit(words)
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -61,6 +72,17 @@ def _import_everything() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     codecs.lookup("ascii")  # which Python imports when it is first used
+
+
+def _close(folder: Path) -> None:
+    """Mount an empty folder of root's over a folder, for this process alone."""
+    library = ctypes.CDLL(None, use_errno=True)
+    for done in (
+        library.unshare(_NEW_MOUNTS),
+        library.mount(b"none", b"/", None, _PRIVATE, None),
+        library.mount(b"none", os.fsencode(folder), b"tmpfs", 0, b"mode=0700"),
+    ):
+        assert done == 0, os.strerror(ctypes.get_errno())
 
 
 def _become(out: int, err: int, environment: dict[str, str], capabilities: tuple[int, ...] | None) -> None:

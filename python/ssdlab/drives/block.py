@@ -21,7 +21,7 @@ from ssdlab.host.counters import IoCounters, read_counters
 from ssdlab.host.identity import block_identity, changes_of
 from ssdlab.host.queue_settings import read_conditions
 from ssdlab.host.reach import Pin, diskseq_of, pin_device
-from ssdlab.host.sysfs import HostFiles, device_number, text
+from ssdlab.host.sysfs import HostFiles, device_number, text, there
 from ssdlab.model.errors import DriveError, LabError, Refused
 from ssdlab.model.queue_settings import Conditions
 
@@ -180,7 +180,7 @@ class BlockDrive(RealDrive):
         try:
             return super().run(workload, log_path=log_path, on_tick=on_tick, until=until, header=header)
         except DriveError as error:
-            if error.facts.get("reason") == "gone" or self._node.exists():
+            if error.facts.get("reason") == "gone" or there(self._node):
                 raise
             raise self._gone(error) from error
 
@@ -276,7 +276,7 @@ class BlockDrive(RealDrive):
 
     def _look_after(self, *, writing: bool) -> None:
         changed = changes_of(self._identity, self._node)
-        if not self._node.exists():
+        if not there(self._node):
             raise self._gone(None)
         # A fact that is missing now may have been read while the device went: the next look tells.
         if any(now for _, now in changed.values()):
@@ -331,7 +331,7 @@ class BlockDrive(RealDrive):
         """Refuse if what is held is another attachment, or stands on another disk, than what was judged."""
         changed = changes_of(self._identity, self._node)
         # What another drive would say is missing as well while this one's folder goes, file by file.
-        if not self._node.exists() or (changed and not any(now for _, now in changed.values())):
+        if not there(self._node) or (changed and not any(now for _, now in changed.values())):
             raise self._gone(None)
         if changed:
             raise self._replaced(f"is not the drive any more that was checked: {_changes(changed)}")

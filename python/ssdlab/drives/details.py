@@ -17,7 +17,7 @@ from ssdlab.drives.admin.fields import Malformed
 from ssdlab.drives.admin.port import AdminPort
 from ssdlab.host.attributes import disk_of, sas_link_of, zone_model_of
 from ssdlab.host.identity import Identity
-from ssdlab.host.sysfs import number
+from ssdlab.host.sysfs import number, there
 from ssdlab.model.errors import DriveError
 
 T = TypeVar("T")
@@ -123,14 +123,14 @@ def read_details(identity: Identity, node: Path, port: AdminPort) -> Details:
     if identity.nsid is not None or number(disk / "nsid") is not None:
         found = _ask_nvme(queries, identity.nsid or 1)
         return Details(nvme=found, zoned=zoned_of(zoned, None), unanswered=tuple(queries.unanswered))
-    if identity.transport == "sata" or (disk / "device" / "vpd_pg89").exists():
+    if identity.transport == "sata" or there(disk / "device" / "vpd_pg89"):
         ata_details = _ask_ata(queries)
         if ata_details.device is not None or identity.transport == "sata":
             model = ata_details.device.zoned if ata_details.device is not None else None
             return Details(
                 ata=ata_details, zoned=zoned_of(zoned, model), unanswered=tuple(queries.unanswered)
             )
-    if (disk / "device" / "scsi_level").exists():
+    if there(disk / "device" / "scsi_level"):
         if identity.transport == "usb":
             bridge = ("pages of the drive", "bridges of USB may hang on such commands, so it is not asked")
             return Details(zoned=zoned_of(zoned, None), unanswered=(bridge,))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ssdlab.host.sysfs import names, number, raw_bytes, text
+from ssdlab.host.sysfs import names, number, raw_bytes, text, there
 
 _ATA_IDENTIFY_AT = 60
 _ATA_IDENTIFY_BYTES = 512
@@ -18,7 +18,7 @@ _ATA_IDENTIFY_BYTES = 512
 
 def disk_of(node: Path) -> Path:
     """Return the sysfs folder of the whole disk of a partition; of anything else, its own."""
-    return node.parent if (node / "partition").exists() else node
+    return node.parent if there(node / "partition") else node
 
 
 def serial_of(disk: Path) -> str | None:
@@ -68,7 +68,7 @@ def model_of(disk: Path) -> str | None:
         return _ata_text(ata, 27, 46)
     device = disk / "device"
     model = text(device / "model") or text(device / "name") or text(disk / "dm" / "name")
-    vendor = text(device / "vendor") if (device / "model").exists() else None
+    vendor = text(device / "vendor") if there(device / "model") else None
     # A SCSI vendor belongs to the name; PCI and virtio put a number of the controller there.
     return model if model is None or vendor is None or vendor.startswith("0x") else f"{vendor} {model}"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdlab.host.mounts import mounts
-from ssdlab.host.sysfs import HostFiles, number, text
+from ssdlab.host.sysfs import HostFiles, is_folder, number, text
 
 _V1_NO_LIMIT_BYTES = 1 << 60
 """Version 1 writes "none" as the largest multiple of the page size."""
@@ -70,7 +70,7 @@ def _groups(files: HostFiles, controller: str) -> Iterator[Path]:
         top = files.root / mount.point.strip("/")
         here = top / inside
         yield from (
-            folder for folder in (here, *here.parents) if folder.is_relative_to(top) and folder.is_dir()
+            folder for folder in (here, *here.parents) if folder.is_relative_to(top) and is_folder(folder)
         )
         return
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.loops import backing
-from ssdlab.host.sysfs import HostFiles, names, number, raw_bytes, text
+from ssdlab.host.sysfs import HostFiles, is_folder, names, number, raw_bytes, text
 
 _MAX_LAYERS = 16
 _DM_TABLE_STATUS = 0xC138FD0C
@@ -112,7 +112,7 @@ def _backing(files: HostFiles, disk: Path) -> tuple[tuple[str | int, ...] | None
 
 def _table(files: HostFiles, disk: Path) -> str | None:
     """Return what tells one device mapper table from another; without the right to read it, its UUID."""
-    if not (disk / "dm").is_dir():
+    if not is_folder(disk / "dm"):
         return None
     uuid = text(disk / "dm" / "uuid") or ""
     major, _, minor = (text(disk / "dev") or "0:0").partition(":")

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ssdlab.host.attributes import disk_of, namespace_siblings, serial_of, wwid_of
-from ssdlab.host.sysfs import HostFiles, names, number, text
+from ssdlab.host.sysfs import HostFiles, names, number, text, there
 
 _PART = re.compile(r"-part\d+$")
 _FILLER = re.compile(r"(.)\1*|0?123456789\w*", re.ASCII)
@@ -33,7 +33,7 @@ def consent_ids(files: HostFiles) -> dict[str, Path]:
     found = {}
     for disk, own in all_candidates.items():
         name = _name(disk, own, [other for at, other in all_candidates.items() if at != disk])
-        for node in (disk, *(disk / part for part in names(disk) if (disk / part / "partition").exists())):
+        for node in (disk, *(disk / part for part in names(disk) if there(disk / part / "partition"))):
             found[_with_part(name, node)] = node
     return found
 

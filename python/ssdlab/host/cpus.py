@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ssdlab.host.sysfs import text, within
+
 _STAT = Path("/proc/stat")
 _IDLE_FIELDS = (3, 4)
 """idle and iowait of the `cpu` line: a CPU that waits for I/O has nothing to do."""
@@ -45,6 +47,5 @@ _CPUS = Path("/sys/devices/system/cpu")
 
 def governors(cpus: Path = _CPUS) -> tuple[str, ...]:
     """Return the CPU frequency governors in force, each once; none where the host does not say."""
-    paths = cpus.glob("cpu[0-9]*/cpufreq/scaling_governor")
-    found = {path.read_text(encoding="ascii").strip() for path in paths}
-    return tuple(sorted(found))
+    found = {text(cpu / "cpufreq" / "scaling_governor") for cpu in within(cpus, "cpu[0-9]*")}
+    return tuple(sorted(name for name in found if name is not None))

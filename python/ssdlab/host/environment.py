@@ -17,7 +17,7 @@ from ssdlab.host import cgroup
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.mounts import devices_of, mount_of, mounts
 from ssdlab.host.queue_settings import read_conditions
-from ssdlab.host.sysfs import HostFiles, flag, names, number, text
+from ssdlab.host.sysfs import HostFiles, flag, link_name, names, number, text, there, within
 from ssdlab.model.queue_settings import Conditions
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def _cpu(files: HostFiles, allowed: tuple[int, ...]) -> Cpu:
         if package is not None and core is not None:
             packages.add(package)
             cores.add((package, number(topology / "die_id"), core))
-    policies = (root / "cpufreq").glob("policy*")
+    policies = within(root / "cpufreq", "policy*")
     governors = {text(policy / "scaling_governor") for policy in policies} - {None}
     return Cpu(
         model_name=model.group(1).strip() if model else None,
@@ -315,7 +315,7 @@ def _container(files: HostFiles) -> str | None:
     if declared is not None:
         return declared
     for marker, kind in (("run/.containerenv", "podman"), (".dockerenv", "docker")):
-        if (files.root / marker).exists():
+        if there(files.root / marker):
             return kind
     paths = text(files.proc / "self/cgroup") or ""
     match = re.search(r"/(docker|kubepods|lxc|libpod|crio)", paths)
@@ -339,9 +339,9 @@ def drivers_of(node: Path) -> tuple[str, ...]:
     """Return the kernel's drivers of a block device, from the disk to the device on the PCI bus."""
     found = []
     for folder in disk_of(node).parents:
-        if (folder / "driver").is_symlink():
-            found.append((folder / "driver").readlink().name)
-        if (folder / "subsystem").is_symlink() and (folder / "subsystem").readlink().name == "pci":
+        if (driver := link_name(folder / "driver")) is not None:
+            found.append(driver)
+        if link_name(folder / "subsystem") == "pci":
             break
     return tuple(found)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdlab.host.sysfs import HostFiles, device_number, names, raw_bytes, text
+from ssdlab.host.sysfs import HostFiles, device_number, is_folder, may_be_there, names, raw_bytes, text
 
 _USERS = ("nvmet", "target_core_mod", "usb_f_mass_storage")
 """Kernel modules that serve devices and are set up in configfs."""
@@ -63,9 +63,9 @@ def exports(files: HostFiles) -> tuple[Export, ...]:
 
 def hidden_servers(files: HostFiles) -> tuple[str, ...]:
     """Return the kernel's servers whose settings cannot be looked at."""
-    if (files.sys / "kernel" / "config").is_dir() and names(files.sys / "kernel" / "config"):
+    if names(files.sys / "kernel" / "config"):
         return ()
-    return tuple(name for name in _USERS if (files.sys / "module" / name).is_dir())
+    return tuple(name for name in _USERS if may_be_there(files.sys / "module" / name))
 
 
 def _nvme(root: Path) -> Iterator[tuple[str, str, str]]:
@@ -103,7 +103,7 @@ def _usb(root: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    return [folder / name for name in names(folder) if (folder / name).is_dir()]
+    return [folder / name for name in names(folder) if is_folder(folder / name)]
 
 
 def _path_in(attribute: Path) -> str:

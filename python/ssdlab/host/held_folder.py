@@ -19,7 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ssdlab.host.plain_files import FOLDER_FLAGS, check_file, not_ours, open_folder, single_name, user_name
+from ssdlab.host.plain_files import (
+    FOLDER_FLAGS,
+    check_file,
+    not_ours,
+    open_folder,
+    single_name,
+    user_name,
+    walk_to_folder,
+)
 from ssdlab.model.errors import HostError, LabError, Refused
 
 if TYPE_CHECKING:
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
 _PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Of each file: a link is an error, and a named pipe without a writer keeps nobody waiting."""
 _MODE = 0o644
+FOLDER_MODE = 0o777
+"""Of folders that are made, less the user's mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +58,25 @@ class HeldFolder:
     writing
         Whether files in it are to be made or changed: then it must be ours.
     follow
-        Whether its last part may be a link, such as that of a library which the user put elsewhere.
+        Whether its last part may be a link, such as that of a library which the user put elsewhere. Then
+        links of other users on the way lead only into folders of theirs (`ssdlab.host.path_walk`).
+    make
+        As `follow`, and make what is missing with these permissions.
 
     Raises
     ------
     Refused
-        It is a link or no folder, or belongs to somebody else and is to be written.
+        It is a link or no folder, or belongs to somebody else and is to be written; or the way is led astray.
     OSError
         It cannot be opened.
     """
 
-    def __init__(self, path: Path, *, writing: bool = False, follow: bool = False) -> None:
-        self._take(open_folder(path, None, path, follow=follow), path, writing=writing)
+    def __init__(
+        self, path: Path, *, writing: bool = False, follow: bool = False, make: int | None = None
+    ) -> None:
+        walked = follow or make is not None
+        found = walk_to_folder(path, make=make) if walked else open_folder(path, None, path)
+        self._take(found, path, writing=writing)
 
     @classmethod
     def of_descriptor(cls, descriptor: int, path: Path, *, writing: bool = False) -> Self:
@@ -182,7 +199,7 @@ class HeldFolder:
     # --- reading ---
 
     @contextmanager
-    def opened(self, name: str) -> Iterator[int]:
+    def opened(self, name: str, *, own: bool = False) -> Iterator[int]:
         """Open a regular file for reading and give its descriptor.
 
         Raises
@@ -190,9 +207,9 @@ class HeldFolder:
         FileNotFoundError
             There is none.
         Refused
-            It is a link, or no file.
+            It is a link, or no file; with `own`, one of somebody else or with several names.
         """
-        descriptor = self._open(name, os.O_RDONLY)
+        descriptor = self._open(name, os.O_RDONLY, changing=own)
         try:
             yield descriptor
         finally:
@@ -206,9 +223,9 @@ class HeldFolder:
             with _named(str(path), str(self.path / name)):
                 yield path
 
-    def read_bytes(self, name: str) -> bytes:
+    def read_bytes(self, name: str, *, own: bool = False) -> bytes:
         """Read a file; see `opened`."""
-        with self.opened(name) as descriptor, open(descriptor, "rb", closefd=False) as file:
+        with self.opened(name, own=own) as descriptor, open(descriptor, "rb", closefd=False) as file:
             return file.read()
 
     # --- writing ---

@@ -58,8 +58,7 @@ def host_key(folder: Path | None = None) -> bytes | None:
     """
     folder = folder or state_folder()
     try:
-        folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
-        with HeldFolder(folder) as held:
+        with HeldFolder(folder, make=_PRIVATE_FOLDER) as held:
             fcntl.flock(held.fileno(), fcntl.LOCK_EX)
             name = f"key-{os.geteuid()}"
             with suppress(FileNotFoundError):

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ssdlab.host.sysfs import HostFiles, names, raw_bytes, text
+from ssdlab.host.sysfs import HostFiles, not_looked_at, raw_bytes, text
 
 _GET_STATUS = 0x4C05
 _STATUS_BYTES = 232
@@ -48,7 +48,7 @@ class Loop:
 def attached_loops(files: HostFiles) -> tuple[Loop, ...]:
     """Return every loop device that stands on something."""
     found = []
-    for name in names(files.sys / "block"):
+    for name in _disks(files):
         folder = files.sys / "block" / name
         backing_path = raw_bytes(folder / "loop" / "backing_file") if name.startswith("loop") else None
         number = text(folder / "dev")
@@ -59,6 +59,17 @@ def attached_loops(files: HostFiles) -> tuple[Loop, ...]:
         if loop is not None:
             found.append(loop)
     return tuple(found)
+
+
+def _disks(files: HostFiles) -> tuple[str, ...]:
+    """Return the names of all disks: not none, where they may not be looked at."""
+    folder = files.sys / "block"
+    try:
+        return tuple(sorted(os.listdir(folder)))  # noqa: PTH208 - only the names
+    except OSError as error:
+        if files.copied:
+            return ()
+        raise not_looked_at(folder, error) from error
 
 
 def backing(files: HostFiles, name: str, number: str, path: str) -> Loop | None:

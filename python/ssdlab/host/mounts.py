@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdlab.host.sysfs import HostFiles, names, raw_bytes, text
+from ssdlab.host.sysfs import HostFiles, names, raw_bytes, text, within
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
@@ -157,8 +157,9 @@ def mount_of(table: tuple[Mount, ...], path: Path) -> Mount | None:
 
 
 def _btrfs_siblings(files: HostFiles, members: list[str]) -> list[str]:
-    for volume in (files.sys / "fs" / "btrfs").glob("*/devices"):
-        numbers = [text(volume / name / "dev") for name in names(volume)]
+    for volume in within(files.sys / "fs" / "btrfs", "*"):
+        devices = volume / "devices"
+        numbers = [text(devices / name / "dev") for name in names(devices)]
         if any(member in numbers for member in members):
             return [number for number in numbers if number is not None]
     return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ssdlab.host.sysfs import HostFiles, text
+from ssdlab.host.sysfs import HostFiles, text, there
 
 _LISTS = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.ids")
 
@@ -16,7 +16,7 @@ _LISTS = ("usr/share/misc/pci.ids", "usr/share/hwdata/pci.ids", "usr/share/pci.i
 def pci_device_of(folder: Path) -> Path | None:
     """Return the PCI function that a device of sysfs hangs on; None if there is none above it."""
     for one in (folder, *folder.parents):
-        if re.fullmatch(r"[\da-f]{4,}:[\da-f]{2}:[\da-f]{2}\.\d", one.name) and (one / "vendor").exists():
+        if re.fullmatch(r"[\da-f]{4,}:[\da-f]{2}:[\da-f]{2}\.\d", one.name) and there(one / "vendor"):
             return one
     return None
 

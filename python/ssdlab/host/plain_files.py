@@ -9,6 +9,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from ssdlab.host.path_walk import walk
 from ssdlab.model.errors import Refused
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -23,10 +24,19 @@ _KINDS = {
 }
 
 
-def open_folder(path: Path, at: int | None, name: Path, *, follow: bool = False) -> int:
-    """Open a folder, by its name in the folder `at`; a link to one is refused unless `follow`."""
+def walk_to_folder(path: Path, *, make: int | None = None) -> int:
+    """Open a folder, links followed where that gives nobody power; see `ssdlab.host.path_walk.walk`."""
+    _, pin = walk(path, make=make)
     try:
-        return os.open(name, FOLDER_FLAGS & ~os.O_NOFOLLOW if follow else FOLDER_FLAGS, dir_fd=at)
+        return os.open(".", FOLDER_FLAGS, dir_fd=pin)
+    finally:
+        os.close(pin)
+
+
+def open_folder(path: Path, at: int | None, name: Path) -> int:
+    """Open a folder, by its name in the folder `at`; a link to one is refused."""
+    try:
+        return os.open(name, FOLDER_FLAGS, dir_fd=at)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             with suppress(OSError):

@@ -19,7 +19,7 @@ from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.mounts import devices_of, mounts
 from ssdlab.host.pci import device_name, pci_device_of
 from ssdlab.host.rig import Rig, read_rig
-from ssdlab.host.sysfs import HostFiles, names, number, raw_bytes, text
+from ssdlab.host.sysfs import HostFiles, names, number, raw_bytes, text, there
 from ssdlab.model.units import block_text, capacity_text
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _attachment(files: HostFiles, identity: Identity | None) -> dict[str, str | 
     if device is None:
         return {}
     driver = device / "driver"
-    named = driver.resolve().name if driver.exists() else None
+    named = driver.resolve().name if there(driver) else None
     version = text(driver / "module" / "version")
     joined_attributes = _joined(named, version)
     adapter = ", ".join(

@@ -5,15 +5,14 @@ comes to (`O_PATH`: nothing is opened, nothing waits, no device notices). What i
 and opened, all through the pin; what is open is opened again through itself. Nothing is ever opened by its
 name a second time.
 
-Links on the way to a file are followed only where that gives nobody power: a link of another user may lead to
-folders of that user's own, and not to anybody else's. The last part of a file's name is never followed.
+Links on the way to a file are followed only where that gives nobody power (`ssdlab.host.path_walk`). The last
+part of a file's name is never followed.
 
-Sources: open(2) (O_PATH, O_NOFOLLOW), path_resolution(7), proc_pid_fd(5), `BLKGETDISKSEQ` in linux/fs.h.
+Sources: open(2) (O_PATH, O_NOFOLLOW), proc_pid_fd(5), `BLKGETDISKSEQ` in linux/fs.h.
 """
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import stat
@@ -23,12 +22,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from ssdlab.host.path_walk import walk
 from ssdlab.host.sysfs import device_number
-from ssdlab.model.errors import DriveError, HostError, Refused
+from ssdlab.model.errors import DriveError, HostError
 
 _PIN = os.O_PATH | os.O_CLOEXEC
-_MAX_LINKS = 40
-"""As the kernel itself counts."""
 _BLKGETDISKSEQ = 0x80081280
 
 
@@ -185,7 +183,7 @@ def find(path: Path) -> Place:
     if path.name in {"", ".."}:
         return Place(Path(os.path.realpath(path)))
     try:
-        folder = _folder(path.parent)
+        folder = Pin(*walk(path.parent))
     except OSError:
         return Place(Path(os.path.realpath(path.parent), path.name))
     return Place(folder.path / path.name, folder=folder)
@@ -202,74 +200,8 @@ def _device(path: Path) -> Pin | None:
     return None
 
 
-def _folder(path: Path) -> Pin:
-    """Walk to a folder, a part at a time, each looked at and entered by the same descriptor."""
-    trail = [] if path.is_absolute() else list(Path.cwd().parts[1:])
-    left = _parts(path)
-    strangers: set[int] = set()
-    links = 0
-    at = os.open("/" if path.is_absolute() else ".", _PIN | os.O_DIRECTORY)
-    try:
-        while left:
-            name = left.pop()
-            step = os.open(name, _PIN | os.O_NOFOLLOW, dir_fd=at)
-            status = os.fstat(step)
-            if not stat.S_ISLNK(status.st_mode):
-                os.close(at)
-                at = step
-                trail = trail[:-1] if name == ".." else [*trail, name]
-                continue
-            try:
-                target = Path(os.readlink("", dir_fd=step))
-            finally:
-                os.close(step)
-            links = _counted(links)
-            if status.st_uid not in {0, os.geteuid()}:
-                strangers.add(status.st_uid)
-            if target.is_absolute():
-                os.close(at)
-                at = os.open("/", _PIN | os.O_DIRECTORY)
-                trail = []
-            left += _parts(target)
-        _check_folder(path, Path("/", *trail), os.fstat(at), strangers)
-    except BaseException:
-        os.close(at)
-        raise
-    return Pin(Path("/", *trail), at)
-
-
-def _check_folder(path: Path, to: Path, folder: os.stat_result, strangers: set[int]) -> None:
-    """Refuse what is no folder, and one into which links of other users have led who do not own it."""
-    if not stat.S_ISDIR(folder.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if strangers - {folder.st_uid}:
-        raise _led_astray(path, to, min(strangers))
-
-
-def _counted(links: int) -> int:
-    if links == _MAX_LINKS:
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return links + 1
-
-
-def _parts(path: Path) -> list[str]:
-    """Return the parts of a path, the last one first."""
-    return [part for part in reversed(path.parts) if part != "/"]
-
-
 def _same(one: os.stat_result, other: os.stat_result) -> bool:
     return (one.st_dev, one.st_ino, one.st_rdev) == (other.st_dev, other.st_ino, other.st_rdev)
-
-
-def _led_astray(path: Path, to: Path, owner: int) -> Refused:
-    return Refused(
-        f"the way to {path} goes over a link that belongs to user {owner}, into a folder that does not",
-        f"if that folder is meant, name it: {to}",
-        reason="foreign-link",
-        target=str(path),
-        owner=owner,
-        leads_to=str(to),
-    )
 
 
 def _no_node(path: Path, number: str | None) -> DriveError:

@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+
+from ssdlab.model.errors import HostError
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +53,18 @@ class HostFiles:
         return self.root / path.lstrip("/")
 
     def node(self, number: str) -> Path | None:
-        """Return the sysfs folder of the block device with `major:minor` number, or None if there is none."""
-        link = self.sys / "dev" / "block" / number
-        return link.resolve() if link.exists() else None
+        """Return the sysfs folder of the block device with `major:minor` number, or None if there is none.
+
+        Raises
+        ------
+        HostError
+            sysfs may not be looked at.
+        """
+        return _led_to(self.sys / "dev" / "block" / number)
 
     def node_named(self, name: str) -> Path | None:
-        """Return the sysfs folder of the block device with this kernel name, or None if there is none."""
-        link = self.sys / "class" / "block" / name.replace("/", "!")
-        return link.resolve() if link.exists() else None
+        """Return the sysfs folder of the block device with this kernel name; see `node`."""
+        return _led_to(self.sys / "class" / "block" / name.replace("/", "!"))
 
     def number_of(self, path: str) -> str | None:
         """Return `major:minor` of the block device that a path names, or None where it names none.
@@ -75,6 +82,61 @@ class HostFiles:
             return device_number(status.st_rdev)
         node = self.node_named(local.resolve().name) if path.startswith("/dev/") else None
         return text(node / "dev") if node is not None else None
+
+
+def within(folder: Path, pattern: str) -> tuple[Path, ...]:
+    """Return what a folder has under names of a pattern, sorted; none where one may not look."""
+    return tuple(folder / name for name in names(folder) if fnmatchcase(name, pattern))
+
+
+def there(path: Path) -> bool:
+    """Say whether there is a file or folder, as far as one may look (`Path.exists` raises where not)."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_folder(path: Path) -> bool:
+    """Say whether there is a folder, as far as one may look (`Path.is_dir` raises where not)."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def link_name(path: Path) -> str | None:
+    """Return the last part of what a link leads to; None where there is no link, or one may not look."""
+    try:
+        return path.readlink().name
+    except OSError:
+        return None
+
+
+def may_be_there(path: Path) -> bool:
+    """Say whether there is a file or folder, or one may not look; for what the guard must not miss."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def not_looked_at(path: Path, error: OSError) -> HostError:
+    """Return the error for a part of sysfs without which nobody knows which drive is which."""
+    return HostError(
+        f"{path} cannot be looked at: {error.strerror}",
+        "which drive is which is told by sysfs alone: let this user see it, as hosts do (a mode of 0555)",
+        reason="no-sysfs",
+        path=str(path),
+        errno=error.errno,
+    )
+
+
+def _led_to(link: Path) -> Path | None:
+    try:
+        link.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise not_looked_at(link, error) from error
+    return link.resolve()
 
 
 def device_number(device: int) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ssdlab.host.sysfs import names, text
+from ssdlab.host.sysfs import is_folder, names, text
 from ssdlab.model.errors import HostError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
@@ -242,9 +242,8 @@ def place_with(folder: str, places: tuple[Path, ...] | None = None) -> Path | No
     Only root may look into them on most hosts.
     """
     for place in places or PLACES:
-        with suppress(PermissionError):
-            if (place / folder).is_dir():
-                return place
+        if is_folder(place / folder):
+            return place
     return None
 
 

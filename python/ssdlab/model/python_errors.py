@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from ssdlab.model.errors import HostError, Interrupted, LabError, UsageError, excerpt, of_os
@@ -35,5 +36,9 @@ def of_python(error: BaseException) -> LabError | None:
 def _of_system(error: OSError) -> LabError:
     named = error.filename if error.filename2 is None else error.filename2
     what = "a call of the system failed" if named is None else excerpt(os.fsdecode(named))
-    advice = "see whether the name is right, and what lies there" if named else "see the kernel's log"
+    advice = "see whether the name is right, and what lies there"
+    if error.errno in {errno.EACCES, errno.EPERM}:
+        advice = "this user may not: ask whose it is, or name another place"
+    if not named:
+        advice = "see the kernel's log"
     return of_os(error, what, advice, path=None if named is None else os.fsdecode(named))

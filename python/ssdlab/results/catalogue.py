@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ssdlab.host.durable import library_errors
-from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
@@ -201,8 +201,7 @@ def _locked(library: Path | HeldFolder) -> Iterator[HeldFolder]:
     """Hold the catalogue, made if there is none, against other writers; give its folder."""
     with library_errors((library if isinstance(library, Path) else library.path) / FOLDER):
         if isinstance(library, Path):
-            library.mkdir(parents=True, exist_ok=True)
-            library = HeldFolder(library, follow=True)
+            library = HeldFolder(library, make=FOLDER_MODE)
         folder = library.folder(FOLDER, make=True)
         descriptor = folder.lock_file(_LOCK)
         try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
-from ssdlab.host.held_folder import HeldFolder, hold
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results.journal import is_running, now
 from ssdlab.results.lines import parse_notes
@@ -64,16 +64,14 @@ def make_run_folder(library: Path, run_id: str) -> Path:
     HostError
         When the library cannot be written.
     """
-    with library_errors(library / run_id):
-        library.mkdir(parents=True, exist_ok=True)
-        with _new_folder(library, run_id):
-            return library / run_id
+    with library_errors(library / run_id), _new_folder(library, run_id):
+        return library / run_id
 
 
 @contextmanager
 def _new_folder(library: Path, run_id: str) -> Iterator[HeldFolder]:
     """Make the folder of a run, and remove it if the block fails."""
-    with HeldFolder(library, follow=True) as place:
+    with HeldFolder(library, make=FOLDER_MODE) as place:
         folder = place.new_folder(run_id)
         try:
             folder.folder(STEPS, make=True).close()
@@ -104,7 +102,6 @@ def begin_run(
     """
     folder = library / manifest.run_id
     with library_errors(folder):
-        library.mkdir(parents=True, exist_ok=True)
         try:
             with _new_folder(library, manifest.run_id) as held:
                 before(held)

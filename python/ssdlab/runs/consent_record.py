@@ -21,7 +21,7 @@ from ssdlab.host.chain import Layer, chain_of
 from ssdlab.host.consent import has_own_name
 from ssdlab.host.durable import library_errors
 from ssdlab.host.host_key import is_sealed, seal
-from ssdlab.host.sysfs import HostFiles
+from ssdlab.host.sysfs import HostFiles, there
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
@@ -233,7 +233,7 @@ def can_be_reset(drive: DriveInfo) -> bool:
     """
     files = HostFiles()
     node = files.node_named(str(drive.identity.get("name"))) if drive.capabilities.block_device else None
-    return node is not None and (node / "reset").exists()
+    return node is not None and there(node / "reset")
 
 
 def without_consent(manifest: Manifest, why: str, words: str) -> Refused:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.host.programs import find_program
+from ssdlab.host.sysfs import there
 from ssdlab.model.units import capacity_text, latency_text
 
 if TYPE_CHECKING:
@@ -326,7 +327,7 @@ def _takes_attributes() -> bool:
 
 def _free_bytes(folder: Path) -> int | None:
     """Return the free space where a folder is or would be made; None if it could not be."""
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    if not os.access(there, os.W_OK):
+    place = next(path for path in (folder, *folder.parents) if there(path))
+    if not os.access(place, os.W_OK):
         return None
-    return shutil.disk_usage(there).free
+    return shutil.disk_usage(place).free

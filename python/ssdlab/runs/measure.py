@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.output_files import OutputFile
 from ssdlab.model.errors import Interrupted, LabError, UsageError
 from ssdlab.model.fill import fill_workload
@@ -165,8 +165,7 @@ def _log_to_save(options: MeasureOptions, single: OutputFile | None) -> Iterator
 
     library = _library(options)
     with library_errors(library):
-        library.mkdir(parents=True, exist_ok=True)
-        place = HeldFolder(library, follow=True)
+        place = HeldFolder(library, make=FOLDER_MODE)
         name = f".measure-{secrets.token_hex(6)}"
         folder = place.new_folder(name)
     with place, folder:

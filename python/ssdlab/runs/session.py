@@ -17,6 +17,7 @@ from ssdlab import drives
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of
 from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.model.errors import Refused
@@ -99,7 +100,7 @@ def start(
     """
     environment = environment or RunEnvironment()
     with library_errors(library):
-        library.mkdir(parents=True, exist_ok=True)
+        HeldFolder(library, make=FOLDER_MODE).close()
     writing = order.method.writes(order.params) or order.variant.destroys
     layout = layout_watch(order.size_bytes or 0, observers)
     with environment.open_drive(

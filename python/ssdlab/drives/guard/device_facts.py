@@ -16,7 +16,7 @@ from ssdlab.host.attributes import disk_of, model_of, namespace_siblings, transp
 from ssdlab.host.consent import consent_id, consent_ids, disks_of, is_filler
 from ssdlab.host.identity import SECTOR_BYTES
 from ssdlab.host.openers import Opener
-from ssdlab.host.sysfs import HostFiles, flag, names, number, text
+from ssdlab.host.sysfs import HostFiles, flag, is_folder, names, number, text
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import capacity_text
 
@@ -192,9 +192,9 @@ def _named(files: HostFiles, node: Path, identifier: str) -> str | None:
 
 def _volume(disk: Path) -> str | None:
     """Say what an md or device mapper volume is, and what it stands on; None for any other disk."""
-    if not (disk / "md").is_dir() and not (disk / "dm").is_dir():
+    if not is_folder(disk / "md") and not is_folder(disk / "dm"):
         return None
-    kind = "an md array" if (disk / "md").is_dir() else "a device mapper volume"
+    kind = "an md array" if is_folder(disk / "md") else "a device mapper volume"
     named = text(disk / "dm" / "name")
     below = ", ".join(names(disk / "slaves")) or "nothing"
     return f"{kind}{f', {named},' if named else ''} on {below}"

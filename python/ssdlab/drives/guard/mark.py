@@ -28,8 +28,11 @@ from pathlib import Path
 from typing import Literal
 
 from ssdlab.drives.file.extents import gaps
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.host.state_folder import state_folder
 from ssdlab.host.statx import file_details
 from ssdlab.host.sysfs import device_number
+from ssdlab.model.errors import Refused
 
 ATTRIBUTE = "user.ssdlab.made"
 """Name of the extended attribute."""
@@ -111,7 +114,7 @@ def write_mark(descriptor: int, path: Path, mark: Mark, *, durable: bool = True)
     except OSError as error:
         if error.errno not in _NO_ATTRIBUTES:
             raise
-        _write_record(_record_path(path), content)
+        _write_record(path, content)
     if durable:
         os.fsync(descriptor)
 
@@ -123,8 +126,7 @@ def read_mark(descriptor: int, path: Path) -> Mark | None:
         beside = False
     except OSError as error:
         beside = error.errno in _NO_ATTRIBUTES
-        record = _record_path(path)
-        content = record.read_bytes() if beside and record.exists() else None
+        content = _read_record(path) if beside else None
     mark = _parse(content)
     if mark is None:
         return None
@@ -193,17 +195,23 @@ def _parse(content: bytes | None) -> Mark | None:
         return None  # not written by us, or by a version that we do not know: foreign
 
 
-def _record_path(path: Path) -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
-    return Path(state) / "ssdlab" / "made" / f"{name}.json"
+def _record_name(path: Path) -> str:
+    return f"{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]}.json"
 
 
-def _write_record(record: Path, content: bytes) -> None:
-    record.parent.mkdir(parents=True, exist_ok=True)
-    draft = record.with_suffix(".draft")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(record)
+def _records() -> Path:
+    return state_folder() / "made"
+
+
+def _read_record(path: Path) -> bytes | None:
+    """Return what a record of our own says; what somebody else could have put there says nothing."""
+    try:
+        with HeldFolder(_records(), writing=True) as folder:
+            return folder.read_bytes(_record_name(path), own=True)
+    except (OSError, Refused):
+        return None
+
+
+def _write_record(path: Path, content: bytes) -> None:
+    with HeldFolder(_records(), make=FOLDER_MODE, writing=True) as folder:
+        folder.replace(_record_name(path), content)

@@ -22,7 +22,7 @@ from ssdlab.host.loops import Loop, attached_loops
 from ssdlab.host.mounts import Mount, Swap, devices_of, mounts, swap_areas
 from ssdlab.host.openers import Opened, look_at_processes
 from ssdlab.host.rights import BY_RIGHTS, Unseen
-from ssdlab.host.sysfs import HostFiles, names, number, text
+from ssdlab.host.sysfs import HostFiles, is_folder, names, number, text, there, within
 
 _MOUNT_CONFIGFS = "mount -t configfs none /sys/kernel/config"
 
@@ -300,9 +300,9 @@ def _holders(files: HostFiles, member: Path, loops: tuple[Loop, ...]) -> list[Pa
 
 def _controllers(files: HostFiles, disk: Path) -> set[str | None]:
     """Return `major:minor` of the NVMe controllers that lead to a namespace."""
-    above = (disk / "device").resolve() if (disk / "device").exists() else disk.parent
+    above = (disk / "device").resolve() if there(disk / "device") else disk.parent
     # With multipath the namespace hangs below its subsystem, which links to its controllers.
-    return {text(folder / "dev") for folder in (above, *above.glob("nvme*"))} - {None}
+    return {text(folder / "dev") for folder in (above, *within(above, "nvme*"))} - {None}
 
 
 def _by_number(family: Family) -> dict[str | None, Path]:
@@ -326,7 +326,7 @@ def _volume_name(holder: Path) -> str:
 
 def _volume_kind(holder: Path) -> str:
     """Return which kind of volume a holder is; device mapper says it in the prefix of its UUIDs."""
-    if (holder / "dm").is_dir():
+    if is_folder(holder / "dm"):
         prefix = (text(holder / "dm" / "uuid") or "").partition("-")[0]
         return {"LVM": "lvm", "CRYPT": "crypt", "mpath": "multipath"}.get(prefix, "dm")
     known = re.match(r"(md|bcache|loop)", holder.name)

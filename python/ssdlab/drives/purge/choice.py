@@ -9,6 +9,7 @@ from ssdlab.drives.purge import ata, host, nvme, scsi
 from ssdlab.drives.purge.method import PurgeMethod, Sibling, Subject
 from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.host.attributes import disk_of
+from ssdlab.host.sysfs import there
 from ssdlab.model.errors import DriveError, Refused, Unsupported
 from ssdlab.model.printable import quoted
 
@@ -104,7 +105,7 @@ def choose(
 
 def _scsi_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
     """Return the purge methods of a SCSI drive; none behind USB, as some bridges hang on such commands."""
-    speaks = (disk_of(subject.node) / "device" / "scsi_level").exists()
+    speaks = there(disk_of(subject.node) / "device" / "scsi_level")
     return scsi.purge_methods(subject) if speaks and subject.identity.transport not in {"usb", "sata"} else ()
 
 

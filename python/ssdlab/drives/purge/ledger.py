@@ -7,7 +7,6 @@ next purge of the drive finds here what was begun, and with which marks.
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -17,8 +16,10 @@ from typing import Any
 from ssdlab.drives.purge.marks import Marks
 from ssdlab.drives.purge.record import PurgeMethodName, PurgeRecord
 from ssdlab.host import durable
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.identity import Identity
-from ssdlab.model.errors import LabError
+from ssdlab.host.state_folder import state_folder
+from ssdlab.model.errors import LabError, Refused
 
 SCHEMA = "ssdlab.purge/1"
 _OPEN = ("running", "left")
@@ -60,8 +61,7 @@ class Ledger:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-        self._folder = folder or Path(state) / "ssdlab" / "purges"
+        self._folder = folder or state_folder() / "purges"
 
     def begin(
         self, identity: Identity, method: PurgeMethodName, consents: tuple[str, ...], marks: Marks
@@ -82,7 +82,7 @@ class Ledger:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         page = Page(self._folder / f"{stamp}-{name}.json", entry)
         with durable.library_errors(page.path):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            HeldFolder(self._folder, make=FOLDER_MODE).close()
             page.put(entry)
         return page
 
@@ -125,15 +125,16 @@ class Page:
 
 
 def _read(path: Path) -> Entry | None:
-    """Return an entry; None for a file that is not one of ours, or of a newer ssdlab."""
+    """Return an entry; None for a file that is not ours, whoever put it there, or of a newer ssdlab."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with HeldFolder(path.parent, writing=True) as folder:
+            content = json.loads(folder.read_bytes(path.name, own=True))
         if content.pop("schema") != SCHEMA:
             return None
         marks = content.pop("marks")
         seen = {**marks, **{name: tuple(marks[name]) for name in ("offsets", "marked")}}
         return Entry(**{**content, "consents": tuple(content["consents"]), "marks": Marks(**seen)})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, Refused, ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

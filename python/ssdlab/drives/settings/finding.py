@@ -16,7 +16,7 @@ from ssdlab.drives.settings.setting import Checked, Setting, no_such
 from ssdlab.drives.settings.write_cache import AtaCache, CacheControl, NvmeCache, ScsiCache, WriteCache
 from ssdlab.host.attributes import disk_of
 from ssdlab.host.identity import Identity
-from ssdlab.host.sysfs import HostFiles, number
+from ssdlab.host.sysfs import HostFiles, number, there
 from ssdlab.model.errors import unknown
 from ssdlab.model.units import parse_bytes
 
@@ -97,10 +97,10 @@ class DriveSettings:
         target = self.disk.name
         if self.is_nvme:
             return NvmeCache(self.port, target)
-        if self.identity.transport == "sata" or (self.disk / "device" / "vpd_pg89").exists():
+        if self.identity.transport == "sata" or there(self.disk / "device" / "vpd_pg89"):
             return AtaCache(self.port, target)
         # What else answers SCSI commands: SAS, USB bridges, virtual SCSI disks.
-        return ScsiCache(self.port, target) if (self.disk / "device" / "scsi_level").exists() else None
+        return ScsiCache(self.port, target) if there(self.disk / "device" / "scsi_level") else None
 
 
 def check_wanted(name: str, wanted: str) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from ssdlab.host.output_files import followed
+from ssdlab.host.sysfs import is_folder
 from ssdlab.model.errors import HostError, Refused, UsageError
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class StateFile:
     def __init__(self, text: str, identity: Mapping[str, str]) -> None:
         self.path = followed(text)
         self._identity = dict(identity)
-        if not self.path.parent.is_dir():
+        if not is_folder(self.path.parent):
             raise UsageError(
                 f"there is no folder {self.path.parent} to keep a drive's state in",
                 "make it, or name a file elsewhere",

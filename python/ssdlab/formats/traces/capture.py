@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ssdlab.formats.traces import blkparse
 from ssdlab.host.durable import library_errors
 from ssdlab.host.output_files import OutputFile
-from ssdlab.host.sysfs import HostFiles, device_number, names, number, text
+from ssdlab.host.sysfs import HostFiles, device_number, names, number, text, there
 from ssdlab.host.tracefs import Queued, Tracing
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.units import NS_PER_S
@@ -71,11 +71,9 @@ def traced_device(path: str, files: HostFiles | None = None) -> Traced:
     node = files.node(own) if own is not None else None
     if own is None or node is None:
         raise UsageError(f"{path} is no block device", "see ssdlab drives for those that are here", path=path)
-    start = number(node / "start") if (node / "partition").exists() else None
+    start = number(node / "start") if there(node / "partition") else None
     parts = (
-        []
-        if start is not None
-        else [node / name for name in names(node) if (node / name / "partition").exists()]
+        [] if start is not None else [node / name for name in names(node) if there(node / name / "partition")]
     )
     every = [own, *(found for part in parts if (found := text(part / "dev")) is not None)]
     return Traced(tuple(_kernel_number(each) for each in every), own.replace(":", ","), start or 0)

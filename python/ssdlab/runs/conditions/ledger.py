@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import Field
 
 from ssdlab.host.durable import library_errors, replace
-from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
@@ -199,7 +199,7 @@ class Ledger:
         elif (self._run / LEDGER).exists():
             replace(self._run / LEDGER, text)
         with library_errors(self._copy):
-            self._copy.parent.mkdir(parents=True, exist_ok=True)
+            HeldFolder(self._copy.parent, make=FOLDER_MODE).close()
         if self.outstanding:
             replace(self._copy, text)
         else:

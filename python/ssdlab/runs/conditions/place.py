@@ -17,8 +17,10 @@ def ledger_paths(folder: Path | None = None) -> list[Path]:
     """Return the ledgers that lie there, of runs that go on too; cheap, as every command asks."""
     folder = folder or host_folder()
     try:
-        # One that somebody else can fill says nothing: under sudo, HOME may be another user's.
-        ours = folder.stat().st_uid == os.geteuid()
-        return sorted(folder.glob("*.json")) if ours else []
+        # What somebody else has put there says nothing: under sudo HOME may be another user's, and a folder
+        # may be open to a group.
+        if folder.stat().st_uid != os.geteuid():
+            return []
+        return sorted(path for path in folder.glob("*.json") if path.lstat().st_uid == os.geteuid())
     except OSError:
         return []

@@ -93,8 +93,6 @@ def start_suite(
     if (objection := too_much(order, children, found)) is not None:
         raise objection
     manifest = _first_manifest(order, seed, children, found)
-    with library_errors(library):
-        library.mkdir(parents=True, exist_ok=True)
     folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
     lock = RunLock(folder)
     try:
