@@ -189,6 +189,32 @@ def test_the_file_of_the_document_is_typed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+FAILS = {
+    "procedure": ("lab.idle(", "lab.idel(", "AttributeError: 'Lab' object has no attribute 'idel'"),
+    "conclude": ("    points = ", "    1 / 0\n    points = ", "ZeroDivisionError: division by zero"),
+    "nothing": ("    return PointsResult(", "    PointsResult(", "conclude returned a NoneType, no Result"),
+}
+
+
+@pytest.mark.parametrize("fault", FAILS)
+def test_a_method_that_fails_is_named_with_its_line(fault: str, tmp_path: Path) -> None:
+    right, wrong, why = FAILS[fault]
+    text = fenced("python").replace(right, wrong, 1)
+    assert wrong in text
+    install(tmp_path, "after-writes", {"after-writes": "after_writes:METHOD"}, after_writes=text)
+    place = "def conclude" if fault == "nothing" else wrong.splitlines()[0].strip()
+    line = next(number for number, each in enumerate(text.splitlines(), start=1) if place in each)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    words = [sys.executable, "-m", "ssdlab", "run", "after-writes", "sim:tiny-test", "--quick", "--json"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    where = f"{tmp_path}/after_writes.py:{line}"
+    assert f"method after-writes of package after-writes 0.1 failed at {where}: {why}" in done.stderr
+    assert "SSDLAB_TRACEBACK=1" in done.stderr and "Traceback" not in done.stderr
+    told = json.loads(done.stdout)
+    assert told["error"] == "host" and told["facts"]["line"] == line
+
+
 NOT_A_KIND = {
     "result=3": "its result is a int, not a ResultKind",
     'result=ResultKind("peak", AfterWritesResult)': "results of the kind peak are ssdlab's own",

@@ -51,6 +51,7 @@ def offered(taken: Collection[str]) -> Offered:
     broken = []
     found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     if found:
+        from ssdlab.methods.plugin_failures import naming_failures
         from ssdlab.methods.plugin_loading import load  # what a method is made of; most have no plug-in
 
         for entry in found:
@@ -58,7 +59,7 @@ def offered(taken: Collection[str]) -> Offered:
             if isinstance(method, str):
                 broken.append(Broken(entry.name, _package(entry), method))
             else:
-                methods[entry.name] = method
+                methods[entry.name] = naming_failures(method, _package(entry))
     return Offered(methods, tuple(broken))
 
 

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from ssdlab.runs.tracking import Tracker
 
 
-class Rewind(Exception):
-    """A preparation was voided: the procedure must run again from its first line. Never leaves `session`."""
+class Rewind(BaseException):
+    """A preparation was voided: the procedure must run again from its first line. Never leaves `session`.
+
+    No `Exception`: a method that handles those does not stand in its way.
+    """
 
 
 class Paused(Interrupted):
