@@ -125,22 +125,23 @@ def test_damage_keeps_the_logs_and_is_said(uncompacted: Path) -> None:
     assert read_manifest(uncompacted).tables == () and read_manifest(uncompacted).result is not None
 
 
-def single(value: int) -> _core.Histogram:
-    """A histogram of one sample."""
-    one = np.array([value], dtype=np.uint64)
-    return _core.Histogram.from_buckets(one, np.array([1], dtype=np.uint64))
+def buckets_of(values_ns: list[int]) -> list[int]:
+    """Where the buckets begin that the engine's histogram counts single samples in."""
+    ones = np.ones(len(values_ns), dtype=np.uint64)
+    lows, _ = _core.Histogram.from_buckets(np.array(values_ns, dtype=np.uint64), ones).buckets()
+    return [int(low) for low in lows]
 
 
 def test_bucket_widths_are_those_of_the_histogram() -> None:
-    edges = [1, 63, 64, 127, 128, 1000, 2**20 - 1, 2**20, 2**33 + 12345]
-    for value in edges:
-        histogram = _core.Histogram.from_buckets(
-            np.array([value], dtype=np.uint64), np.array([1], dtype=np.uint64)
-        )
-        low = int(histogram.buckets()[0][0])
-        width = int(compaction.bucket_width(np.array([low], dtype=np.uint64))[0])
-        assert low <= value < low + width
-        assert int(single(low + width).buckets()[0][0]) == low + width, "the next bucket begins elsewhere"
+    """Every bucket up to the overflow: the layout has one definition in Rust, and this is the other one."""
+    overflow_ns = 1 << 40
+    lows = [0]
+    while lows[-1] < overflow_ns:
+        lows.append(lows[-1] + int(compaction.bucket_width(np.array(lows[-1:], dtype=np.uint64))[0]))
+    assert lows[-1] == overflow_ns
+    assert buckets_of(lows) == lows
+    assert buckets_of([low - 1 for low in lows[1:]]) == lows[:-1]
+    assert buckets_of([overflow_ns << 1, (1 << 63) + 1]) == [overflow_ns]
 
 
 def test_the_runner_never_loads_duckdb(scratch: Path) -> None:

@@ -205,3 +205,7 @@ def test_a_live_file_that_cannot_be_written_stops_nothing(tmp_path: Path) -> Non
 def test_a_recorded_step_has_no_outcome() -> None:
     lab = Lab(Recorder(), capacity_bytes=1 << 30, logical_block_bytes=512)
     assert shown.outcome(lab.note("x")) is None
+
+
+def test_progress_is_read_back_from_what_is_written_of_it() -> None:
+    assert Progress.of({**AT.as_dict(), "schema": "ssdlab.live/2", "pid": 7}) == AT

@@ -47,7 +47,7 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
             if status != "running":
                 break
             if live is not None:
-                shown.update(status_lines(_progress(live)))
+                shown.update(status_lines(Progress.of(live)))
             elif parts := _parts(folder):
                 shown.update(_suite_lines(parts))
             time.sleep(_LOOK_EVERY_S)
@@ -82,13 +82,8 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
 def _suite_lines(parts: dict[str, dict[str, Any]]) -> tuple[str, ...]:
     finished = sum(part["status"] == "finished" for part in parts.values())
     running = {
-        name: _progress(part["live"])
+        name: Progress.of(part["live"])
         for name, part in parts.items()
         if part["status"] == "running" and part["live"] is not None
     }
     return (f"{finished} of {len(parts)} parts finished", *suite_lines(running))
-
-
-def _progress(live: dict[str, Any]) -> Progress:
-    known = Progress.__dataclass_fields__
-    return Progress(**{name: value for name, value in live.items() if name in known})

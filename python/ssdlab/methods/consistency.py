@@ -32,6 +32,7 @@ from ssdlab.methods.method import Method, Params, RunData, Seconds, param, risin
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
+from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import clauses
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
 
 BLOCK_BYTES = 4096
-_UNIT_BYTES = 1 << 20
 
 SparePct = Annotated[int, Field(ge=0, le=90)]
 
@@ -68,7 +68,7 @@ def procedure(lab: Lab, p: ConsistencyParams) -> None:
     for spare in p.spares:
         lab.purge(if_able=True, label=f"purge, {_name(spare)}")
         if spare or len(p.spares) > 1:
-            lab.limit(lab.capacity_bytes * (100 - spare) // 100 // _UNIT_BYTES * _UNIT_BYTES)
+            lab.limit(lab.capacity_bytes * (100 - spare) // 100 // SPAN_UNIT_BYTES * SPAN_UNIT_BYTES)
         lab.fill()
         workload = closed_loop(
             "random", "write", block_bytes=BLOCK_BYTES, in_flight=p.depth, seconds=p.seconds

@@ -14,6 +14,7 @@ from ssdlab.drives.settings.finding import NAMES, check_wanted
 from ssdlab.host.documents import parse_toml
 from ssdlab.methods.params import Seconds
 from ssdlab.model.errors import LabError, UsageError, unknown
+from ssdlab.model.fill import FILL_BLOCK_BYTES
 from ssdlab.model.frozen import Bytes, Frozen
 from ssdlab.model.limits import STEPS
 from ssdlab.model.span import AnySpan, Span
@@ -39,7 +40,7 @@ class FillStep(Frozen):
     noun: ClassVar[str] = "fill step"
 
     passes: int = Field(1, ge=1, le=100, description="how often the whole span is written")
-    bs: Bytes = Field(128 * 1024, ge=512, description="block size")
+    bs: Bytes = Field(FILL_BLOCK_BYTES, ge=512, description="block size")
     depth: int = Field(1, ge=1, le=1024, description="I/Os in flight; above 1 by io_uring")
     unless_written: bool = Field(False, description="leave it out where every byte is known to be written")
 

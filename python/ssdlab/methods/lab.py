@@ -45,8 +45,8 @@ from ssdlab.methods.verbs.trim import Trim
 from ssdlab.methods.verbs.variant import Variant
 from ssdlab.model import units
 from ssdlab.model.errors import UsageError
-from ssdlab.model.pattern import Sequential
-from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_stream
+from ssdlab.model.workload import Stop, Workload
 
 if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName
@@ -57,9 +57,6 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Usable
 
 T = TypeVar("T")
-
-FILL_BLOCK_BYTES = 128 * 1024
-"""SNIA's block for sequential preconditioning."""
 
 
 class Lab(LabBase):
@@ -151,15 +148,7 @@ class Lab(LabBase):
         unit = block_bytes
         while unit > self.logical_block_bytes and self._usable_bytes % unit:
             unit //= 2
-        stream = Stream(
-            name="fill",
-            ops=Mix(read_pct=0),
-            block=(Block(bytes=unit),),
-            pattern=Sequential(),
-            depth=depth,
-            engine="sync" if depth == 1 else "uring",
-            stop=Stop(bytes=passes * (self._usable_bytes // unit) * unit),
-        )
+        stream = fill_stream(unit, Stop(bytes=passes * (self._usable_bytes // unit) * unit), depth=depth)
 
         def step(laid: Workload) -> Fill:
             return Fill.of(laid, passes=passes, unless_written=unless_written)

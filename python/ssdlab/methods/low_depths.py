@@ -33,7 +33,7 @@ from ssdlab.methods.results import kinds
 from ssdlab.methods.results.figures import mean_scalars
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.model.frozen import Bytes
-from ssdlab.model.span import Span
+from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -46,7 +46,6 @@ KINDS: tuple[tuple[Order, Direction, int], ...] = (
     ("sequential", "write", 128 * 1024),
 )
 GB = 10**9
-_UNIT_BYTES = 1 << 20
 
 Depth = Annotated[int, Field(ge=1, le=32)]
 
@@ -70,7 +69,7 @@ def procedure(lab: Lab, p: LowDepthsParams) -> None:
     lab.conditions(scheduler="none")
     lab.fill(unless_written=True)
     whole = cast("int", lab.span.length)
-    unit = min(_UNIT_BYTES, whole)
+    unit = min(SPAN_UNIT_BYTES, whole)
     span = Span(start=0, length=min(whole, p.span_bytes) // unit * unit)
     for order, direction, block_bytes in KINDS:
         for depth in p.depths:

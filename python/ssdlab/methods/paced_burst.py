@@ -34,7 +34,6 @@ from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.desktop_load import (
     FACTOR,
     READ_BLOCK_BYTES,
-    UNIT_BYTES,
     Layout,
     judge_rates,
     rate_label,
@@ -46,7 +45,7 @@ from ssdlab.methods.results import kinds
 from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
-from ssdlab.model.span import Span
+from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.model.units import NS_PER_S, capacity_text
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
         raise UsageError(
             f"bursts of {p.burst} bytes hold no block of {p.block}", "set burst to as much as block at least"
         )
-    start = -(-p.span // UNIT_BYTES) * UNIT_BYTES
+    start = -(-p.span // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES
     room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES
     read_bytes = p.read // READ_BLOCK_BYTES * READ_BLOCK_BYTES
     if room < p.reads * read_bytes:

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from ssdlab.methods.verbs.context import Tables
 from ssdlab.methods.verbs.verb import Verb
 from ssdlab.model.errors import LabError, UsageError
-from ssdlab.model.span import Span
+from ssdlab.model.span import Span, span_unit_bytes
 
 if TYPE_CHECKING:
     from ssdlab.model.workload import Stream, Workload
@@ -77,13 +77,6 @@ class Executor(Protocol):
 
     def perform(self, request: Request) -> Step:
         """Do a step, read it back, or only count it."""
-
-
-SPAN_UNIT_BYTES = 1 << 20
-"""Capacities are rarely a multiple of the larger blocks. All steps alike leave out what lies beyond the last
-whole MiB, so that what is read was written by a fill of any block size."""
-SPAN_UNIT_FROM_BYTES = 1 << 30
-"""Below, a MiB is no trifle: each stream leaves out only what its own block does not divide."""
 
 
 class LabBase:
@@ -149,7 +142,7 @@ class LabBase:
     def _use(self, capacity_bytes: int) -> None:
         """Take the drive for one of that capacity."""
         self.capacity_bytes = capacity_bytes
-        unit = SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else self.logical_block_bytes
+        unit = span_unit_bytes(capacity_bytes, self.logical_block_bytes)
         self._usable_bytes = min(capacity_bytes, self._span_bytes or capacity_bytes) // unit * unit
 
     def _work(

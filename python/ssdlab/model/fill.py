@@ -10,6 +10,22 @@ FILL_BLOCK_BYTES = 128 * 1024
 """SNIA's block for sequential preconditioning."""
 
 
+def fill_stream(
+    block_bytes: int, stop: Stop, *, name: str = "fill", span: Span | None = None, depth: int = 1
+) -> Stream:
+    """Return what a fill is made of: sequential writes, incompressible, by io_uring above a depth of 1."""
+    return Stream(
+        name=name,
+        ops=Mix(read_pct=0),
+        block=(Block(bytes=block_bytes),),
+        pattern=Sequential(),
+        span=span or Span(),
+        depth=depth,
+        engine="sync" if depth == 1 else "uring",
+        stop=stop,
+    )
+
+
 def fill_workload(capacity_bytes: int, seed: int) -> Workload:
     """Return one sequential pass of incompressible writes over every byte of a drive.
 
@@ -20,14 +36,7 @@ def fill_workload(capacity_bytes: int, seed: int) -> Workload:
     # The greatest power of two that divides the rest is a multiple of the logical block, as the rest is.
     parts = [("fill", 0, whole, FILL_BLOCK_BYTES), ("rest", whole, rest, rest & -rest)]
     streams = tuple(
-        Stream(
-            name=name,
-            ops=Mix(read_pct=0),
-            block=(Block(bytes=block_bytes),),
-            pattern=Sequential(),
-            span=Span(start=start, length=length),
-            stop=Stop(span_once=True),
-        )
+        fill_stream(block_bytes, Stop(span_once=True), name=name, span=Span(start=start, length=length))
         for name, start, length, block_bytes in parts
         if length
     )

@@ -10,6 +10,17 @@ from ssdlab.model import units
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen, Metavar
 
+SPAN_UNIT_BYTES = 1 << 20
+"""Capacities are rarely a multiple of the larger blocks. All steps alike leave out what lies beyond the last
+whole MiB, so that what is read was written by a fill of any block size."""
+SPAN_UNIT_FROM_BYTES = 1 << 30
+"""Below, a MiB is no trifle: each stream leaves out only what its own block does not divide."""
+
+
+def span_unit_bytes(capacity_bytes: int, smallest_bytes: int) -> int:
+    """Return what the spans of a drive are whole multiples of: `smallest_bytes` on a small one."""
+    return SPAN_UNIT_BYTES if capacity_bytes >= SPAN_UNIT_FROM_BYTES else smallest_bytes
+
 
 def _position(value: object) -> int | str:
     if isinstance(value, str) and value.strip().endswith("%"):

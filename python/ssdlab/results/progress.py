@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
 
@@ -37,6 +39,12 @@ class Progress:
     def as_dict(self) -> dict[str, Any]:
         """Return it as `live.json` holds it."""
         return asdict(self)
+
+    @classmethod
+    def of(cls, live: Mapping[str, Any]) -> Self:
+        """Return it from what `live.json` holds, with what else stands there."""
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in live.items() if name in known})
 
 
 class Observer(Protocol):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 READ_BLOCK_BYTES = 64 * 1024
-UNIT_BYTES = 1 << 20
 _ROW_NS = NS_PER_S
 FACTOR = 2.0
 """Times the p99 of the lowest rate that a p99 may reach."""

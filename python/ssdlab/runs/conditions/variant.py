@@ -20,6 +20,7 @@ from ssdlab.drives.settings.nvme_power import watts
 from ssdlab.model import units
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.frozen import Bytes, Frozen, Metavar
+from ssdlab.model.span import span_unit_bytes
 from ssdlab.results.schema import Usable, VariantInfo
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import Method, Params, RunData
     from ssdlab.results.schema import Manifest, ResultBase
-
-SPAN_UNIT_BYTES = 1 << 20
 
 
 def _share(value: object) -> object:
@@ -137,7 +136,7 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
     asked = variant.usable_bytes
     if asked is None:
         asked = round(whole * (1 - (variant.spare or 0.0)))
-    unit = SPAN_UNIT_BYTES if capacity >= 1 << 30 else max(identity.logical_block_bytes, 4096)
+    unit = span_unit_bytes(capacity, max(identity.logical_block_bytes, 4096))
     length = asked // unit * unit
     if not unit <= length <= capacity:
         min_spare = (whole - capacity) / whole

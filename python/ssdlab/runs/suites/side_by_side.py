@@ -180,11 +180,10 @@ class _Pool:
         self._tasks.clear()
 
     def _progress(self) -> Iterator[tuple[str, Progress]]:
-        known = Progress.__dataclass_fields__
         for task in self._tasks:
             live = read_live(self._path(task.child))
             if live is not None:
-                yield task.child.part, Progress(**{k: v for k, v in live.items() if k in known})
+                yield task.child.part, Progress.of(live)
 
     def _tell_end(self, child: Child, *, found: bool) -> None:
         self._observer.ended(child, self._number(child), len(self._children), already_finished=found)
