@@ -141,7 +141,7 @@ def test_bucket_widths_are_those_of_the_histogram() -> None:
     assert lows[-1] == overflow_ns
     assert buckets_of(lows) == lows
     assert buckets_of([low - 1 for low in lows[1:]]) == lows[:-1]
-    assert buckets_of([overflow_ns << 1, (1 << 63) + 1]) == [overflow_ns]
+    assert buckets_of([overflow_ns << 1]) == [overflow_ns]
 
 
 def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
