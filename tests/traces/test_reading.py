@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from ssdlab.cli import main
 from ssdlab.formats.traces import blkparse
 from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds
 from ssdlab.formats.traces.overview import overview
@@ -234,3 +236,27 @@ def test_an_overview_adds_up(trace: Path) -> None:
     assert (found.ios, found.extent_bytes, found.unit_bytes) == (4, 12288, 512)
     assert (found.gaps, found.gaps_ns, found.duration_ns) == (1, 59_990_000, 60_001_000)
     assert tally.bad_lines == 1 and dict(tally.devices) == {"1": 3, "2": 1}
+
+
+TRACES = {
+    "alibaba": "1,R,0,4096,1000\n2,W,4096,8192,2000\n1,W,4096,8192,2500\n",
+    "msr": "128166372003061629,hm,1,Read,383496192,32768,113736\n",
+    "iolog": "fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda read 4096 8192\n",
+}
+
+
+@pytest.mark.parametrize("kind", ["example", *TRACES])
+def test_an_overview_is_told_in_json(kind: str, trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counted again from the events themselves."""
+    if kind in TRACES:
+        trace.write_text(TRACES[kind])
+    file = str(trace) if kind in TRACES else kind
+    assert main(["trace", "show", file, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    every = list(events(Source(file=file, device="all"), Tally()))
+    names = {READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "flush"}
+    for op, name in names.items():
+        lengths = [str(event.length) for event in every if event.op == op]
+        sizes = told["kinds"].get(name, {}).get("sizes", {})
+        assert sizes == {length: lengths.count(length) for length in set(lengths)}
+    assert sum(told["devices"].values()) in (0, len(every))

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Port, Time
 from ssdlab.cli.output import print_fields, print_json, say, warn
+from ssdlab.cli.serve_places import check_port, data_place, socket_place
 from ssdlab.model.errors import UsageError
 from ssdlab.model.units import (
     NS_PER_S,
@@ -95,6 +96,10 @@ def serve(
     identity = identity_of(text)
     memory_bytes = parse_bytes(memory, noun="memory")
     cost_ns = None if early is None else parse_duration(early, noun="early")
+    door = socket_place(socket or Path(f"{identity.name}.sock")) if tcp is None else None
+    if tcp is not None:
+        check_port(tcp)
+    file = None if data is None else data_place(data, identity.capacity_bytes)
     with _laid_out(text, allow_unwritten=allow_unwritten, quiet=json) if not null else nullcontext() as drive:
         native = None if drive is None else drive.native
         started = _Started(identity, text, native)
@@ -103,9 +108,9 @@ def serve(
             name=identity.name,
             capacity_bytes=identity.capacity_bytes,
             logical_block_bytes=identity.logical_block_bytes,
-            socket=(socket or Path(f"{identity.name}.sock")).absolute() if tcp is None else None,
+            socket=door,
             port=tcp,
-            data=data,
+            data=file,
             contents_seed=text.seed if contents == "seeded" else None,
             memory_bytes=memory_bytes,
             cost_ns=cost_ns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, Event
@@ -89,4 +89,7 @@ def _timed(every: Iterator[Event], found: Overview) -> Iterator[Event]:
 
 def as_dict(found: Overview, tally: Tally) -> dict[str, Any]:
     """Return both as JSON holds them."""
-    return {**asdict(found), **asdict(tally), "devices": dict(tally.devices.most_common())}
+    # `asdict` makes a Counter anew from its pairs, and so counts pairs.
+    kinds = {name: {**vars(kind), "sizes": dict(kind.sizes)} for name, kind in found.kinds.items()}
+    devices = dict(tally.devices.most_common())
+    return {**vars(found), "kinds": kinds, **vars(tally), "devices": devices}
