@@ -15,7 +15,9 @@ import pytest
 
 from report.reading import Page
 from ssdlab import plugin
+from ssdlab.cli import main
 from ssdlab.methods import find_method, methods_of_others
+from ssdlab.methods.lab import Lab
 from ssdlab.model.errors import Unsupported, UsageError
 from ssdlab.model.units import latency_text
 
@@ -328,3 +330,47 @@ def test_the_list_of_methods_tells_them(site: Path) -> None:
     assert {each["name"] for each in told["broken"]} == set(BROKEN)
     suites = ["enterprise-review", "client-review", "quick-look", "snia"]
     assert [each["name"] for each in told["suites"]] == suites
+
+
+@pytest.mark.parametrize(
+    ("part", "fault", "said"),
+    [
+        ("procedure", 'raise ValueError("mine")', "ValueError: mine, in line "),
+        ("procedure", "raise SystemExit(4)", "SystemExit: 4, in line "),
+        ("procedure", "import json; json.loads('{')", "JSONDecodeError: "),
+        ("procedure", "return", "IndexError: list index out of range, in line "),  # of its own conclusion
+        ("conclude", 'raise ValueError("mine")', "ValueError: mine, in line "),
+        ("conclude", "return 5", "conclude returned a int, not a ResultBase"),
+        ("conclude", "yield", "conclude returned a generator, not a ResultBase"),
+        ("conclude", "{}['x']", "KeyError: 'x', in line "),
+    ],
+)
+def test_a_method_that_fails_is_its_packages_fault(
+    site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str, fault: str, said: str
+) -> None:
+    """Never an internal error of ssdlab: status 2, the package, and the line in its file."""
+    text = fenced("python")
+    opening = {"procedure": "def procedure(lab, p):\n", "conclude": "-> PointsResult:\n"}[part]
+    name = f"of_{tmp_path.name}"
+    install(
+        site,
+        "after-writes",
+        {"after-writes": f"{name}:METHOD"},
+        **{name: text.replace(opening, f"{opening}    {fault}\n")},
+    )
+    assert main(["run", "after-writes", "sim:tiny-test", "--quick", "--library", str(tmp_path / "runs")]) == 2
+    error = capsys.readouterr().err
+    assert f"ssdlab: method after-writes of package after-writes 0.1 failed: {said}" in error
+    assert (f" of {name}.py" in error) == ("in line" in said or "JSON" in said)
+    (folder,) = (tmp_path / "runs").glob("2*") if part == "conclude" or fault == "return" else [None]
+    if folder is not None:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert manifest["status"] == "failed" and "after-writes 0.1 failed" in manifest["failure"]["what"]
+
+
+def test_what_ssdlab_raises_beneath_a_method_stays_its_own_fault(site: Path) -> None:
+    install(site, "after-writes", {"after-writes": "of_ours:METHOD"}, of_ours=fenced("python"))
+    method = find_method("after-writes")
+    unmade = Lab.__new__(Lab)
+    with pytest.raises(AttributeError):  # in lab.py, which the method called
+        method.procedure(unmade, method.params.build({}))

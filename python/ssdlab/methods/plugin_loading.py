@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from importlib.metadata import EntryPoint
 
 from ssdlab.methods.method import Method, Params
+from ssdlab.methods.plugin_faults import answering
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.results.kind import ResultKind
 from ssdlab.results.schema import ResultBase
@@ -20,8 +21,8 @@ PUBLIC = ("ssdlab", "ssdlab.plugin")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def load(entry: EntryPoint, taken: Collection[str]) -> Method | str:
-    """Return the method of an entry point, or why there is none."""
+def load(entry: EntryPoint, taken: Collection[str], package: str) -> Method | str:
+    """Return the method of an entry point, or why there is none; what it raises later is its package's."""
     if entry.name in taken:
         return "the name is taken"
     if not _NAME.fullmatch(entry.name):
@@ -31,7 +32,9 @@ def load(entry: EntryPoint, taken: Collection[str]) -> Method | str:
     except (Exception, SystemExit) as error:  # whatever another package does when it is imported
         return f"{type(error).__name__}: {error}".rstrip(": ")
     _warn_of_private_imports(entry.module)
-    return _fault(entry.name, found) or found
+    return _fault(entry.name, found) or answering(
+        found, f"method {entry.name} of package {package}", entry.module
+    )
 
 
 def _warn_of_private_imports(name: str) -> None:
@@ -67,7 +70,7 @@ def _fault(name: str, found: object) -> str:
         return "its params are no class of Params"
     try:
         prose = found.info().prose
-    except Exception as error:  # its defaults and its `writes` are its own
+    except (Exception, SystemExit) as error:  # its defaults and its `writes` are its own
         return f"{type(error).__name__}: {error}"
     if not prose:
         return "the module of its params has no docstring, and the prose of a method is that"

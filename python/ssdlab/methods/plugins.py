@@ -55,7 +55,7 @@ def offered(taken: Collection[str]) -> Offered:
         from ssdlab.methods.plugin_loading import load  # what a method is made of; most have no plug-in
 
         for entry in found:
-            method = load(entry, {*taken, *methods})
+            method = load(entry, {*taken, *methods}, _package(entry))
             if isinstance(method, str):
                 broken.append(Broken(entry.name, _package(entry), method))
             else:
