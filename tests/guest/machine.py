@@ -49,6 +49,10 @@ class Command:
     def out(self) -> str:
         return self._file("out").read_text() if self._file("out").exists() else ""
 
+    @property
+    def err(self) -> str:
+        return self._file("err").read_text() if self._file("err").exists() else ""
+
     def wait(self, limit_s: float = 60.0) -> Done:
         """Wait for its end."""
         deadline = time.monotonic() + limit_s
