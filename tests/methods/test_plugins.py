@@ -350,14 +350,10 @@ def test_a_method_that_fails_is_its_packages_fault(
 ) -> None:
     """Never an internal error of ssdlab: status 2, the package, and the line in its file."""
     text = fenced("python")
-    opening = {"procedure": "def procedure(lab, p):\n", "conclude": "-> PointsResult:\n"}[part]
+    broken, changed = re.subn(rf"^def {part}\(.*\n", rf"\g<0>    {fault}\n", text, flags=re.MULTILINE)
+    assert changed == 1
     name = f"of_{tmp_path.name}"
-    install(
-        site,
-        "after-writes",
-        {"after-writes": f"{name}:METHOD"},
-        **{name: text.replace(opening, f"{opening}    {fault}\n")},
-    )
+    install(site, "after-writes", {"after-writes": f"{name}:METHOD"}, **{name: broken})
     assert main(["run", "after-writes", "sim:tiny-test", "--quick", "--library", str(tmp_path / "runs")]) == 2
     error = capsys.readouterr().err
     assert f"ssdlab: method after-writes of package after-writes 0.1 failed: {said}" in error
