@@ -6,7 +6,7 @@ differences (of a line without intercept through the pairs of neighbours), the s
 (Aitken's extrapolation), and SNIA's own rule is asked of what has been seen and what is expected together. A
 negative r is a series that swings; at -1 it swings for ever, and no round is named.
 
-It is a look ahead for whoever waits, and decides nothing.
+It is a forecast for people who wait, and decides nothing.
 
 Source: A. C. Aitken, On Bernoulli's numerical solution of algebraic equations (1926), for the extrapolation;
 SNIA SSS PTS 2.0.2, section 2.1.24, for the rule.

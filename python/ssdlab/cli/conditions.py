@@ -48,7 +48,7 @@ def restore(run: str | None = None, /, *, destroy: Identifier = None, json: bool
     Parameters
     ----------
     run
-        Id of the run, or its last letters; without it, every run that nobody carries on.
+        Id of the run, or its last letters; without it, every run that no process is working on.
     destroy
         Identifier of the drive, where an LBA format is to be put back: that loses all its data.
     json

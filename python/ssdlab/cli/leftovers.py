@@ -13,7 +13,7 @@ _SAY_IT_THEMSELVES = (["doctor"], ["conditions", "restore"])
 
 
 def name_leftovers(words: Sequence[str]) -> None:
-    """Tell on stderr what is left, but for that of a run which this command is going to carry on.
+    """Print on stderr what is left, but for that of a run which this command resumes.
 
     Parameters
     ----------

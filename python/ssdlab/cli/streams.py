@@ -19,7 +19,7 @@ _LINES = (5, 1000)
 
 
 class ReaderGone(Exception):
-    """Whoever read stdout has gone away (``ssdlab ... | head``): no error, and nothing can be said to it."""
+    """The reader of stdout has closed it (``ssdlab ... | head``): no error; nothing more can be printed."""
 
 
 def prepare() -> None:
@@ -27,7 +27,7 @@ def prepare() -> None:
 
     What cannot be written to stdout is a `HostError`, once; what cannot be written to stderr is nothing.
     """
-    for name, own, kind in (("stdout", sys.__stdout__, _Told), ("stderr", sys.__stderr__, _Forgiven)):
+    for name, own, kind in (("stdout", sys.__stdout__, _Strict), ("stderr", sys.__stderr__, _Forgiven)):
         stream = getattr(sys, name)
         if stream is None:  # started without (``>&-``)
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
@@ -80,8 +80,8 @@ class _Forgiven(_Descriptor):
     """Stderr: a log on a full disk is no reason to end a run."""
 
 
-class _Told(_Descriptor):
-    """Stdout: a result that is lost is told."""
+class _Strict(_Descriptor):
+    """Stdout: a result that cannot be written is an error."""
 
     def _tell(self, error: OSError) -> None:
         if isinstance(error, BrokenPipeError):
@@ -93,7 +93,7 @@ class _Told(_Descriptor):
         ) from error
 
 
-def _bound(name: str, least: int, most: int) -> None:
+def _bound(name: str, lower: int, upper: int) -> None:
     """Keep a size that the environment gives within bounds; what is no number there is left out.
 
     Libraries that lay out text take it as it stands. Of a terminal that says how small it is, too.
@@ -104,12 +104,12 @@ def _bound(name: str, least: int, most: int) -> None:
         given = None
     if given is None:
         size = _terminal()
-        if size is None or (found := getattr(size, name.lower())) == 0 or least <= found <= most:
+        if size is None or (found := getattr(size, name.lower())) == 0 or lower <= found <= upper:
             return
         given = str(found)
-    size_given = int(given) if len(given) < len(str(most)) + 1 else most
-    if not least <= size_given <= most or given != str(size_given):
-        os.environ[name] = str(min(max(size_given, least), most))
+    size_given = int(given) if len(given) < len(str(upper)) + 1 else upper
+    if not lower <= size_given <= upper or given != str(size_given):
+        os.environ[name] = str(min(max(size_given, lower), upper))
 
 
 def _terminal() -> os.terminal_size | None:

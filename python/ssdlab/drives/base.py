@@ -223,7 +223,7 @@ class Drive(Protocol):
         """Say whether every byte of a range was written; None where that cannot be known."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
     def __enter__(self) -> Self: ...
 
@@ -361,7 +361,7 @@ class RealDrive(ABC):
             time.sleep(min(left, _IDLE_LOOK_S))
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         self._target.close()
 
     def __enter__(self) -> Self:

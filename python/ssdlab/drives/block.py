@@ -51,7 +51,7 @@ class BlockDrive(RealDrive):
     Parameters
     ----------
     pin
-        Its node; let go of by the caller.
+        Its node; closed by the caller.
     node
         Its folder in sysfs.
     intent
@@ -139,7 +139,7 @@ class BlockDrive(RealDrive):
         )
 
     def close(self) -> None:
-        """Let go of it; the partitions of a drive that was purged are gone, and the kernel is notified."""
+        """Close it; the partitions of a drive that was purged are gone, and the kernel is notified."""
         if self._target.closed:
             return
         if self._purged:

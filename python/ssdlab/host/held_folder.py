@@ -96,7 +96,7 @@ class HeldFolder:
         return self._descriptor
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the descriptor of the folder."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)

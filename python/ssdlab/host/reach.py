@@ -104,7 +104,7 @@ class Pin:
         return _same(now, held)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -137,7 +137,7 @@ class Place:
     folder: Pin | None = None
 
     def close(self) -> None:
-        """Let go of what is pinned."""
+        """Close what is pinned."""
         for pin in (self.device, self.folder):
             if pin is not None:
                 pin.close()

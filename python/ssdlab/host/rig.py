@@ -1,4 +1,4 @@
-"""The rig file: what a machine does not tell of itself, written down once by whoever built it.
+"""The rig file: what a machine does not report about itself, written down once by its builder.
 
 A TOML file, `ssdlab/rig.toml` in the XDG configuration folder or named by ``--rig``. Each component is a
 text, or a table with a link and a price::

@@ -86,7 +86,7 @@ class RunLock:
         return self.folder.fileno()
 
     def release(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         self.folder.close()
 
 

@@ -205,7 +205,7 @@ def _opened(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
 
 @contextmanager
 def _preparing(doing: str) -> Iterator[None]:
-    """Let go of what was measured of the preparation when it fails: it is not what was asked for."""
+    """Drop the measurement of a preparation that fails: it is not what was asked for."""
     try:
         yield
     except Interrupted as error:

@@ -103,7 +103,7 @@ def check_attached(given: Given, found: DriveInfo, noun: str, run_id: str, *, re
     noun, run_id
         What is resumed, a run or a suite, and its id.
     resumed
-        The drive was let go of for any length of time; False between the parts of a suite.
+        Whether the drive was closed for any length of time; False between the parts of a suite.
 
     Raises
     ------

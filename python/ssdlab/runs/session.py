@@ -188,7 +188,7 @@ def resume(
 
 
 class _Work:
-    """One session of a run: from the lock to the last manifest."""
+    """One session of a run: takes the lock, does the steps that are left, and writes the final manifest."""
 
     def __init__(
         self,

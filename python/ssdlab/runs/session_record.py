@@ -107,7 +107,7 @@ def resumed_manifest(manifest: Manifest) -> Manifest:
 
 
 def first_session(started: str | None = None) -> Session:
-    """Return a session that begins now, or began at a moment."""
+    """Return the record of a session that begins now, or that began at the time given."""
     return Session(started=started or now(), boot_id=boot_id())
 
 

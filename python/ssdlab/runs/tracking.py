@@ -54,7 +54,7 @@ class Tracker:
         self._outlook = ""
 
     def restart(self) -> None:
-        """Begin again at the first step."""
+        """Count progress from the first step again."""
         self._current = None
 
     def began(self, request: Request) -> None:

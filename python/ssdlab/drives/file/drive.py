@@ -38,7 +38,7 @@ class FileDrive(RealDrive):
     Parameters
     ----------
     place
-        Where it is, or is to be; let go of by the caller.
+        Where it is, or is to be; closed by the caller.
     intent
         What is to be done with it.
     files
@@ -106,7 +106,7 @@ class FileDrive(RealDrive):
         return not gaps(self._descriptor, start, length)
 
     def close(self) -> None:
-        """Let go of the file, its mark durable; that is of our own last write, whatever came after it."""
+        """Close the file once its mark is durable; the mark is of our own last write."""
         if self._target.closed:
             return
         super().close()

@@ -1,4 +1,4 @@
-"""What a purge would do, and the door to one: a drive at work in a sanitize is opened all the same."""
+"""What a purge would do; and how a drive is opened for one, even while a sanitize is running."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def status(subject: Subject) -> nvme.SanitizeStatus:
 
 
 def running(subject: Subject) -> PurgeMethodName | None:
-    """Return which sanitize goes on in the drive, begun by whomever; None if none does."""
+    """Return which sanitize goes on in the drive, whichever program began it; None if none does."""
     nvme_details = subject.details.nvme
     if nvme_details is None or nvme_details.sanitize is None or nvme_details.sanitize.state != "running":
         return None

@@ -1,4 +1,4 @@
-"""What one setting is to whoever changes it: a text that can be read, asked for in words, and written."""
+"""One setting as its user sees it: a text that can be read, asked for in words, and written."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ class SimulatedDrive:
         return self._native.written(start, length)
 
     def close(self) -> None:
-        """Let go of it; if a file keeps its state, put it there first.
+        """Close it; if a file keeps its state, put it there first.
 
         Raises
         ------

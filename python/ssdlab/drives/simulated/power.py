@@ -1,4 +1,4 @@
-"""What a drive drew in a stretch of time, whoever metered it."""
+"""What a drive drew in a stretch of time, by whatever meter."""
 
 from __future__ import annotations
 

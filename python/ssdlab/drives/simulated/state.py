@@ -139,7 +139,7 @@ class StateFile:
         replace_state(drive, self.path, self._identity)
 
     def release(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._lock < 0:
             return
         self._lock_path.unlink(missing_ok=True)

@@ -81,7 +81,7 @@ class PtsParams(Params):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Threads and depth of each."""
+        """Number of threads, and I/Os in flight per thread."""
         threads, depth = self.recommended or RECOMMENDED_SHAPE[self.setting]
         return self.threads or threads, self.depth or depth
 

@@ -91,7 +91,7 @@ class BurstLoad(Stored):
     def of(
         cls, name: Literal["paced", "saturated"], step: Step, buckets: Columns, ios: Columns | None = None
     ) -> Self:
-        """Return what the step of a load found; histograms and single I/Os as of `BurstSide.of`."""
+        """Return the figures of the step that played a load; `buckets` and `ios` as in `BurstSide.of`."""
         sides = [BurstSide.of(step, direction, buckets, ios) for direction in _DIRECTIONS]
         summary = cast("dict[str, Any]", step.result.measurement)
         return cls(

@@ -81,7 +81,7 @@ class RateLimitResult(ResultBase):
         tries: Iterable[OfferedLoad],
         **facts: Any,  # noqa: ANN401 - of the fields' own types, which the model checks
     ) -> Self:
-        """Return the Result of the rates tried; `facts` are the fields that say what was asked."""
+        """Return the Result of the rates tried; `facts` are the parameters of the run."""
         rates = tuple(sorted(tries, key=lambda each: each.rate))
         failed = min((each.rate for each in rates if not each.held), default=None)
         held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]

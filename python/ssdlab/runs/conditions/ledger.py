@@ -1,7 +1,7 @@
 """What a run has changed on a drive and its host, kept so that no kill can lose it.
 
 Each change is on the disk before it is made, in the run folder and in the state folder of the host
-(`ssdlab/conditions` of ``XDG_STATE_HOME``): the first for `resume`, the second for whoever wonders why a
+(`ssdlab/conditions` of ``XDG_STATE_HOME``): the first for `resume`, the second for people who wonder why a
 drive is set as it is. The second is gone once nothing is left to put back.
 """
 

@@ -92,12 +92,12 @@ class Leftover:
 
 
 def left_behind(host: Path | None = None) -> Iterator[Ledger]:
-    """Yield the ledgers of runs that no process carries on.
+    """Yield the ledgers of runs that no process is working on.
 
     Raises
     ------
     Refused
-        A ledger is damaged; after the others.
+        A ledger is damaged; raised after all intact ledgers were yielded.
     """
     for ledger in ledgers(host):
         if not _goes_on(ledger.folder):
@@ -158,7 +158,7 @@ def settle(
     Parameters
     ----------
     ledger
-        Of a run that nobody carries on.
+        Of a run that no process is working on.
     destroy
         Consent to formatting a drive back; without, its format stays.
     files, port_of

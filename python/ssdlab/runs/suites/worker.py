@@ -1,6 +1,6 @@
 """A run of a suite in a process of its own: `python -m ssdlab.runs.suites.worker SUITE PART [PAUSE_AFTER]`.
 
-It ends when whoever started it does: its standard input is a pipe that nobody writes to, and when that is
+It ends with the process that started it: its standard input is a pipe that nobody writes to, and when that is
 closed the run is stopped as by a signal. What went wrong is printed as one JSON object.
 """
 
