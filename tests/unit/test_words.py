@@ -49,9 +49,7 @@ QUAINT = (
     r"stands? beside",
     r"comes? to(?=[.,;:\"]|$)",
     r"what stands around",
-    r"[Ll]et go of",
     r"carr(y|ies) on",
-    r"liv(e|es) on by",
     r"by whomever",
 )
 """Phrases that a reader has to read twice."""

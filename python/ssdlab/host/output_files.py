@@ -127,7 +127,7 @@ class OutputFile:
             self.folder.remove(self.name)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         self.folder.close()
 
     def __enter__(self) -> Self:

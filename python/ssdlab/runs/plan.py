@@ -79,7 +79,7 @@ class Recorder:
     Parameters
     ----------
     known
-        Finished steps of the same run: what a trace came to need not be found out again.
+        Finished steps of the same run: the length of a trace need not be measured again.
     purges_at_once
         The drive's capability of that name.
     """

@@ -109,7 +109,7 @@ class ConsistencyResult(ResultBase):
 
 
 def caveats_of(*, purged: bool, seconds: float) -> Iterator[Claim]:
-    """Yield what takes from the meaning of runs of that length, on a drive purged before or not."""
+    """Yield the caveats for runs of this length, on a drive that was purged before or not."""
     if not purged:
         yield Claim(
             "the drive was not purged before, so its beginning is not that of a fresh one", judged=False
