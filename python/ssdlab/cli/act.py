@@ -198,8 +198,8 @@ def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
     )
     title = f"ACT version {result.act_version}"
     found = f"{drive.text} size = {drive.capacity_bytes} bytes"
-    if result.program == "act_storage":
-        blocks = drive.capacity_bytes // (1024 * int(str(result.config["large_block_op_kbytes"])))
+    if isinstance(config, StorageConfig):
+        blocks = drive.capacity_bytes // (1024 * config.large_block_op_kbytes)
         found += f", {blocks} large blocks, minimum IO size = {drive.logical_block_bytes} bytes"
     yield from act_log(config, title, found, _counts(folder, result, clock, count), remark)
 

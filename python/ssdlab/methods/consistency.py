@@ -32,6 +32,7 @@ from ssdlab.methods.method import Method, Params, RunData, Seconds, param, risin
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
+from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import clauses
@@ -83,7 +84,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         for name in map(_name, p.spares)
         if (step := data.step(name)) is not None
     )
-    purged = all(step.result.facts.get("purged") for step in data.steps if step.verb == "purge")
+    purged = all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge")
     return ConsistencyResult(
         quick=data.quick,
         block_bytes=BLOCK_BYTES,

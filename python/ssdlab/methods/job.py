@@ -17,7 +17,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.methods.job_steps import (
     MEASURED,
@@ -86,7 +86,7 @@ def _do(lab: Lab, step: JobStep, label: str) -> None:
         case PurgeStep(method=method):
             lab.purge(method=method, label=label)
         case TrimStep(span=span):
-            used, unit = cast("int", lab.span.length), lab.logical_block_bytes
+            used, unit = lab.usable_bytes, lab.logical_block_bytes
             start, length = span.resolve(used, unit, unit)
             lab.trim(start=start, length=length, label=label)
         case _:
@@ -104,11 +104,7 @@ def conclude(data: RunData, p: JobParams) -> JobResult:
 
 
 def _points(step: Step) -> list[Point]:
-    used = [
-        name
-        for name in _DIRECTIONS
-        if cast("dict[str, Any]", (step.result.measurement or {}).get(name) or {}).get("requested")
-    ]
+    used = [name for name in _DIRECTIONS if (side := step.measured.side(name)) is not None and side.requested]
     return [
         point_of(step, direction=name, label=step.label if len(used) == 1 else f"{step.label}, {name}s")
         for name in used

@@ -22,7 +22,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -68,7 +68,7 @@ def procedure(lab: Lab, p: LowDepthsParams) -> None:
     """Fill, then all reads, then all writes, with a rest after each point."""
     lab.conditions(scheduler="none")
     lab.fill(unless_written=True)
-    whole = cast("int", lab.span.length)
+    whole = lab.usable_bytes
     unit = min(SPAN_UNIT_BYTES, whole)
     span = Span(start=0, length=min(whole, p.span_bytes) // unit * unit)
     for order, direction, block_bytes in KINDS:

@@ -28,7 +28,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
 from ssdlab.methods.parts.desktop_load import (
@@ -43,6 +43,7 @@ from ssdlab.methods.parts.desktop_load import (
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult
+from ssdlab.model.arrival import Bursts
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
@@ -128,7 +129,7 @@ def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
 
 def procedure(lab: Lab, p: PacedBurstParams) -> None:
     """Fill, overwrite the span, then each load from there: paced, saturated, and the rates."""
-    layout = lay_out(cast("int", lab.span.length), p)
+    layout = lay_out(lab.usable_bytes, p)
     lab.conditions(scheduler="none")
     lab.fill()
     lab.precondition(layout.overwrite(), label="overwrite the span")
@@ -159,17 +160,19 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         BurstLoad.of("paced", paced, data.buckets(paced), ios),
         BurstLoad.of("saturated", saturated, data.buckets(saturated)),
     )
-    writing, reading = cast("dict[str, Any]", paced.args["workload"])["streams"]
+    writing, reading = paced.ran.streams
+    assert isinstance(writing.arrival, Bursts)  # as the layout has them
+    assert isinstance(reading.arrival, Bursts)
     return PacedBurstResult.of(
         loads,
         ios,
         judge_rates(rate_steps(data.steps), p.most),
         quick=data.quick,
-        span_bytes=writing["span"]["length"],
+        span_bytes=writing.span_bytes(data.capacity_bytes, 1)[1],
         block_bytes=p.block,
-        burst_bytes=writing["arrival"]["bytes"],
+        burst_bytes=writing.arrival.bytes,
         every_s=p.every_seconds,
-        read_bytes=reading["arrival"]["bytes"],
+        read_bytes=reading.arrival.bytes,
         read_every_s=p.read_every_seconds,
         depth=p.depth,
         factor=FACTOR,

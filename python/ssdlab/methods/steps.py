@@ -122,6 +122,11 @@ class LabBase:
         self._outlook = ""
 
     @property
+    def usable_bytes(self) -> int:
+        """Length of `span`."""
+        return self._usable_bytes
+
+    @property
     def span(self) -> Span:
         """The part of the drive in use: all of it, in whole MiB, or what `limit` left."""
         return Span(start=0, length=self._usable_bytes)

@@ -26,7 +26,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from ssdlab.formats.traces import example
 from ssdlab.formats.traces.blkparse import Action
@@ -43,7 +43,6 @@ from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
-    from ssdlab.results.run_folder import Step
 
 LABEL = "replay"
 
@@ -116,7 +115,9 @@ def conclude(data: RunData, p: TraceParams) -> TraceResult:
     if not p.fill:
         notes.append("the drive was not filled first: reads of unwritten blocks touch no flash")
     read = next(step for step in data.steps if step.verb == "trace")
-    return TraceResult.of(cast("Step", data.step(LABEL)), read, p.depth, notes, quick=data.quick)
+    replayed = data.step(LABEL)
+    assert replayed is not None  # the procedure has it
+    return TraceResult.of(replayed, read, p.depth, notes, quick=data.quick)
 
 
 METHOD = Method(

@@ -27,7 +27,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.over_position import MIN_PARTS
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
@@ -35,6 +35,7 @@ from ssdlab.methods.parts.over_lba import BLOCK_BYTES, lba_plot, write_on
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.trim import TrimEffect, TrimResult
+from ssdlab.methods.verbs.purge import PurgeFacts
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -66,7 +67,7 @@ class TrimValidationParams(Params):
 def procedure(lab: Lab, p: TrimValidationParams) -> None:
     """Write the clean drive, torture and trim it, write it again; the contrast from a cycle of its own."""
     lab.conditions(scheduler="none")
-    lab.trim(length=min(_TRIAL_BYTES, cast("int", lab.span.length)), label="trial of TRIM")
+    lab.trim(length=min(_TRIAL_BYTES, lab.usable_bytes), label="trial of TRIM")
     lab.purge(if_able=True)
     write_on(lab, CLEAN, p.sustained_seconds)
     with lab.on_interruption("re-precondition"):
@@ -100,7 +101,7 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
         block_bytes=BLOCK_BYTES,
         torture_s=p.torture_seconds,
         sustained_s=p.sustained_seconds,
-        purged=all(step.result.facts.get("purged") for step in data.steps if step.verb == "purge"),
+        purged=all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge"),
     )
 
 

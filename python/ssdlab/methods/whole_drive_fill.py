@@ -21,16 +21,17 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.analysis.over_position import MIN_PARTS, mean_speed, speeds_over
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, write_over
-from ssdlab.methods.parts.points import mean_w_of, power_scalars
+from ssdlab.methods.parts.points import power_scalars
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.fill import FillResult
+from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def procedure(lab: Lab, p: WholeDriveFillParams) -> None:
     """Purge, and write once from end to end."""
     lab.conditions(scheduler="none")
     lab.purge(if_able=True)
-    stop = once(cast("int", lab.span.length))
+    stop = once(lab.usable_bytes)
     lab.run(write_over(stop, depth=p.depth, engine="uring"), label="whole drive")
 
 
@@ -65,10 +66,10 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     assert step is not None  # the procedure has no other
     speeds, part_bytes = speeds_over(data.rows(step), p.parts)
     drop = find_drop(speeds)
-    summary = cast("dict[str, Any]", step.result.measurement)
+    summary = step.measured
     last = max(1, round(LAST_BYTES / part_bytes))
-    mean_w = mean_w_of(summary)
-    found = efficiency("sequential", summary["iops"], summary["mb_s"], mean_w)
+    mean_w = summary.mean_w
+    found = efficiency("sequential", summary.iops, summary.mb_s, mean_w)
     return FillResult(
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
@@ -76,7 +77,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         ordinal=step.ordinal,
         part_bytes=part_bytes,
         parts_mb_s=tuple(speeds),
-        mean_mb_s=summary["mb_s"],
+        mean_mb_s=summary.mb_s,
         last_mb_s=mean_speed(speeds[-last:]),
         cache_bytes=None if drop is None else round(drop.at * part_bytes),
         before_mb_s=None if drop is None else mean_speed(speeds[: drop.at]),
@@ -84,14 +85,14 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         mean_w=mean_w,
         caveats=tuple(_caveats(data)),
         scalars=(
-            Scalar.more("fill_mb_s", "whole drive", summary["mb_s"], "MB/s"),
+            Scalar.more("fill_mb_s", "whole drive", summary.mb_s, "MB/s"),
             *power_scalars("fill", "whole drive,", found, mean_w),
         ),
     )
 
 
 def _caveats(data: RunData) -> list[str]:
-    purged = any(step.verb == "purge" and step.result.facts.get("purged") for step in data.steps)
+    purged = any(step.verb == "purge" and step.found(PurgeFacts).purged for step in data.steps)
     return [] if purged else ["the drive was not purged before: what it held may have slowed it down"]
 
 

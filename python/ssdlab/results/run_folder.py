@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.model.errors import Refused
+from ssdlab.model.summary import Summary
 from ssdlab.results import seal
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
 from ssdlab.results.records import AnyRecord, BeginRecord, EndRecord, StepResult, VoidRecord
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from ssdlab.model.workload import Workload
     from ssdlab.results import tables
     from ssdlab.results.schema import SealState
 
@@ -49,6 +51,48 @@ class Step:
     label: str
     args: dict[str, object]
     result: StepResult
+
+    @property
+    def workload(self) -> Workload | None:
+        """What the step ran; None of a step without a workload."""
+        from ssdlab.model.workload import Workload
+
+        stored = self.args.get("workload")
+        return None if stored is None else Workload.model_validate(stored)
+
+    @property
+    def ran(self) -> Workload:
+        """What the step ran, of one that ran something.
+
+        Raises
+        ------
+        Refused
+            It has no workload.
+        """
+        found = self.workload
+        if found is None:
+            raise Refused(f"step {self.ordinal} ({self.label}) has no workload", "name a step that runs one")
+        return found
+
+    @property
+    def summary(self) -> Summary | None:
+        """What the step measured, in all; None of one that measured nothing."""
+        stored = self.result.measurement
+        return None if stored is None else Summary.model_validate(stored)
+
+    @property
+    def measured(self) -> Summary:
+        """What the step measured, of one that did.
+
+        Raises
+        ------
+        Refused
+            It measured nothing.
+        """
+        found = self.summary
+        if found is None:
+            raise Refused(f"step {self.ordinal} ({self.label}) measured nothing", "name a step that did")
+        return found
 
     def asked(self, verb: type[Model]) -> Model:
         """Return the arguments, as the model of the step's verb has them: ``step.asked(Run).workload``.

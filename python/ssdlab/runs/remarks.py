@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
+from ssdlab.methods.verbs.verb import Facts
 from ssdlab.results.schema import Departure, Warned
 
 if TYPE_CHECKING:
@@ -32,5 +33,4 @@ def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
 
 def departures_of(steps: Sequence[Step]) -> list[Departure]:
     """Return the departures that the steps recorded, in their order; what several say alike once."""
-    listed = [cast("list[Any]", step.result.facts.get("departures") or []) for step in steps]
-    return list(dict.fromkeys(Departure.model_validate(each) for group in listed for each in group))
+    return list(dict.fromkeys(each for step in steps for each in step.found(Facts).departures))

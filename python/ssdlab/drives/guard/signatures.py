@@ -128,10 +128,15 @@ def _signature(entry: dict[str, object]) -> Signature:
     return Signature(
         kind=str(entry["type"]),
         usage=str(entry["usage"]),
-        offset=int(str(entry["offset"]), 0),
-        length=int(str(entry["length"])),
+        offset=_number(entry["offset"]),
+        length=_number(entry["length"]),
         label=None if label is None else str(label),
     )
+
+
+def _number(value: object) -> int:
+    """Return a number as the program writes it: ``0x1fe``, ``2``, or a plain one."""
+    return int(f"{value}", 0)
 
 
 def _weight(signature: Signature) -> int:

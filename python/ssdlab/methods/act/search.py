@@ -36,6 +36,7 @@ from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActSearchResult, ActTry
 from ssdlab.methods.steps import Finding
+from ssdlab.methods.verbs.verb import Facts
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ BETWEEN = {
     "rest": "the drive rested for {rest:g} s before the next load, and was not prepared again",
     "prepare": "the drive was prepared again before each load, with zeroes and with salt",
 }
+
+
+class _Found(Facts):
+    """What a plan or a run knows of a try."""
+
+    passed: bool
 
 
 class ActSearchParams(StorageParams):
@@ -90,7 +97,7 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
         found = lab.find(finding, label=f"verdict, {load}x")
         # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.
         longest = load < p.most if p.most > 2 * p.load else load <= p.fine
-        return bool(found.result.facts.get("passed", longest))
+        return longest if not found.result.facts else found.found(_Found).passed
 
     step_to_highest(p.load, p.coarse, p.fine, holds, maximum=p.most, upwards=p.begin == "below")
 

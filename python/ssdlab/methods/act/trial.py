@@ -6,7 +6,7 @@ How it ended is worked out from its rows, pure: at its time, or given up, and wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -113,12 +113,12 @@ def interval_of(row: Any) -> Interval:  # noqa: ANN401 - a row of the native sid
 
 def workload_of(step: Step) -> Workload:
     """Return the load that a step offered."""
-    return Workload.model_validate(step.args["workload"])
+    return step.ran
 
 
 def ran_s(step: Step, p: LoadParams) -> float:
     """Return how long a load ran; what was due at its end may have taken a second more."""
-    elapsed_s = float(cast("dict[str, Any]", step.result.measurement)["elapsed_s"])
+    elapsed_s = float(step.measured.elapsed_s)
     return min(elapsed_s, float(p.test_duration_sec))
 
 

@@ -16,8 +16,8 @@ from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
 from ssdlab.methods.method import RunData
-from ssdlab.methods.parts.points import mean_w_of
 from ssdlab.methods.results.act import RULES, ActResult, ActSlice, ActTry, ActVerdict, Rule
+from ssdlab.methods.verbs.idle import Idle
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
 from ssdlab.results.schema import Scalar
@@ -198,7 +198,7 @@ def act_result(data: RunData, p: LoadParams) -> ActResult:
         slices=slices,
         verdicts=verdicts,
         rule=p.rule,
-        mean_w=mean_w_of(cast("dict[str, Any]", step.result.measurement)),
+        mean_w=step.measured.mean_w,
         stress_completed=completed,
         stress_stopped="" if overrun is None else f"{overrun.why}, after {overrun.after_s:.0f} s",
         certified=None if completed is None else passed and completed and not any(_short_of(p, load)),
@@ -244,15 +244,15 @@ def tries_of(data: RunData, p: LoadParams, trend_s: float) -> tuple[ActTry, ...]
     tries: list[ActTry] = []
     written, state = 0, "as it was found"
     for step in data.steps:
-        summary = cast("dict[str, Any]", step.result.measurement or {})
+        summary = step.summary
         if step.label.startswith("load "):
             tries.append(try_of(data, step, p, trend_s, state, written))
             state = f"after {tries[-1].load}x"
         elif step.verb == "precondition":
             state = "prepared"
         elif step.verb == "idle":
-            state += f", rested {float(str(step.args['seconds'])):g} s"
-        written += int((summary.get("write") or {}).get("bytes", 0))
+            state += f", rested {step.asked(Idle).seconds:g} s"
+        written += 0 if summary is None else summary.written_bytes
     return tuple(tries)
 
 
@@ -274,5 +274,5 @@ def try_of(
         done=done_shares(data, step, p),
         drive_state=state,
         written_before_bytes=written,
-        mean_w=mean_w_of(cast("dict[str, Any]", step.result.measurement)),
+        mean_w=step.measured.mean_w,
     )

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.paced import PacedRate
 from ssdlab.model.arrival import Bursts, Closed
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
+from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
@@ -125,32 +126,32 @@ def judge_rates(steps: Iterable[Step], maximum: int) -> list[PacedRate]:
 
 def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
     rate = int(step.label.removesuffix(_SUFFIX))
-    summary = cast("dict[str, Any] | None", step.result.measurement)
+    summary = step.summary
     if summary is None:  # a plan measures nothing: it takes the longest way, where only the most fails
         return PacedRate(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
-    side = summary["write"]
-    service = side["service_ns"]
+    side = summary.write or NO_SIDE
+    service = side.service_ns
     # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.
-    p99_ns = service["max"] if service["p99"] is None else service["p99"]
-    failed = _failure(side["dropped"], p99_ns, unloaded_ns, Evidence((step.ordinal,)))
+    p99_ns = service.get("max") if service.get("p99") is None else service.get("p99")
+    failed = _failure(side.dropped, p99_ns, unloaded_ns, Evidence((step.ordinal,)))
     return PacedRate(
         rate=rate,
         ordinal=step.ordinal,
-        written_bytes=side["bytes"],
+        written_bytes=side.bytes,
         p99_ns=p99_ns,
-        max_ns=service["max"],
+        max_ns=service.get("max"),
         held=failed is None,
         why="" if failed is None else clause(failed),
     )
 
 
-def _failure(dropped: int, p99_ns: float, unloaded_ns: float | None, shown: Evidence) -> Claim | None:
+def _failure(dropped: int, p99_ns: float | None, unloaded_ns: float | None, shown: Evidence) -> Claim | None:
     """Return why a rate does not hold; None if it does."""
     if dropped:
         return Claim(
             "{dropped} writes could not be done in time", evidence=shown, others={"dropped": str(dropped)}
         )
-    if unloaded_ns is None or p99_ns <= FACTOR * unloaded_ns:
+    if unloaded_ns is None or p99_ns is None or p99_ns <= FACTOR * unloaded_ns:
         return None
     return Claim(
         "p99 was {figure}, over {factor} times {unloaded}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.results.trim import LbaPlot
 from ssdlab.model.pattern import Sequential
@@ -37,8 +37,8 @@ def once(length: int) -> Stop:
 
 def write_on(lab: Lab, name: str, min_seconds: float) -> None:
     """Write once from end to end, one in flight, and on from the beginning until a time is over."""
-    passed = lab.run(write_over(once(cast("int", lab.span.length)), depth=1, engine="sync"), label=name)
-    took_s = cast("dict[str, Any]", passed.result.measurement or {}).get("elapsed_s", 0.0)
+    passed = lab.run(write_over(once(lab.usable_bytes), depth=1, engine="sync"), label=name)
+    took_s = 0.0 if passed.summary is None else passed.summary.elapsed_s
     left_ns = round((min_seconds - took_s) * NS_PER_S)
     if left_ns > 0:
         lab.run(write_over(Stop(time_ns=left_ns), depth=1, engine="sync"), label=_on(name), certain=False)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.littles_law import littles_ratio
-from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.methods.results.figures import power_scalars
+from ssdlab.model.measurement import DIRECTIONS
+from ssdlab.model.summary import NO_SIDE
+from ssdlab.model.workload import Mix, Ratio, RecordedOps, Stream
 from ssdlab.results.attribution import attribute
 from ssdlab.results.schema import Point
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Direction
 
-__all__ = ["mean_w_of", "missing_point", "point_of", "power_scalars"]
+__all__ = ["missing_point", "point_of", "power_scalars"]
 
 
 def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None, label: str = "") -> Point:
@@ -30,39 +33,38 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     label
         Other than the step's own.
     """
-    summary = cast("dict[str, Any]", step.result.measurement)
-    shape = cast("dict[str, Any]", step.args["workload"])["streams"][stream]
+    summary = step.measured
+    shape = step.ran.streams[stream]
     side_name = direction or _direction(shape)
-    side = summary.get(side_name) or {}
-    alone = [name for name in ("read", "write", "trim") if (summary.get(name) or {}).get("ios")] == [
-        side_name
-    ]
-    seconds = float(summary["elapsed_s"])
-    ios, moved = side.get("ios", 0), side.get("bytes", 0)
+    found = summary.side(side_name)
+    side = found or NO_SIDE
+    alone = [name for name in DIRECTIONS if (summary.side(name) or NO_SIDE).ios] == [side_name]
+    seconds = float(summary.elapsed_s)
+    ios, moved = side.ios, side.bytes
     iops = ios / seconds if seconds > 0 else 0.0
-    service = side.get("service_ns")
-    in_flight = summary.get("in_flight") if alone else None
+    service = None if found is None else found.service_ns
+    in_flight = summary.in_flight if alone else None
     return Point(
         label=label or step.label,
         direction=side_name,
         pattern=_order(shape),
-        block_bytes=max(block["bytes"] for block in shape["block"]),
-        workers=shape["workers"],
-        depth=shape["depth"],
-        engine=summary.get("engine") or shape["engine"],
+        block_bytes=max(block.bytes for block in shape.block),
+        workers=shape.workers,
+        depth=shape.depth,
+        engine=summary.engine or shape.engine,
         ordinal=step.ordinal,
         seconds=seconds,
         ios=ios,
-        failed=side.get("failed", 0),
+        failed=side.failed,
         iops=iops,
         mb_s=moved / seconds / 1e6 if seconds > 0 else 0.0,
         spread_iops=step.result.spread_iops if alone else None,
         in_flight=in_flight,
         little_ratio=littles_ratio(iops, (service or {}).get("mean"), in_flight),
         service_ns=service,
-        response_ns=side.get("response_ns"),
-        cpu_per_io_ns=(summary.get("cpu") or {}).get("per_io_ns"),
-        mean_w=mean_w_of(summary),
+        response_ns=None if found is None else found.response_ns,
+        cpu_per_io_ns=None if summary.cpu is None else summary.cpu.per_io_ns,
+        mean_w=summary.mean_w,
         host=step.result.host,
         attribution=attribute(step.result.host),
     )
@@ -89,14 +91,15 @@ def missing_point(
     )
 
 
-def _direction(shape: dict[str, Any]) -> Direction:
-    if shape["ops"] == "trim":
-        return "trim"
-    ops = shape["ops"]
-    if "read_weight" in ops:
-        return "read" if ops["read_weight"] >= ops["write_weight"] else "write"
-    return "read" if ops["read_pct"] >= 50 else "write"
+def _direction(shape: Stream) -> Direction:
+    match shape.ops:
+        case "trim":
+            return "trim"
+        case Ratio(read_weight=reads, write_weight=writes) | RecordedOps(reads=reads, writes=writes):
+            return "read" if reads >= writes else "write"
+        case Mix(read_pct=share):
+            return "read" if share >= 50 else "write"
 
 
-def _order(shape: dict[str, Any]) -> Literal["random", "sequential"]:
-    return "sequential" if shape["pattern"]["kind"] == "sequential" else "random"
+def _order(shape: Stream) -> Literal["random", "sequential"]:
+    return "sequential" if shape.pattern.kind == "sequential" else "random"

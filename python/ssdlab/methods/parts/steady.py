@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.rounds import RunningRounds
 from ssdlab.analysis.steady_state import WINDOW, first_steady
@@ -64,7 +64,7 @@ def write_to_steady_state(
     workload = closed_loop(
         order, "write", block_bytes=block_bytes, in_flight=p.precondition_depth, seconds=p.most_seconds
     ).model_copy(update={"interval_ns": row_ns})
-    least_bytes = round(p.overwrites * cast("int", lab.span.length))
+    least_bytes = round(p.overwrites * lab.usable_bytes)
     least_ns = round(p.least_seconds * NS_PER_S)
     rounds = RunningRounds(round_ns)
 

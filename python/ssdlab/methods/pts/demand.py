@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -299,15 +299,15 @@ def _point(data: RunData, name: PointName, demand: Demand, steps: tuple[Step, St
 
 def _histogram(data: RunData, step: Step) -> PtsHistogram:
     """Return all response times of a step, reads and writes together."""
-    summary = cast("dict[str, Any]", step.result.measurement)
+    summary = step.measured
     columns = data.buckets(step)
     total = merged(columns, columns["clock"] == "response")
     longest = worst(summary, "max")
     tail = {name: total.percentile(Fraction(name)) for name in TAIL}
     return PtsHistogram(
-        seconds=summary["elapsed_s"],
-        iops=summary["iops"],
-        mb_s=summary["mb_s"],
+        seconds=summary.elapsed_s,
+        iops=summary.iops,
+        mb_s=summary.mb_s,
         mean_ns=mean_ns(summary),
         # The middle of the last bucket may lie beyond what the slowest I/O took.
         percentiles_ns={name: ns if ns is None else min(ns, longest or ns) for name, ns in tail.items()},
@@ -319,8 +319,7 @@ def _histogram(data: RunData, step: Step) -> PtsHistogram:
 
 
 def _simulated(data: RunData) -> bool:
-    summaries = (cast("dict[str, Any] | None", step.result.measurement) for step in data.steps)
-    return any(summary is not None and summary.get("engine") == "sim" for summary in summaries)
+    return any(summary.engine == "sim" for step in data.steps if (summary := step.summary) is not None)
 
 
 def _preconditioning(

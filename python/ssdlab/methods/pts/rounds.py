@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.forecast import forecast
 from ssdlab.analysis.records import FIVE_NINES, merged
@@ -29,7 +29,9 @@ from ssdlab.methods.pts.specification import (
     written_bytes,
 )
 from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable
+from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.summary import Summary
 from ssdlab.model.units import NS_PER_S, block_text, significant
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import Claim, clauses
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
 
 
-Value = Callable[[dict[str, Any]], float]
+Value = Callable[[Summary], float]
 """What is tracked of a cell: a figure of its journalled summary."""
 Test = Literal["iops", "throughput", "latency"]
 PATTERN = {"iops": "RND", "throughput": "SEQ", "latency": "RND"}
@@ -92,7 +94,7 @@ def round_label(group: str, number: int, cell: str) -> str:
 
 def tracked_value(step: Step, variable: Tracked) -> list[float]:
     """Return the tracked figure of a step; none of a planned one."""
-    summary = cast("dict[str, Any] | None", step.result.measurement)
+    summary = step.summary
     return [] if summary is None else [variable.value(summary)]
 
 
@@ -107,9 +109,9 @@ def _from(workload: Workload, cursor: int | None) -> Workload:
 
 def _next_cursor(lab: Lab, step: Step, cursor: int, block_bytes: int) -> int:
     """Return where a sequential step stopped; it wraps at the end of the part in use."""
-    summary = cast("dict[str, Any] | None", step.result.measurement) or {}
-    moved = sum((summary.get(name) or {}).get("bytes", 0) for name in ("read", "write"))
-    length = cast("int", lab.span.length) // block_bytes * block_bytes
+    summary = step.summary
+    moved = 0 if summary is None else summary.moved_bytes
+    length = lab.usable_bytes // block_bytes * block_bytes
     return int(cursor + moved) % length if length else 0
 
 
@@ -169,27 +171,27 @@ def needed(block_bytes: int, logical_block_bytes: int) -> str:
     return ""
 
 
-def iops(summary: dict[str, Any]) -> float:
+def iops(summary: Summary) -> float:
     """Return reads and writes together, a second."""
-    return float(summary["iops"])
+    return float(summary.iops)
 
 
-def mb_s(summary: dict[str, Any]) -> float:
+def mb_s(summary: Summary) -> float:
     """Return the throughput of both directions, decimal."""
-    return float(summary["mb_s"])
+    return float(summary.mb_s)
 
 
-def mean_ns(summary: dict[str, Any]) -> float:
+def mean_ns(summary: Summary) -> float:
     """Return the mean response time of both directions, weighted by their I/Os."""
-    sides = [side for name in ("read", "write") if (side := summary.get(name)) and side["ios"]]
-    done = sum(side["ios"] for side in sides)
-    return sum(side["ios"] * side["response_ns"]["mean"] for side in sides) / done if done else 0.0
+    sides = [side for side in summary.transfers if side.ios]
+    done = sum(side.ios for side in sides)
+    return sum(side.ios * side.response_mean_ns for side in sides) / done if done else 0.0
 
 
-def worst(summary: dict[str, Any], key: str) -> float | None:
+def worst(summary: Summary, key: str) -> float | None:
     """Return a percentile or the maximum of the slower direction; None where too few I/Os were done."""
-    sides = [side for name in ("read", "write") if (side := summary.get(name)) and side["ios"]]
-    found = [value for side in sides if (value := side["response_ns"].get(key)) is not None]
+    sides = [side for side in summary.transfers if side.ios]
+    found = [value for side in sides if (value := side.response_ns.get(key)) is not None]
     return max(found, default=None)
 
 
@@ -265,7 +267,7 @@ def judged(variable: TrackedVariable, first: int) -> TrackedVariable:
 
 
 def _cell(data: RunData, cell: Cell, steps: Sequence[Step], *, tails: bool) -> PtsCell:
-    summaries = [cast("dict[str, Any]", step.result.measurement) for step in steps]
+    summaries = [step.measured for step in steps]
     return PtsCell(
         read_pct=cell.read_pct,
         block_bytes=cell.block_bytes,
@@ -277,7 +279,7 @@ def _cell(data: RunData, cell: Cell, steps: Sequence[Step], *, tails: bool) -> P
         if tails and 0 < cell.read_pct < 100
         else tuple(worst(each, "p99.999") for each in summaries),
         max_ns=tuple(worst(each, "max") for each in summaries),
-        written_bytes=tuple(int((each.get("write") or {}).get("bytes", 0)) for each in summaries),
+        written_bytes=tuple(each.written_bytes for each in summaries),
     )
 
 
@@ -329,7 +331,7 @@ def conclude_rounds(
 
 def was_purged(data: RunData) -> bool:
     """Return whether the drive was, by anything that counts as one."""
-    return any(step.verb == "purge" and bool(step.result.facts.get("purged")) for step in data.steps)
+    return any(step.verb == "purge" and step.found(PurgeFacts).purged for step in data.steps)
 
 
 def rounds_text(rounds: PtsRounds) -> str:

@@ -139,9 +139,9 @@ def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
     """Set the write cache as the setting says, purge, and keep to the active range."""
     lab.conditions(scheduler="none", write_cache=WRITE_CACHE[p.setting])
     lab.purge(if_able=True, label=label)
-    unit = max(lab.logical_block_bytes, min(1 << 20, cast("int", lab.span.length)))
+    unit = max(lab.logical_block_bytes, min(1 << 20, lab.usable_bytes))
     usable = lab.capacity_bytes * p.range_pct // 100 // unit * unit
-    if unit <= usable < cast("int", lab.span.length):
+    if unit <= usable < lab.usable_bytes:
         lab.limit(usable)
 
 
@@ -154,7 +154,7 @@ def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "W
     if p.overwrites <= 0:
         return
     threads, depth = p.shape
-    span_bytes = cast("int", lab.span.length)
+    span_bytes = lab.usable_bytes
     unit = block_bytes
     while unit > lab.logical_block_bytes and span_bytes % unit:
         unit //= 2
@@ -182,11 +182,7 @@ def fills_until(data: RunData, ordinal: int) -> float:
 
 def written_bytes(steps: Sequence[Step]) -> int:
     """Return what measured steps have written."""
-    return sum(
-        int((cast("dict[str, Any]", step.result.measurement).get("write") or {}).get("bytes", 0))
-        for step in steps
-        if step.result.measurement is not None
-    )
+    return sum(summary.written_bytes for step in steps if (summary := step.summary) is not None)
 
 
 def pts_remarks(facts: RunFacts, p: PtsParams) -> Remarks:
@@ -280,7 +276,7 @@ def _of_load(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
                 what=f"the I/Os in flight are {threads} threads of one synchronous I/O each",
                 why="the depth of a thread is meant to be asynchronous I/O",
             )
-    if any(not stream.get("direct", True) for stream in _streams(facts)):
+    if any(not stream.direct for stream in _streams(facts)):
         yield Departure(
             code="buffered",
             what="I/O went through the page cache of the host",
@@ -315,11 +311,11 @@ def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
     )
 
 
-def _streams(facts: RunFacts) -> Iterator[dict[str, Any]]:
+def _streams(facts: RunFacts) -> Iterator[Stream]:
     for step in facts.data.steps:
-        workload = cast("dict[str, Any] | None", step.args.get("workload"))
+        workload = step.workload
         if workload is not None:
-            yield from workload["streams"]
+            yield from workload.streams
 
 
 def _format_value(value: object, info: ParameterInfo) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim
@@ -69,19 +69,19 @@ class ConsistencyEntry(Stored):
         if steady_s is not None:
             parts.append(("steady", steady_s))
         found = [(part, stretch(ends_s, iops, from_s, end_s)) for part, from_s in parts]
-        summary = cast("dict[str, Any]", step.result.measurement)
-        span = cast("dict[str, Any]", step.args["workload"])["streams"][0]["span"]
+        summary = step.measured
+        _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
         return cls(
             name=name,
-            usable_bytes=span["length"],
-            spare_of_capacity=1 - span["length"] / capacity_bytes,
+            usable_bytes=length,
+            spare_of_capacity=1 - length / capacity_bytes,
             ordinal=step.ordinal,
             steady_from_s=steady_s,
             stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
-            write_amplification=(summary.get("drive") or {}).get("write_amplification"),
-            mb_s=summary["mb_s"],
-            iops=summary["iops"],
-            mean_w=mean_w_of(summary),
+            write_amplification=None if summary.drive is None else summary.drive.write_amplification,
+            mb_s=summary.mb_s,
+            iops=summary.iops,
+            mean_w=summary.mean_w,
         )
 
     @property

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.results.schema import Point
-
-
-def mean_w_of(summary: Mapping[str, Any]) -> float | None:
-    """Return the mean power over the measured window of a summary; None where nobody metered it."""
-    power = summary.get("power")
-    return None if power is None else float(power["mean_w"])
 
 
 def power_scalars(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import ResultBase, Scalar, SteadyProof
 
@@ -30,18 +30,17 @@ class MixPoint(Stored):
     @classmethod
     def of(cls, step: Step, depth: int, read_pct: int) -> Self:
         """Return what the step of a mix found."""
-        summary = cast("dict[str, Any]", step.result.measurement)
-        moved = {name: (summary.get(name) or {}).get("bytes", 0) for name in ("read", "write")}
-        seconds = float(summary["elapsed_s"])
+        summary = step.measured
+        seconds = float(summary.elapsed_s)
         return cls(
             read_pct=read_pct,
             depth=depth,
             ordinal=step.ordinal,
-            mb_s=summary["mb_s"],
-            iops=summary["iops"],
-            read_mb_s=moved["read"] / seconds / 1e6,
-            write_mb_s=moved["write"] / seconds / 1e6,
-            mean_w=mean_w_of(summary),
+            mb_s=summary.mb_s,
+            iops=summary.iops,
+            read_mb_s=(0 if summary.read is None else summary.read.bytes) / seconds / 1e6,
+            write_mb_s=summary.written_bytes / seconds / 1e6,
+            mean_w=summary.mean_w,
         )
 
     @property

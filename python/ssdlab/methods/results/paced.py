@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -11,7 +11,7 @@ from pydantic import Field
 from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.percentiles import of_time
-from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Claim, Evidence, clauses
@@ -54,24 +54,24 @@ class BurstSide(Stored):
         ios
             Its single I/Os; without them it counts as busy all the time.
         """
-        summary = cast("dict[str, Any]", step.result.measurement)
-        side = summary.get(direction)
-        if not side or not side["ios"]:
+        summary = step.measured
+        side = summary.side(direction)
+        if side is None or not side.ios:
             return None
-        busy_s = float(summary["elapsed_s"])
-        latencies_s = side["service_ns"]["mean"] * side["ios"] / NS_PER_S
+        busy_s = float(summary.elapsed_s)
+        latencies_s = side.service_mean_ns * side.ios / NS_PER_S
         if ios is not None:
             ours = ios["direction"] == direction
             begin, took = ios["submit_ns"][ours], ios["latency_ns"][ours]
             busy_s, latencies_s = busy_ns(begin, begin + took) / NS_PER_S, float(took.sum()) / NS_PER_S
         return cls(
             direction=direction,
-            ios=side["ios"],
-            bytes=side["bytes"],
+            ios=side.ios,
+            bytes=side.bytes,
             busy_s=busy_s,
             latencies_s=latencies_s,
-            mb_s=side["bytes"] / busy_s / 1e6,
-            by_count=side["service_ns"],
+            mb_s=side.bytes / busy_s / 1e6,
+            by_count=side.service_ns,
             by_time=_by_time(buckets, direction),
         )
 
@@ -93,13 +93,13 @@ class BurstLoad(Stored):
     ) -> Self:
         """Return the figures of the step that played a load; `buckets` and `ios` as in `BurstSide.of`."""
         sides = [BurstSide.of(step, direction, buckets, ios) for direction in _DIRECTIONS]
-        summary = cast("dict[str, Any]", step.result.measurement)
+        summary = step.measured
         return cls(
             name=name,
             ordinal=step.ordinal,
-            seconds=summary["elapsed_s"],
+            seconds=summary.elapsed_s,
             sides=tuple(side for side in sides if side is not None),
-            mean_w=mean_w_of(summary),
+            mean_w=summary.mean_w,
         )
 
     @property

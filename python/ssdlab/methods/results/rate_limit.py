@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.methods.results.figures import mean_w_of
 from ssdlab.model.stored import Stored
+from ssdlab.model.summary import Side
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
@@ -38,26 +38,26 @@ class OfferedLoad(Stored):
 
         A plan measures nothing: it takes the longest way, on which only the rate `most` fails.
         """
-        summary = cast("dict[str, Any] | None", step.result.measurement)
+        summary = step.summary
         rate = int(step.label.split()[0])
         if summary is None:
             return cls(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")
-        sides = [summary[name] for name in ("read", "write") if summary.get(name)]
+        sides = summary.transfers
         worst = {key: _worst(sides, key) for key in _SHOWN}
         # Of too few I/Os for the percentile the longest stands for it: it cannot be shorter.
         latency_ns = worst["max"] if worst[percentile] is None else worst[percentile]
-        requested, dropped = (sum(side[name] for side in sides) for name in ("requested", "dropped"))
-        done = sum(side["ios"] for side in sides) / requested if requested else 0.0
+        requested, dropped = sum(side.requested for side in sides), sum(side.dropped for side in sides)
+        done = sum(side.ios for side in sides) / requested if requested else 0.0
         failed = failure_of(
             done, dropped, Amount(latency_ns, "ns"), percentile, bound_ns, Evidence((step.ordinal,))
         )
         return cls(
             rate=rate,
             ordinal=step.ordinal,
-            iops=summary["iops"],
+            iops=summary.iops,
             dropped=dropped,
             response_ns=worst,
-            mean_w=mean_w_of(summary),
+            mean_w=summary.mean_w,
             held=failed is None,
             why="" if failed is None else clause(failed),
         )
@@ -107,9 +107,9 @@ class RateLimitResult(ResultBase):
             )
 
 
-def _worst(sides: Sequence[Mapping[str, Any]], key: str) -> float | None:
+def _worst(sides: Sequence[Side], key: str) -> float | None:
     """Return a figure of response time, of the direction that has the greater one."""
-    return max((value for side in sides if (value := side["response_ns"].get(key)) is not None), default=None)
+    return max((value for side in sides if (value := side.response_ns.get(key)) is not None), default=None)
 
 
 def failure_of(

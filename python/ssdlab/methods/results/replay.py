@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
+from ssdlab.model.measurement import DIRECTIONS
 from ssdlab.model.stored import Stored
+from ssdlab.model.summary import Workers
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
@@ -83,30 +85,30 @@ class Replayed(Stored):
     @classmethod
     def of(cls, step: Step) -> Self:
         """Return the outcome of the step that replayed."""
-        summary = cast("dict[str, Any]", step.result.measurement)
-        sides = {name: side for name in ("read", "write", "trim") if (side := summary.get(name))}
-        sums = {
-            key: sum(side[key] for side in sides.values()) for key in ("ios", "late", "dropped", "failed")
-        }
-        waited_ns = sum(side["service_ns"]["mean"] * side["ios"] for side in sides.values() if side["ios"])
-        busy_s = summary["workers"]["busy_ns"] / NS_PER_S
-        moved = {name: sides[name]["bytes"] if name in sides else 0 for name in ("read", "write")}
-        power = summary.get("power") or {}
+        summary = step.measured
+        sides = {name: side for name in DIRECTIONS if (side := summary.side(name)) is not None}
+        ios = sum(side.ios for side in sides.values())
+        waited_ns = sum(side.service_mean_ns * side.ios for side in sides.values() if side.ios)
+        busy_s = (summary.workers or Workers()).busy_ns / NS_PER_S
+        power = summary.power
         return cls(
             ordinal=step.ordinal,
-            seconds=summary["total_s"],
+            seconds=summary.total_s or 0.0,
             busy_s=busy_s,
-            **sums,
-            read_bytes=moved["read"],
-            write_bytes=moved["write"],
-            mb_s=sum(moved.values()) / busy_s / 1e6 if busy_s else None,
-            service_mean_ns=waited_ns / sums["ios"] if sums["ios"] else None,
-            in_flight=summary["in_flight"],
-            lateness_ns=summary["lateness_ns"],
-            service_ns={name: side["service_ns"] for name, side in sides.items()},
-            response_ns={name: side["response_ns"] for name, side in sides.items()},
-            mean_w=power.get("mean_w"),
-            energy_j=power.get("energy_j"),
+            ios=ios,
+            late=sum(side.late for side in sides.values()),
+            dropped=sum(side.dropped for side in sides.values()),
+            failed=sum(side.failed for side in sides.values()),
+            read_bytes=sides["read"].bytes if "read" in sides else 0,
+            write_bytes=summary.written_bytes,
+            mb_s=summary.moved_bytes / busy_s / 1e6 if busy_s else None,
+            service_mean_ns=waited_ns / ios if ios else None,
+            in_flight=summary.in_flight or 0.0,
+            lateness_ns=summary.lateness_ns,
+            service_ns={name: side.service_ns for name, side in sides.items()},
+            response_ns={name: side.response_ns for name, side in sides.items()},
+            mean_w=summary.mean_w,
+            energy_j=None if power is None else power.energy_j,
         )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.analysis.rounds import round_speeds
 from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, judge_window
+from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.schema import SteadyProof
@@ -24,10 +25,10 @@ def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int) -> 
     """Judge the writing that a step did, by SNIA's rule over rounds of equal length."""
     rounds = round_speeds(rows["end_ns"], rows["bytes"], round_s)
     window = judge_window(rounds[-WINDOW:], len(rounds) - WINDOW) if len(rounds) >= WINDOW else None
-    summary = cast("dict[str, Any]", step.result.measurement)
-    until = cast("dict[str, Any]", step.args["until"])
-    written, seconds = int(summary["write"]["bytes"]), float(summary["elapsed_s"])
-    enough = written >= until["least_bytes"] and seconds * NS_PER_S >= until["least_ns"]
+    summary, until = step.measured, step.asked(Precondition).until
+    written, seconds = summary.written_bytes, float(summary.elapsed_s)
+    assert until is not None  # `write_to_steady_state` gives it
+    enough = written >= until.given("least_bytes") and seconds * NS_PER_S >= until.least_ns
     return SteadyProof(
         reached=window is not None and window.steady and enough,
         ordinal=step.ordinal,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.over_position import speed_until, speeds_over
 from ssdlab.analysis.trim_verdict import PASSES_FROM, judge_trim
-from ssdlab.methods.results.figures import mean_w_of, power_scalars
+from ssdlab.methods.results.figures import power_scalars
+from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import ResultBase, Scalar
@@ -41,14 +42,14 @@ class LbaPlot(Stored):
         """Return the plot of a pass over all blocks, and of what was written on after it, with their rows."""
         step, rows = passes[0]
         speeds, part_bytes = speeds_over(rows, max_parts)
-        summary = cast("dict[str, Any]", step.result.measurement)
+        summary = step.measured
         return cls(
             name=name,
             ordinal=step.ordinal,
             part_bytes=part_bytes,
             parts_mb_s=tuple(speeds),
-            mean_mb_s=summary["mb_s"],
-            mean_w=mean_w_of(summary),
+            mean_mb_s=summary.mb_s,
+            mean_w=summary.mean_w,
             sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
         )
 
@@ -69,8 +70,15 @@ class TrimEffect(Stored):
     @classmethod
     def of(cls, step: Step) -> Self:
         """Return what a step of the verb `trim` found out."""
-        facts = cast("dict[str, Any]", step.result.facts.get("trim") or {})
-        return cls(**{name: facts.get(name) for name in cls.model_fields})
+        trim = step.found(TrimFacts).trim
+        if trim is None:
+            return cls(reached_device=None, evidence=None, reads=None, seconds=None)
+        return cls(
+            reached_device=trim.reached_device,
+            evidence=trim.evidence,
+            reads=trim.reads,
+            seconds=trim.seconds,
+        )
 
 
 class TrimResult(ResultBase):

@@ -6,10 +6,11 @@ What was measured in the cells of a round is drawn as maps with values, lines ov
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.pts import ART, IOPS, MB_S, MRT, NAMES, NINES, Measure, findings, grid, mix_text
 from ssdlab.methods.results.pts import PtsHistogram, PtsResult
+from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import block_text, count_text, significant, throughput_text
 from ssdlab.report.charts import (
     Axis,
@@ -199,20 +200,20 @@ def _histogram(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
 def _of_step(shown: Shown, ordinal: int | None) -> PtsHistogram | None:
     """Return the response times of a step of writes, from the buckets that the run keeps of it."""
     step = shown.run.step(ordinal)
-    if step is None or step.result.measurement is None:
+    if step is None or step.summary is None:
         return None
-    summary = cast("dict[str, Any]", step.result.measurement)
-    times = summary["write"]["response_ns"]
+    summary = step.summary
+    times = (summary.write or NO_SIDE).response_ns
     buckets = shown.run.buckets(ordinal)
     kept = (buckets["clock"] == "response") & (buckets["direction"] == "write")
     low, high, count = (tuple(buckets[name][kept].tolist()) for name in ("low_ns", "high_ns", "count"))
     return PtsHistogram(
-        seconds=summary["elapsed_s"],
-        iops=summary["iops"],
-        mb_s=summary["mb_s"],
-        mean_ns=times["mean"],
+        seconds=summary.elapsed_s,
+        iops=summary.iops,
+        mb_s=summary.mb_s,
+        mean_ns=times.get("mean") or 0.0,
         percentiles_ns={name: times.get(f"p{name}") for name in ("99.9", "99.99", "99.999")},
-        max_ns=times["max"],
+        max_ns=times.get("max"),
         low_ns=low,
         high_ns=high,
         count=count,

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ssdlab.methods.presented.pts_demand import findings as demand_findings
 from ssdlab.methods.results.pts import DemandResult, PtsBase
+from ssdlab.methods.verbs.conditions import SettingsFacts
+from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.report.charts import HeatChart, XyChart
 from ssdlab.report.runs import engine_words
@@ -219,11 +221,11 @@ def _purge(steps: Sequence[Step]) -> str:
     purges = [step for step in steps if step.verb == "purge"]
     if not purges:
         return NONE
-    records = [cast("dict[str, Any] | None", step.result.facts.get("record")) for step in purges]
+    records = [step.found(PurgeFacts).record for step in purges]
     if None in records:
         return "none: the drive could not be purged"
     named = dict.fromkeys(
-        f"{one['method']}{', a substitute' if one.get('substitute') else ''}" for one in records if one
+        f"{one.method}{', a substitute' if one.substitute else ''}" for one in records if one is not None
     )
     return ", ".join(named) + (f", {len(purges)} times" if len(purges) > 1 else "")
 
@@ -231,10 +233,10 @@ def _purge(steps: Sequence[Step]) -> str:
 def _write_cache(manifest: Manifest, steps: Sequence[Step]) -> str | None:
     """Return what was read back after it was set, or why it is not known."""
     for step in steps:
-        for one in cast("list[dict[str, Any]]", step.result.facts.get("set") or []):
-            if one["name"] == "write_cache":
-                asked = "" if one["after"] == one["value"] else f"; asked for: {one['wanted']}"
-                return f"{one['after']}, read back{asked}"
+        for one in step.found(SettingsFacts).set:
+            if one.name == "write_cache":
+                asked = "" if one.met else f"; asked for: {one.wanted}"
+                return f"{one.after}, read back{asked}"
     missed = next((each.what for each in manifest.departures if each.code == "condition-write_cache"), None)
     found = _of(manifest, "storage").get("conditions")
     kernel = found.get("write_cache") if isinstance(found, dict) else None

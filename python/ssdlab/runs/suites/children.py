@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.model.errors import Refused
+from ssdlab.model.workload import Mix
 from ssdlab.results.journal import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Member
@@ -138,14 +139,12 @@ def after(folder: Path, before: Before) -> Before:
 
 
 def _written_bytes(step: Step) -> int:
-    side = cast("dict[str, Any] | None", (step.result.measurement or {}).get("write"))
-    return 0 if side is None else int(side["bytes"])
+    return 0 if step.summary is None else step.summary.written_bytes
 
 
 def _writes(step: Step) -> bool:
-    workload = cast("dict[str, Any] | None", step.args.get("workload"))
-    streams = [] if workload is None else workload["streams"]
-    return any(stream["ops"] == "trim" or stream["ops"].get("read_pct", 0) < 100 for stream in streams)
+    streams = () if step.workload is None else step.workload.streams
+    return any(not isinstance(stream.ops, Mix) or stream.ops.read_pct < 100 for stream in streams)
 
 
 def _order(suite: Manifest, child: Child, before: Before) -> Order:
