@@ -74,6 +74,13 @@ def test_each_verb_reaches_the_drive(tmp_path: Path) -> None:
     assert before.streams[0].in_flight == 4
 
 
+def test_a_fill_keeps_to_the_limit() -> None:
+    lab = echo_lab()
+    lab.limit(256 << 20)
+    (stream,) = lab.fill().workload.streams
+    assert stream.span == Span(start=0, length=256 << 20) and stream.stop.bytes == 256 << 20
+
+
 def test_limit_narrows_what_follows() -> None:
     lab = echo_lab()
     lab.limit(256 << 20)

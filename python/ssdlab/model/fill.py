@@ -14,16 +14,17 @@ def fill_stream(
     block_bytes: int, stop: Stop, *, name: str = "fill", span: Span | None = None, depth: int = 1
 ) -> Stream:
     """Return what a fill is made of: sequential writes, incompressible, by io_uring above a depth of 1."""
-    return Stream(
+    stream = Stream(
         name=name,
         ops=Mix(read_pct=0),
         block=(Block(bytes=block_bytes),),
         pattern=Sequential(),
-        span=span or Span(),
         depth=depth,
         engine="sync" if depth == 1 else "uring",
         stop=stop,
     )
+    # One without a span of its own gets the lab's, which knows the limit.
+    return stream if span is None else stream.model_copy(update={"span": span})
 
 
 def fill_workload(capacity_bytes: int, seed: int) -> Workload:
