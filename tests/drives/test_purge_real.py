@@ -102,7 +102,7 @@ def test_a_dry_run_tells_all_and_changes_nothing(ssdlab: Shell, small: Path) -> 
     [
         ((), 2, "nothing says that it may be"),
         (("--destroy", "nonsense"), 2, "'nonsense' is not the identifier of"),
-        (("--destroy", "NAME", "--method", "zerofill"), 2, "no way to purge 'zerofill'"),
+        (("--destroy", "NAME", "--method", "zerofill"), 2, "no purge method 'zerofill'"),
         (
             ("--destroy", "NAME", "--method", "ata-security-erase"),
             2,
@@ -171,7 +171,7 @@ def test_a_job_with_an_unknown_way_is_refused_first(ssdlab: Shell, small: Path, 
     (tmp_path / "job.toml").write_text('[[step]]\ndo = "purge"\nmethod = "formt"\n')
     before = digest(small)
     _, err = ssdlab("job", str(tmp_path / "job.toml"), str(small), "--destroy", small.name, status=2)
-    assert "no way to purge 'formt'" in err
+    assert "no purge method 'formt'" in err
     assert digest(small) == before
 
 

@@ -62,3 +62,34 @@ def test_no_state_of_the_user_is_used() -> None:
     homes = {os.environ[f"XDG_{kind}_HOME"] for kind in ("CONFIG", "DATA", "STATE")}
     assert len(homes) == 3
     assert all("ssdlab-homes-" in home for home in homes)
+
+
+@pytest.mark.parametrize(
+    ("beside", "alone", "words", "status"),
+    [
+        (0, 0, [], 0),
+        (1, 0, [], 1),
+        (0, 1, [], 1),
+        (2, 1, [], 2),
+        (5, 0, [], 5),
+        (0, 5, [], 5),
+        (5, 0, ["-k", "zram"], 0),
+        (0, 5, ["-k", "units"], 0),
+        (5, 1, ["-k", "zram"], 1),
+        (1, 5, ["-k", "units"], 1),
+        (5, 5, ["-k", "nothing"], 5),
+    ],
+)
+def test_both_calls_count(beside: int, alone: int, words: list[str], status: int, tmp_path: Path) -> None:
+    """A call that finds no test is a failure, unless the words given leave it none."""
+    pytest_stub = tmp_path / "pytest"
+    pytest_stub.write_text(
+        f'#!/bin/sh\necho "with $*"\ncase "$*" in *"not machine"*) exit {beside};; *) exit {alone};; esac\n'
+    )
+    pytest_stub.chmod(0o755)
+    script = TESTS.parent / "scripts" / "test"
+    done = subprocess.run([script, pytest_stub, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    calls = done.stdout.splitlines()
+    assert ["-n auto" in call for call in calls] == [True, False]
+    assert all(call.endswith(" ".join(words)) for call in calls)
