@@ -31,6 +31,7 @@ from ssdlab.results.lines import parse_journal, parse_notes
 from ssdlab.results.live import read_live
 from ssdlab.results.run_folder import (
     CONDITIONS,
+    CONDITIONS_SCHEMA,
     JOURNAL,
     LIVE,
     MANIFEST,
@@ -571,6 +572,67 @@ def test_every_command_refuses_a_damaged_run(
         err = capfd.readouterr().err
         assert f"{name} is damaged" in err and ("line" in err or name == MANIFEST), err
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", [MANIFEST, JOURNAL, SERIES, HIST, NOTES, CONDITIONS])
+def test_what_only_reads_refuses_a_damaged_run(make_damaged: Callable[[str], DamagedRun], name: str) -> None:
+    """A bit of each file; nothing is appended either."""
+    damaged = make_damaged("finished")
+    folder = damaged.folder
+    assert damaged.command("note", str(folder), "whole")[0] == 0
+    if name == CONDITIONS:
+        text = json.dumps({"schema": CONDITIONS_SCHEMA, "settings": []})
+        damaged.put(CONDITIONS, seal_document(text).encode())
+    for words in (["show", str(folder)], ["watch", str(folder)], ["watch", str(folder), "--json"]):
+        assert damaged.command(*words)[0] == 0
+    data = bytearray((folder / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    damaged.put(name, bytes(data))
+    before = (folder / NOTES).read_bytes()
+    for first, *rest in (["show"], ["watch"], ["watch", "--json"], ["note", "more"]):
+        assert damaged.command(first, str(folder), *rest)[0] == REFUSED, first
+    assert (folder / NOTES).read_bytes() == before
+
+
+def test_the_logs_of_a_killed_run_are_held_against_their_checksums(
+    make_damaged: Callable[[str], DamagedRun],
+) -> None:
+    damaged = make_damaged("killed")
+    folder = damaged.folder
+    assert verify_run(folder).seal == "unfinished"
+    step = next(each for each in RunFolder(folder).steps() if each.result.measurement is not None)
+    log = folder / STEPS / log_name(step.ordinal, step.attempt)
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 1
+    log.write_bytes(bytes(data))
+    assert "damaged" in str(verify_run(folder).damage)
+    for words in (["show"], ["watch"], ["note", "more"]):
+        assert damaged.command(words[0], str(folder), *words[1:])[0] == REFUSED
+
+
+@pytest.mark.parametrize("name", ["live.json", "consent.json"])
+def test_verify_tells_of_damage_to_what_a_killed_run_keeps_beside_its_record(
+    make_damaged: Callable[[str], DamagedRun], name: str
+) -> None:
+    damaged = make_damaged("killed")
+    schema = {"live.json": "ssdlab.live/2", "consent.json": "ssdlab.consent/2"}[name]
+    whole = seal_document(json.dumps({"schema": schema, "given": []})).encode()
+    for data, seal in ((whole, "unfinished"), (b"", "unfinished"), (whole.replace(b"given", b"gived"), None)):
+        damaged.put(name, data)
+        assert verify_run(damaged.folder).seal == seal
+
+
+def test_verify_tells_what_does_not_belong_to_a_run(make_damaged: Callable[[str], DamagedRun]) -> None:
+    damaged = make_damaged("finished")
+    assert verify_run(damaged.folder).unknown == ()
+    damaged.put("more.parquet", b"x")
+    (damaged.folder / "more").mkdir()
+    found = verify_run(damaged.folder)
+    assert found.seal == "sealed" and found.unknown == ("more", "more.parquet")
+    told = damaged.command("library", "verify", "--library", str(damaged.folder.parent))[1]
+    assert "sealed; not sealed with it: more, more.parquet" in told
+    os.mkfifo(damaged.folder / "pipe")
+    assert "is a named pipe" in str(verify_run(damaged.folder).damage)
 
 
 def test_a_suite_names_the_seals_of_its_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,8 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json
         Print what was found as JSON, schema ssdlab.verify/1: of each run its seal ("sealed", "unfinished",
-        "not sealed"; null if it is damaged), the damage, and the bytes of a torn last record.
+        "not sealed"; null if it is damaged), the damage, the bytes of a torn last record, and names
+        that were not sealed with it.
     """
     from ssdlab.results.verifying import verify_library
 
@@ -69,7 +70,13 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
     damaged = sum(each.seal is None for each in found)
     if json:
         runs = [
-            {"run": each.folder.name, "seal": each.seal, "damage": each.damage, "torn_bytes": each.torn_bytes}
+            {
+                "run": each.folder.name,
+                "seal": each.seal,
+                "damage": each.damage,
+                "torn_bytes": each.torn_bytes,
+                "unknown": list(each.unknown),
+            }
             for each in found
         ]
         print_json({"schema": VERIFY_SCHEMA, "library": str(folder), "damaged": damaged, "runs": runs})
@@ -83,8 +90,9 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
 def _words(found: Verified) -> str:
     if found.seal is None:
         return f"damaged: {found.damage}"
+    unknown = f"; not sealed with it: {', '.join(found.unknown)}" if found.unknown else ""
     torn = f"; the last {found.torn_bytes} bytes of its journal are torn and left out"
-    return found.seal + (torn if found.torn_bytes else "")
+    return found.seal + (torn if found.torn_bytes else "") + unknown
 
 
 def _existing(library: Path | None) -> Path:

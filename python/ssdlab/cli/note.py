@@ -24,9 +24,12 @@ def note(run: str, text: str, /, *, library: Path | None = None, json: bool = Fa
     json
         Print the note as JSON, schema ssdlab.note/1.
     """
+    from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import add_note, find_run
+    from ssdlab.results.verifying import check_run
 
     folder = find_run(run, library_of(library))
+    check_run(RunFolder(folder))
     added = add_note(folder, text)
     if json:
         print_json({"schema": SCHEMA, "run": folder.name, **added.model_dump()})

@@ -104,9 +104,10 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
     from ssdlab.methods.results.outcome import read_result
     from ssdlab.results.doubt import doubting
     from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.verifying import check_run
 
     run = RunFolder(folder)
-    run.verify()
+    check_run(run)
     with doubting([folder]):
         if json:
             shown: dict[str, Any] = as_json(run)

@@ -34,6 +34,7 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
     from ssdlab.results.store import find_run, run_words
 
     folder = find_run(run, library_of(library))
+    _check(folder)
     if json:
         status, live = _look(folder)
         print_json(
@@ -53,8 +54,21 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
             time.sleep(_LOOK_EVERY_S)
     finally:
         shown.close()
+    _check(folder)
     advice = {"finished": "show", "failed": "show"}.get(status, "resume")
     print_line(f"{folder.name} is {status}: ssdlab {advice} {run_words(folder)}")
+
+
+def _check(folder: Path) -> None:
+    """Hold a run, or a suite and the runs of it that were begun, against the seals."""
+    from ssdlab.results.run_folder import MANIFEST, RunFolder
+    from ssdlab.results.verifying import check_run
+
+    suite = RunFolder(folder)
+    for child in suite.manifest.children:
+        if (folder.parent / child.run_id / MANIFEST).exists():
+            check_run(RunFolder(folder.parent / child.run_id))
+    check_run(suite)
 
 
 def _look(folder: Path) -> tuple[Status, dict[str, Any] | None]:

@@ -22,6 +22,7 @@ from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
 from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.results import tables
+from ssdlab.results.lines import RESTORE
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Manifest, TableInfo
 from ssdlab.results.seal import file_digest
@@ -345,6 +346,29 @@ def _check_steps(folder: Path, attempts: Sequence[_Attempt], series: tables.Colu
             log.check_whole()
         if (fault := rows_fault(step, series)) is not None:
             raise HostError(fault, "the step log is damaged; check that disk", ordinal=step.ordinal)
+
+
+def check_logs(run: RunFolder) -> None:
+    """See that the log of each finished step of a run that is not finished is whole and adds up.
+
+    Of a step that was cut short the log counts up to its first frame that is not whole: a kill leaves such.
+
+    Raises
+    ------
+    Refused
+        A log is damaged.
+    """
+    with HeldFolder(run.path) as folder:
+        kept = set(step_logs(folder))
+        for step in run.steps():
+            if step.result.measurement is None or log_name(step.ordinal, step.attempt) not in kept:
+                continue
+            try:
+                fault = rows_fault(step, rows_of_logs(folder, step))
+            except HostError as error:
+                raise Refused(error.what, RESTORE, **error.facts) from error
+            if fault is not None:
+                raise Refused(f"the logs in {run.path / STEPS} are damaged: {fault}", RESTORE)
 
 
 def _remove_logs(folder: HeldFolder) -> None:

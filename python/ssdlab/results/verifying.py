@@ -1,13 +1,17 @@
-"""Holding every run of a library against its seals."""
+"""Holding a run, or every run of a library, against its seals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results.journal import is_running
-from ssdlab.results.run_folder import JOURNAL, MANIFEST, RunFolder
+from ssdlab.results.lines import RESTORE
+from ssdlab.results.live import SCHEMA as LIVE_SCHEMA
+from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, STEPS, RunFolder
+from ssdlab.results.seal import read_document
 from ssdlab.results.tables import HIST, SERIES
 
 if TYPE_CHECKING:
@@ -15,6 +19,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.schema import SealState
+
+CONSENT = "consent.json"
+CONSENT_SCHEMA = "ssdlab.consent/2"
+"""2: it carries a seal over the whole, beside that of the host over each act of consent."""
+_DOCUMENTS = {LIVE: LIVE_SCHEMA, CONSENT: CONSENT_SCHEMA}
+"""Damage to them is told here alone: one is a courtesy, and consent that is not whole counts for nothing."""
+_FOLDERS = (STEPS, "states")
 
 
 @dataclass(frozen=True)
@@ -31,12 +42,15 @@ class Verified:
         What is wrong with it.
     torn_bytes
         Length of what a kill left of a last record, which is no damage.
+    unknown
+        Names in the folder of a finished run that its seals do not tell of.
     """
 
     folder: Path
     seal: SealState | None
     damage: str | None = None
     torn_bytes: int = 0
+    unknown: tuple[str, ...] = ()
 
 
 def verify_library(library: Path) -> Iterator[Verified]:
@@ -52,9 +66,55 @@ def verify_run(folder: Path) -> Verified:
     """Read one run whole, each file held against its seal."""
     try:
         run = RunFolder(folder)
-        seal = run.verify()
+        seal = check_run(run)
+        with HeldFolder(folder) as held:
+            held.check_plain(*_FOLDERS)
+            for name, schema in _DOCUMENTS.items():
+                _check_document(held, name, schema)
+            unknown = _unknown(held, run)
         # Of a run that goes on, the last record is being written.
         torn = 0 if is_running(folder) else run.read_journal().torn_bytes
-        return Verified(folder, seal, torn_bytes=torn)
-    except Refused as error:
-        return Verified(folder, None, error.what)
+        return Verified(folder, seal, torn_bytes=torn, unknown=unknown)
+    except (Refused, OSError) as error:
+        return Verified(folder, None, error.what if isinstance(error, Refused) else str(error))
+
+
+def check_run(run: RunFolder) -> SealState:
+    """Hold all that tells of a run's figures against its seals, step logs too.
+
+    Raises
+    ------
+    Refused
+        With what is damaged.
+    """
+    seal = run.verify()
+    if run.manifest.status != "finished" and not is_running(run.path):
+        from ssdlab.results.compaction import check_logs  # numpy, which most readers of a run do without
+
+        check_logs(run)
+    return seal
+
+
+def _check_document(folder: HeldFolder, name: str, schema: str) -> None:
+    """Refuse a damaged document; what a power cut left of one that is not synced is none."""
+    try:
+        data = folder.read_bytes(name)
+    except FileNotFoundError:
+        return
+    if not data.strip(b"\0"):
+        return
+    try:
+        read_document(data, schema)
+    except ValueError as error:
+        path = folder.path / name
+        raise Refused(f"{path} is damaged: {error}", RESTORE, path=str(path)) from error
+
+
+def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
+    """Return what lies in the folder of a finished run and was not sealed with it."""
+    sealed = run.manifest.sealed
+    if sealed is None or run.manifest.status != "finished":
+        return ()
+    known = {MANIFEST, JOURNAL, NOTES, CONDITIONS, CONSENT, *sealed.files}
+    known |= {table.name for table in run.manifest.tables}
+    return tuple(name for name in folder.names() if name not in known and not name.startswith("."))

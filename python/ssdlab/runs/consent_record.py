@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.host.chain import Layer, chain_of
@@ -26,14 +26,15 @@ from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 from ssdlab.results.journal import boot_id, now
 from ssdlab.results.schema import DriveInfo
+from ssdlab.results.seal import read_document, seal_document
+from ssdlab.results.verifying import CONSENT, CONSENT_SCHEMA
 
 if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Manifest
 
-CONSENT = "consent.json"
-"""Its name in a run folder."""
-SCHEMA = "ssdlab.consent/1"
+SCHEMA = CONSENT_SCHEMA
+_SCHEMAS = ("ssdlab.consent/1", SCHEMA)
 _PURPOSE = "consent of a run"
 _MANIFEST_PARTS = (
     "run_id",
@@ -130,7 +131,7 @@ def record_consent(folder: HeldFolder, manifest: Manifest, drive: DriveInfo) -> 
     made = made.model_copy(update={"seal": seal(_sealed(made), _PURPOSE)})
     record = Record(given=(*(earlier.given if isinstance(earlier, Record) else ()), made))
     with library_errors(folder.path / CONSENT):
-        folder.replace(CONSENT, record.model_dump_json(by_alias=True, indent=1) + "\n")
+        folder.replace(CONSENT, seal_document(record.model_dump_json(by_alias=True, indent=1)))
 
 
 def standing_consent(folder: HeldFolder, manifest: Manifest) -> Standing:
@@ -282,11 +283,11 @@ def _canonical(content: Mapping[str, Any]) -> bytes:
 def _read(folder: HeldFolder) -> Record | str:
     """Return the record of a run folder, or why there is none."""
     try:
-        record = Record.model_validate_json(folder.read_bytes(CONSENT))
+        record = Record.model_validate(read_document(folder.read_bytes(CONSENT), SCHEMA)[0])
     except FileNotFoundError:
         return "it has no record of consent"
-    except ValidationError:
+    except ValueError:
         return "its record of consent is damaged"
-    if record.schema_version != SCHEMA or not record.given:
+    if record.schema_version not in _SCHEMAS or not record.given:
         return "its record of consent is of another ssdlab"
     return record
