@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from ssdlab.cli.streams import holds_any_text
-from ssdlab.model.printable import styled
+from ssdlab.model.printable import in_style, styled, visible_length
 
-_CODES = {"bold": "1", "dim": "2", "good": "32", "bad": "31", "warn": "33", "accent": "36"}
+_CODES = {"bold": 1, "dim": 2, "good": 32, "bad": 31, "warn": 33, "accent": 36}
 
 
 def on_terminal(stream: TextIO | None = None) -> bool:
@@ -27,7 +27,7 @@ def paint(text: str, style: str, stream: TextIO | None = None) -> str:
     """Return text in a style (`bold dim good bad warn accent`) where it goes to a terminal."""
     if not on_terminal(stream) or os.environ.get("NO_COLOR"):
         return text
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
+    return in_style(text, _CODES[style])
 
 
 def print_json(value: object) -> None:
@@ -62,14 +62,16 @@ def table(
     if not every:
         return []
     columns = max(len(row) for row in every)
-    widths = [max(len(row[index]) for row in every if index < len(row)) for index in range(columns)]
+    widths = [
+        max(visible_length(row[index]) for row in every if index < len(row)) for index in range(columns)
+    ]
     to_right = set(right)
     lines = []
     for row in every:
-        padded = [
-            cell.rjust(widths[index]) if index in to_right else cell.ljust(widths[index])
-            for index, cell in enumerate(row)
-        ]
+        padded = []
+        for index, cell in enumerate(row):
+            room = " " * (widths[index] - visible_length(cell))
+            padded.append(room + cell if index in to_right else cell + room)
         lines.append("  ".join(padded).rstrip())
     return lines
 

@@ -11,9 +11,10 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ssdlab.cli.output import on_terminal, say
+from ssdlab.cli.output import on_terminal, one_line, say
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
+from ssdlab.model.printable import styled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,11 +63,13 @@ class LiveDisplay:
         """Show the present state."""
         from rich.text import Text
 
-        self._live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
+        self._live.update(
+            Text("\n".join(one_line(styled(line)) for line in lines), no_wrap=True, overflow="ellipsis")
+        )
 
     def say(self, text: str) -> None:
         """Print a line above the live ones."""
-        self._live.console.print(text, markup=False, soft_wrap=True)
+        self._live.console.print(styled(text), markup=False, soft_wrap=True)
 
     def close(self) -> None:
         """Take the live lines away."""

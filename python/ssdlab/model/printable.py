@@ -6,11 +6,12 @@ import os
 import re
 
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-_OWN_STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33|36)m")
-"""The codes of `cli.output.paint`: they colour words and move nothing."""
+_KEY = os.urandom(8).hex()
+"""Of this process alone: by it our own colours are told from those in words that others wrote."""
+_OWN_STYLE = re.compile(rf"\x1b\[{_KEY};([0-9]+)m")
 _LAYOUT = frozenset("\n\t\u00a0\u2009\u202f")
 """Line ends, and the spaces that figures are set with."""
-_KEPT = re.compile(rf"({_OWN_STYLE.pattern}|[{''.join(sorted(_LAYOUT))}])")
+_KEPT = re.compile(rf"(\x1b\[{_KEY};[0-9]+m|[{''.join(sorted(_LAYOUT))}])")
 
 
 def printable(text: str) -> str:
@@ -22,18 +23,33 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
+def in_style(text: str, code: int) -> str:
+    """Return text in a colour or weight of our own (ECMA-48, SGR), as `styled` lets it pass."""
+    return f"\x1b[{_KEY};{code}m{text}\x1b[{_KEY};0m"
+
+
+def visible_length(text: str) -> int:
+    """Return how many characters of a text are seen: its own styles take no room."""
+    return len(_OWN_STYLE.sub("", text))
+
+
 def styled(text: str) -> str:
-    r"""Return lines of output with everything but their own colours and line ends written as an escape.
+    r"""Return lines of output with everything but their own styles and line ends written as an escape.
 
-    What is printed may hold words out of a run folder that somebody else made.
+    What is printed may hold words out of a job or a run folder that somebody else made; colours in them are
+    none of ours.
 
-    >>> styled("\x1b[1mbold\x1b[0m\n\x1b[2J")
-    '\x1b[1mbold\x1b[0m\n\\x1b[2J'
+    >>> styled(in_style("bold", 1) + "\n\x1b[31m\x1b[2J")
+    '\x1b[1mbold\x1b[0m\n\\x1b[31m\\x1b[2J'
     """
     if text.isprintable():
         return text
     return "".join(
-        part if _OWN_STYLE.fullmatch(part) or part in _LAYOUT else printable(part)
+        part
+        if part in _LAYOUT
+        else f"\x1b[{own[1]}m"
+        if (own := _OWN_STYLE.fullmatch(part))
+        else printable(part)
         for part in _KEPT.split(text)
     )
 
