@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from lab.fake_drive import FakeDrive, resume_on, run_on
+from ssdlab import plugin
 from ssdlab.cli import dry_run
+from ssdlab.drives import open_drive
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, Params, RunData
 from ssdlab.methods.parts.workloads import closed_loop
@@ -158,6 +162,18 @@ def test_a_verb_that_nobody_knows_is_read_without_it(tmp_path: Path) -> None:
     run = RunFolder(run_on(Warm(), METHOD, NoParams(), tmp_path / "library"))
     assert run.steps()[0].args["below_celsius"] == 40
     assert table.describe_step(run.steps()[0]) is None
+
+
+def test_the_verb_of_the_document_works() -> None:
+    text = (Path(__file__).parents[2] / "docs/writing-a-method.md").read_text()
+    (code,) = re.findall(r"^```py\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {**vars(plugin), "ClassVar": ClassVar}
+    exec(code, names)
+    settle = names["Settle"](every_s=1)
+    assert settle.stored() == {"every_s": 1.0} and settle.effects() and settle.plan(Planning()).seconds.upper
+    with open_drive("sim:tiny-test", writing=True) as drive:
+        result = settle.do(SimpleNamespace(drive=drive, look=lambda: None))
+    assert result.facts == {"waits": 1, "erases": 0}
 
 
 def test_every_verb_of_ours_is_in_the_table_once() -> None:

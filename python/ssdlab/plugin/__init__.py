@@ -15,6 +15,9 @@ from ssdlab.methods.parts.points import missing_point, point_of
 from ssdlab.methods.parts.workloads import closed_loop, mixed, open_loop
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.steps import Finding, Until
+from ssdlab.methods.verbs.bounds import Bounds, Planned, Planning
+from ssdlab.methods.verbs.context import StepContext
+from ssdlab.methods.verbs.verb import Facts, Verb
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported, UsageError
 from ssdlab.model.frozen import Bytes
@@ -29,6 +32,7 @@ from ssdlab.results import numbers as cells
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
 from ssdlab.results.kind import ResultKind
 from ssdlab.results.numbers import Cell, Table
+from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.schema import Departure, Point, ResultBase, Scalar, Warned
 
@@ -43,6 +47,7 @@ __all__ = [
     "BarsView",
     "Block",
     "Bound",
+    "Bounds",
     "Bursts",
     "Buttons",
     "Bytes",
@@ -54,6 +59,7 @@ __all__ = [
     "DriveError",
     "Evidence",
     "Exhibit",
+    "Facts",
     "Figure",
     "Finding",
     "HostError",
@@ -64,6 +70,8 @@ __all__ = [
     "Mix",
     "Open",
     "Params",
+    "Planned",
+    "Planning",
     "Point",
     "PointsResult",
     "Pulses",
@@ -82,6 +90,8 @@ __all__ = [
     "Shown",
     "Span",
     "Step",
+    "StepContext",
+    "StepResult",
     "Stepped",
     "Stop",
     "Stream",
@@ -90,6 +100,7 @@ __all__ = [
     "Unsupported",
     "Until",
     "UsageError",
+    "Verb",
     "Warned",
     "Workload",
     "XyChart",
