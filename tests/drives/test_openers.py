@@ -24,7 +24,7 @@ FULL = "000001ffffffffff"
 
 def who(path: Path) -> list[tuple[int, str, bool]]:
     status = path.stat()
-    found = look_at_processes(FILES, (status.st_dev, status.st_ino))
+    found = look_at_processes(FILES, [(status.st_dev, status.st_ino)])
     return [(one.pid, one.how, one.writing) for one in found.files[status.st_dev, status.st_ino]]
 
 
@@ -104,10 +104,10 @@ def test_a_descriptor_of_our_own_does_not_count(stage: Stage) -> None:
     with made.open("rb") as one, made.open("rb"):
         status = made.stat()
         key = (status.st_dev, status.st_ino)
-        found = look_at_processes(FILES, key, one.fileno()).files[key]
+        found = look_at_processes(FILES, [key], one.fileno()).files[key]
         assert [opener.pid for opener in found] == [os.getpid()], "the other one does"
     with made.open("rb") as one:
-        assert look_at_processes(FILES, key, one.fileno()).files[key] == ()
+        assert look_at_processes(FILES, [key], one.fileno()).files[key] == ()
 
 
 def proc_of(host, capabilities: str, *, whole: bool = True, mountinfo: str = "") -> None:

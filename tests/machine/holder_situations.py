@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from machine.forked import DAC_READ_SEARCH, NOBODY, SYS_PTRACE
-from machine.situations import Situation
+from machine.situations import READING, Situation
 from machine.staging import SITUATIONS, Stage, consent, situation
 
 _CONTENT = b"precious" * 4096
@@ -374,3 +374,62 @@ def file_of_somebody_else(stage: Stage) -> Situation:
     made = stage.file(_CONTENT)
     made.chmod(0o666)
     return Situation(str(made), {}, {"destroy": made.name}, (made,), capabilities=())
+
+
+def _loop_on_a_file(stage: Stage) -> tuple[Path, Path]:
+    made = stage.file(os.urandom(4 << 20), "image")
+    return stage.loop(on=made), made
+
+
+@situation
+def mounted_by_another_loop_device(stage: Stage) -> Situation:
+    device, made = _loop_on_a_file(stage)
+    other = stage.ext4(stage.loop(on=made))
+    stage.mount(other)
+    names = {"volume": other.name, "disk": device.name}
+    return Situation(str(device), names, consent(device), (made,), message="another-loop-device-on-its-file")
+
+
+@situation
+def another_loop_device_on_its_file_read(stage: Stage) -> Situation:
+    device, made = _loop_on_a_file(stage)
+    names = {"volume": stage.loop(on=made).name, "disk": device.name}
+    message = "another-loop-device-on-its-file"
+    return Situation(str(device), names, {}, (made,), message=message, words=READING)
+
+
+@situation
+def a_partition_of_a_loop_device_whose_file_has_another(stage: Stage) -> Situation:
+    disk = stage.loop()
+    part, _ = stage.partitions(disk)
+    behind = Path(Path(f"/sys/block/{disk.name}/loop/backing_file").read_text().strip())
+    names = {"volume": stage.loop(on=behind).name, "disk": disk.name}
+    return Situation(str(part), names, consent(part), (behind,), message="another-loop-device-on-its-file")
+
+
+@situation
+def its_file_is_swap(stage: Stage) -> Situation:
+    device, made = _loop_on_a_file(stage)
+    made.chmod(0o600)
+    stage.swap(made)
+    return Situation(str(device), {"disk": device.name}, consent(device), (made,))
+
+
+@situation
+def its_file_is_written(stage: Stage) -> Situation:
+    device, made = _loop_on_a_file(stage)
+    return Situation(str(device), stage.holder(made, "O_RDWR"), consent(device), (made,))
+
+
+@situation
+def its_file_is_mapped(stage: Stage) -> Situation:
+    device, made = _loop_on_a_file(stage)
+    return Situation(str(device), stage.holder(made, way="mapped"), consent(device), (made,))
+
+
+@situation
+def the_device_below_it_is_written(stage: Stage) -> Situation:
+    below = stage.loop()
+    device = stage.loop(on=below)
+    names = stage.holder(below, "O_RDWR")
+    return Situation(str(device), names, consent(device), (below,), message="its-file-is-written")

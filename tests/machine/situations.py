@@ -52,6 +52,12 @@ MESSAGES = {
     "loop-device-on-a-partition": (
         "{target} is in use: the loop device {volume} is attached to its partition {part}"
     ),
+    "another-loop-device-on-its-file": (
+        "{target} is in use: the loop device {volume} is attached to the file behind {disk}"
+    ),
+    "its-file-is-swap": "{target} is in use: the file behind {disk} is swap space",
+    "its-file-is-written": "{target} is open by what it stands on in process {pid} ({command})",
+    "its-file-is-mapped": "{target} is mapped by what it stands on in process {pid} ({command})",
     "open-in-a-process": "{target} is open in process {pid} ({command})",
     "mounted-in-another-namespace": (
         "{target} is claimed by the kernel: mounted in another namespace, or part of an array or pool; it "
@@ -156,10 +162,12 @@ _REASONS = {
     "root": "the-disk-under-root a-partition-under-root beside-the-partition-under-root the-disk-under-boot",
     "mounted": "mounted-whole mounted-partition beside-a-mounted-partition partition-of-a-mounted-disk "
     "mounted-volume-on-it mounted-disk-below member-of-a-mounted-btrfs",
-    "swap": "swap swap-partition swap-file",
-    "held": "loop-device-on-it loop-device-on-a-partition behind-a-loop-device lvm-active md-member "
+    "swap": "swap swap-partition swap-file its-file-is-swap",
+    "held": "loop-device-on-it another-loop-device-on-its-file loop-device-on-a-partition "
+    "behind-a-loop-device lvm-active md-member "
     "dm-target multipath-path crypt-open bcache-in-use nvmet scsi-target",
-    "open": "open-in-a-process open-for-writing device-mapped file-mapped file-in-flight",
+    "open": "open-in-a-process open-for-writing device-mapped file-mapped file-in-flight "
+    "its-file-is-written its-file-is-mapped",
     "claimed": "mounted-in-another-namespace claimed-sibling",
     "unseen": "file-of-somebody-else device-of-a-user-who-may-read-folders nvmet-lost nvmet-hidden",
     "zoned": "zoned",

@@ -11,8 +11,8 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -64,13 +64,19 @@ class Opened:
     unseen: tuple[Unseen, ...] = ()
     barred: tuple[str, ...] = ()
 
+    def writers_behind(self, numbers: Iterable[int], keys: Iterable[tuple[int, int]]) -> tuple[Opener, ...]:
+        """Return the processes that have what a device stands on open for writing: devices, files."""
+        found = [one for number in numbers for one in self.devices.get(number, ())]
+        found += [one for key in keys for one in self.files.get(key, ())]
+        return _in_order(replace(one, how=f"{one.how} by what it stands on") for one in found if one.writing)
+
     def of_devices(self, numbers: Iterable[int]) -> tuple[Opener, ...]:
         """Return the processes that have any of these devices open."""
         return _in_order(opener for number in numbers for opener in self.devices.get(number, ()))
 
 
 def look_at_processes(
-    files: HostFiles, file: tuple[int, int] | None = None, own_descriptor: int | None = None
+    files: HostFiles, wanted: Collection[tuple[int, int]] = (), own_descriptor: int | None = None
 ) -> Opened:
     """Look at what every process has open, mapped and registered.
 
@@ -78,18 +84,18 @@ def look_at_processes(
     ----------
     files
         The host.
-    file
-        Device and inode number of the one file that matters, besides all block devices.
+    wanted
+        Device and inode number of the files that matter, besides all block devices.
     own_descriptor
         A descriptor of this process that does not count.
     """
-    look = _Look(files, file, own_descriptor)
+    look = _Look(files, frozenset(wanted), own_descriptor)
     for name in names(files.proc):
         if name.isdigit():
             look.at(name)
     return Opened(
         {number: _in_order(openers) for number, openers in look.devices.items()},
-        {} if file is None else {file: _in_order(look.openers)},
+        {key: _in_order(look.openers.get(key, ())) for key in wanted},
         *_not_seen(files, look.barred),
     )
 
@@ -105,14 +111,16 @@ def _not_seen(files: HostFiles, barred: list[str]) -> tuple[tuple[Unseen, ...], 
 class _Look:
     """One look, process by process."""
 
-    def __init__(self, files: HostFiles, file: tuple[int, int] | None, own_descriptor: int | None) -> None:
+    def __init__(
+        self, files: HostFiles, keys: frozenset[tuple[int, int]], own_descriptor: int | None
+    ) -> None:
         self._proc = files.proc
         self._passed_over = None if own_descriptor is None else (str(os.getpid()), str(own_descriptor))
-        self._file = file
+        self._keys = keys
         self._files = files
         self._mapped: dict[bytes, os.stat_result] = {}
         self.devices: dict[int, list[Opener]] = {}
-        self.openers: list[Opener] = []
+        self.openers: dict[tuple[int, int], list[Opener]] = {}
         self.barred: list[str] = []
 
     def at(self, name: str) -> None:
@@ -209,15 +217,15 @@ class _Look:
                 self._add(name, status, writing=True)
 
     def _wanted(self, status: os.stat_result) -> bool:
-        return stat.S_ISBLK(status.st_mode) or (status.st_dev, status.st_ino) == self._file
+        return stat.S_ISBLK(status.st_mode) or (status.st_dev, status.st_ino) in self._keys
 
     def _add(self, name: str, status: os.stat_result, *, writing: bool, how: str = "open") -> None:
         command = text(self._proc / name / "comm") or "?"
         opener = Opener(int(name), command, writing, how)
         if stat.S_ISBLK(status.st_mode):
             self.devices.setdefault(status.st_rdev, []).append(opener)
-        if (status.st_dev, status.st_ino) == self._file:
-            self.openers.append(opener)
+        if (key := (status.st_dev, status.st_ino)) in self._keys:
+            self.openers.setdefault(key, []).append(opener)
 
 
 def _listed(folder: str) -> list[str]:

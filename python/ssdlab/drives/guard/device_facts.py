@@ -147,8 +147,10 @@ def _with_claim(files: HostFiles, facts: DeviceFacts, node: Path) -> DeviceFacts
 
 
 def _with_openers(facts: DeviceFacts, files: HostFiles, node: Path, look: Seen) -> DeviceFacts:
-    own = usage.numbers_of(usage.family_of(files, node, look.tables.loops).own)
-    return replace(facts, openers=look.opened.of_devices(own), unseen=(*look.opened.unseen, *facts.unseen))
+    family = usage.family_of(files, node, look.tables.loops)
+    behind = look.opened.writers_behind(usage.numbers_of(family.below), family.files)
+    openers = (*look.opened.of_devices(usage.numbers_of(family.own)), *behind)
+    return replace(facts, openers=openers, unseen=(*look.opened.unseen, *facts.unseen))
 
 
 def _carried(facts: DeviceFacts, node: Path, intent: Intent, wanted: bool) -> DeviceFacts:

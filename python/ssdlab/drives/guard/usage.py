@@ -84,13 +84,16 @@ def look_around(
     files
         The host.
     file
-        Device and inode number of the one file that matters, besides all block devices.
+        Device and inode number of a file that matters, besides all block devices and the files behind loop
+        devices.
     own_descriptor
         A descriptor of this process that does not count.
     """
     tables = read_tables(files)
     for _ in range(_LOOKS):
-        before, seen = tables, look_at_processes(files, file, own_descriptor)
+        wanted = {loop.file for loop in tables.loops if loop.file is not None}
+        wanted |= set() if file is None else {file}
+        before, seen = tables, look_at_processes(files, wanted, own_descriptor)
         tables = read_tables(files)
         if tables == before:
             break
@@ -133,11 +136,19 @@ class Family:
         Volumes built on those (device mapper, md, bcache), transitively.
     below
         For a volume: the disks under it, their partitions, and the other volumes on them.
+    loops
+        The loop devices among the target and what it stands on that have a file behind them.
     """
 
     own: tuple[Path, ...]
     above: tuple[Path, ...]
     below: tuple[Path, ...]
+    loops: tuple[Loop, ...] = ()
+
+    @property
+    def files(self) -> tuple[tuple[int, int], ...]:
+        """Device and inode number of the files that the target stands on."""
+        return tuple(loop.file for loop in self.loops if loop.file is not None)
 
 
 def family_of(files: HostFiles, node: Path, loops: tuple[Loop, ...]) -> Family:
@@ -155,8 +166,12 @@ def family_of(files: HostFiles, node: Path, loops: tuple[Loop, ...]) -> Family:
     under = [member for base in bases for member in _with_partitions(base)]
     below = [*under, *_above(files, under, loops)]
     known = {*own, *above}
+    names_below = {disk.name, *(base.name for base in bases)}
     return Family(
-        own=tuple(own), above=tuple(above), below=tuple(n for n in dict.fromkeys(below) if n not in known)
+        own=tuple(own),
+        above=tuple(above),
+        below=tuple(n for n in dict.fromkeys(below) if n not in known),
+        loops=tuple(loop for loop in loops if loop.name in names_below and loop.file is not None),
     )
 
 
@@ -178,15 +193,28 @@ def swapped(node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
         Use(member.name, swap.path, "swap", _relation(node, family, member))
         for swap in tables.swaps
         if (member := of_number.get(swap.device)) is not None
+    ) + tuple(
+        Use(loop.name, swap.path, "swap", _file_behind(loop))
+        for loop in family.loops
+        for swap in tables.swaps
+        if swap.file == loop.file
     )
 
 
 def holders(files: HostFiles, node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
-    """Return the volumes that the kernel has built on a device, its disk, or the partitions of that."""
+    """Return the volumes that the kernel has built on a device, its disk, or the partitions of that.
+
+    So are other loop devices on the file that it stands on.
+    """
     return tuple(
         Use(member.name, _volume_name(holder), _volume_kind(holder), _relation(node, family, member))
         for member in family.own
         for holder in _holders(files, member, tables.loops)
+    ) + tuple(
+        Use(loop.name, other.name, "loop", _file_behind(loop))
+        for loop in family.loops
+        for other in tables.loops
+        if other.file == loop.file and other.name != loop.name
     )
 
 
@@ -202,6 +230,11 @@ def served(files: HostFiles, node: Path, family: Family, tables: Tables) -> tupl
             Use(member.name, export.server, "export", _relation(node, family, member), export.end)
             for member in members
             if member is not None
+        ]
+        found += [
+            Use(loop.name, export.server, "export", _file_behind(loop), export.end)
+            for loop in family.loops
+            if export.file == loop.file
         ]
     return tuple(found)
 
@@ -318,6 +351,10 @@ def _relation(node: Path, family: Family, member: Path) -> str:
     if member in family.own:
         return f"its partition {name}" if node == disk_of(node) else f"{name} (a partition beside it)"
     return f"{name} (a volume on it)" if member in family.above else f"{name} (which shares its storage)"
+
+
+def _file_behind(loop: Loop) -> str:
+    return f"the file behind {loop.name}"
 
 
 def _volume_name(holder: Path) -> str:
