@@ -249,6 +249,19 @@ def test_where_programs_are_looked_for(tmp_path: Path, monkeypatch: pytest.Monke
     assert all(entry.startswith("/") for entry in searched)
 
 
+def test_a_child_of_ours_imports_nothing_from_where_it_is_started(tmp_path: Path) -> None:
+    """Whatever its working folder is: -P."""
+    marker = tmp_path / "marker"
+    for module in ("ssdlab/__init__", "json", "numpy"):
+        path = tmp_path / f"{module}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(CODE.format(marker=str(marker)))
+    words = programs.own_module("ssdlab", "--version")
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not marker.exists(), marker.read_text()
+
+
 def test_the_environment_of_what_is_started() -> None:
     given = {"PYTHONPATH": ".", "PYTHONSTARTUP": "x.py", "HOME": "/root", "PATH": "."}
     kept = programs.fixed_environment(given)
