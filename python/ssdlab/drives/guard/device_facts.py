@@ -148,7 +148,7 @@ def _with_claim(files: HostFiles, facts: DeviceFacts, node: Path) -> DeviceFacts
 
 def _with_openers(facts: DeviceFacts, files: HostFiles, node: Path, look: Seen) -> DeviceFacts:
     family = usage.family_of(files, node, look.tables.loops)
-    behind = look.opened.writers_behind(usage.numbers_of(family.below), family.files)
+    behind = look.opened.writers_behind(*family.behind)
     openers = (*look.opened.of_devices(usage.numbers_of(family.own)), *behind)
     return replace(facts, openers=openers, unseen=(*look.opened.unseen, *facts.unseen))
 

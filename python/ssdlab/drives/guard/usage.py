@@ -137,7 +137,7 @@ class Family:
     below
         For a volume: the disks under it, their partitions, and the other volumes on them.
     loops
-        The loop devices among the target and what it stands on that have a file behind them.
+        The loop devices among the target and what it stands on.
     """
 
     own: tuple[Path, ...]
@@ -146,9 +146,16 @@ class Family:
     loops: tuple[Loop, ...] = ()
 
     @property
-    def files(self) -> tuple[tuple[int, int], ...]:
-        """Device and inode number of the files that the target stands on."""
-        return tuple(loop.file for loop in self.loops if loop.file is not None)
+    def on_files(self) -> tuple[Loop, ...]:
+        """The loop devices that have a file behind them."""
+        return tuple(loop for loop in self.loops if loop.file is not None)
+
+    @property
+    def behind(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+        """What stands behind loop devices: numbers of block devices; device and inode number of files."""
+        devices = (loop.device.partition(":") for loop in self.loops if loop.device is not None)
+        numbers = tuple(os.makedev(int(major), int(minor)) for major, _, minor in devices)
+        return numbers, tuple(loop.file for loop in self.loops if loop.file is not None)
 
 
 def family_of(files: HostFiles, node: Path, loops: tuple[Loop, ...]) -> Family:
@@ -171,7 +178,7 @@ def family_of(files: HostFiles, node: Path, loops: tuple[Loop, ...]) -> Family:
         own=tuple(own),
         above=tuple(above),
         below=tuple(n for n in dict.fromkeys(below) if n not in known),
-        loops=tuple(loop for loop in loops if loop.name in names_below and loop.file is not None),
+        loops=tuple(loop for loop in loops if loop.name in names_below),
     )
 
 
@@ -195,7 +202,7 @@ def swapped(node: Path, family: Family, tables: Tables) -> tuple[Use, ...]:
         if (member := of_number.get(swap.device)) is not None
     ) + tuple(
         Use(loop.name, swap.path, "swap", _file_behind(loop))
-        for loop in family.loops
+        for loop in family.on_files
         for swap in tables.swaps
         if swap.file == loop.file
     )
@@ -212,7 +219,7 @@ def holders(files: HostFiles, node: Path, family: Family, tables: Tables) -> tup
         for holder in _holders(files, member, tables.loops)
     ) + tuple(
         Use(loop.name, other.name, "loop", _file_behind(loop))
-        for loop in family.loops
+        for loop in family.on_files
         for other in tables.loops
         if other.file == loop.file and other.name != loop.name
     )
@@ -233,7 +240,7 @@ def served(files: HostFiles, node: Path, family: Family, tables: Tables) -> tupl
         ]
         found += [
             Use(loop.name, export.server, "export", _file_behind(loop), export.end)
-            for loop in family.loops
+            for loop in family.on_files
             if export.file == loop.file
         ]
     return tuple(found)
