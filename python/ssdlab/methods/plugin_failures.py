@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -21,14 +22,18 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-def naming_failures(method: Method, package: str) -> Method:
+def naming_failures(method: Method, package: str, module: str) -> Method:
     """Return a method whose failures name it.
 
     Parameters
     ----------
     package
         Name and version of the package that brings it along.
+    module
+        Where the package has it.
     """
+    top = Path(getattr(sys.modules.get(module.partition(".")[0]), "__file__", None) or module)
+    code = top.parent if top.name == "__init__.py" else top
 
     def conclude(data: RunData, params: Any) -> ResultBase:  # noqa: ANN401 - the method's own Params
         result = method.conclude(data, params)
@@ -45,11 +50,10 @@ def naming_failures(method: Method, package: str) -> Method:
                 return call(*args, **kwargs)
             except (LabError, MemoryError):
                 raise
-            except Exception as error:
-                frames = traceback.extract_tb(error.__traceback__)
-                if isinstance(error, OSError) and _is_ours(frames[-1].filename):
-                    raise  # the host failed under one of the lab's verbs
-                place = next((each for each in reversed(frames) if not _is_ours(each.filename)), frames[-1])
+            except (Exception, SystemExit) as error:
+                place = _place(traceback.extract_tb(error.__traceback__), code)
+                if place is None:
+                    raise  # ssdlab did, which the package called: the host, or a fault of ours
                 why = f"{type(error).__name__}: {error}".rstrip(": ")
                 raise _failed(method, package, place.filename, place.lineno or 0, why) from error
 
@@ -64,8 +68,15 @@ def naming_failures(method: Method, package: str) -> Method:
     )
 
 
-def _is_ours(file: str) -> bool:
-    return Path(file).is_relative_to(_OURS)
+def _place(frames: Sequence[traceback.FrameSummary], code: Path) -> traceback.FrameSummary | None:
+    """Return the line of the package that raised, or called a library that did; None where ssdlab did."""
+    place = None
+    for each in frames:
+        if Path(each.filename).is_relative_to(_OURS):
+            place = None
+        elif Path(each.filename).is_relative_to(code):
+            place = each
+    return place
 
 
 def _failed(method: Method, package: str, file: str, line: int, why: str) -> HostError:

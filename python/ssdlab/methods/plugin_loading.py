@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 from importlib.metadata import EntryPoint
 
 from ssdlab.methods.method import Method, Params
-from ssdlab.methods.plugin_faults import answering
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.results.kind import ResultKind
 from ssdlab.results.schema import ResultBase
@@ -21,8 +20,8 @@ PUBLIC = ("ssdlab", "ssdlab.plugin")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def load(entry: EntryPoint, taken: Collection[str], package: str) -> Method | str:
-    """Return the method of an entry point, or why there is none; what it raises later is its package's."""
+def load(entry: EntryPoint, taken: Collection[str]) -> Method | str:
+    """Return the method of an entry point, or why there is none."""
     if entry.name in taken:
         return "the name is taken"
     if not _NAME.fullmatch(entry.name):
@@ -32,9 +31,7 @@ def load(entry: EntryPoint, taken: Collection[str], package: str) -> Method | st
     except (Exception, SystemExit) as error:  # whatever another package does when it is imported
         return f"{type(error).__name__}: {error}".rstrip(": ")
     _warn_of_private_imports(entry.module)
-    return _fault(entry.name, found) or answering(
-        found, f"method {entry.name} of package {package}", entry.module
-    )
+    return _fault(entry.name, found) or found
 
 
 def _warn_of_private_imports(name: str) -> None:

@@ -55,11 +55,11 @@ def offered(taken: Collection[str]) -> Offered:
         from ssdlab.methods.plugin_loading import load  # what a method is made of; most have no plug-in
 
         for entry in found:
-            method = load(entry, {*taken, *methods}, _package(entry))
+            method = load(entry, {*taken, *methods})
             if isinstance(method, str):
                 broken.append(Broken(entry.name, _package(entry), method))
             else:
-                methods[entry.name] = naming_failures(method, _package(entry))
+                methods[entry.name] = naming_failures(method, _package(entry), entry.module)
     return Offered(methods, tuple(broken))
 
 
