@@ -189,3 +189,22 @@ def test_numbers_are_printed_with_three_digits(printed: str, expected: str) -> N
 @given(some.floats(min_value=1e-6, max_value=1e15))
 def test_three_digits_are_within_half_a_unit_of_the_third(value: float) -> None:
     assert float(units.significant(value)) == pytest.approx(value, rel=5.001e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("1000000001", "more than 1,000,000,000 a second"),
+        ("1000000000000", "more than 1,000,000,000 a second"),
+        ("1/1000001", "less than one in 11 days"),
+        ("0.0000001", "less than one in 11 days"),
+    ],
+)
+def test_a_rate_that_no_workload_can_have_is_refused_where_it_is_read(text: str, why: str) -> None:
+    with pytest.raises(UsageError, match=f"rate {text} is {why}"):
+        units.parse_rate(text)
+
+
+def test_the_bounds_of_a_rate_are_rates() -> None:
+    assert units.parse_rate("1000000000") == 10**9
+    assert units.parse_rate("1/1000000") == Fraction(1, 10**6)

@@ -45,6 +45,9 @@ DURATION_NS = 10**15
 RATE_TERM = 10**12
 """Of numerator and denominator of a rate, as in every workload."""
 
+RATE_A_SECOND = 10**9
+"""Of a rate as such, as in every workload: an I/O each nanosecond, the unit of its due times."""
+
 SHARE_TERM = 10**18
 """Of numerator and denominator of a share."""
 

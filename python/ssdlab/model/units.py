@@ -14,7 +14,14 @@ from fractions import Fraction
 from math import isfinite
 
 from ssdlab.model.errors import UsageError, excerpt, nearest
-from ssdlab.model.limits import DURATION_NS, NUMBER_CHARACTERS, RATE_TERM, SHARE_TERM, SIZE_BYTES
+from ssdlab.model.limits import (
+    DURATION_NS,
+    NUMBER_CHARACTERS,
+    RATE_A_SECOND,
+    RATE_TERM,
+    SHARE_TERM,
+    SIZE_BYTES,
+)
 
 NS_PER_S = 1_000_000_000
 
@@ -146,6 +153,10 @@ def parse_rate(text: str | float | Fraction, *, noun: str = "rate") -> Fraction:
         raise UsageError(
             f"{noun} {shown(text)} is beyond what can be kept: more than 12 digits", f"give {example}"
         )
+    if rate > RATE_A_SECOND:
+        raise UsageError(f"{noun} {shown(text)} is more than {RATE_A_SECOND:,} a second", f"give {example}")
+    if 1 / rate > Fraction(DURATION_NS, NS_PER_S):
+        raise UsageError(f"{noun} {shown(text)} is less than one in 11 days", f"give {example}")
     return rate
 
 

@@ -20,7 +20,7 @@ from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
 from ssdlab.host.reach import Pin, Place
 from ssdlab.host.statx import allocate
 from ssdlab.host.sysfs import HostFiles
-from ssdlab.model.errors import HostError, LabError, Refused, UsageError
+from ssdlab.model.errors import HostError, LabError, Refused, UsageError, excerpt, of_os
 
 _DEFAULT_BLOCK_BYTES = 4096
 _USAGE = {"no-size", "no-file", "no-folder", "size", "empty"}
@@ -185,12 +185,12 @@ def _lock(descriptor: int, path: Path) -> None:
         ) from None
 
 
-def _host_error(path: Path, error: OSError) -> HostError:
-    return HostError(
-        f"{path} cannot be made or opened: {error.strerror}",
+def _host_error(path: Path, error: OSError) -> UsageError | HostError:
+    return of_os(
+        error,
+        f"{excerpt(str(path))} cannot be made or opened",
         "make room, or name a file on another file system"
         if error.errno == errno.ENOSPC
         else "name another file",
-        errno=error.errno,
         device=str(path),
     )
