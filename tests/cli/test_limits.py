@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from machine.bounded import check, ssdlab
+from machine.bounded import MEMORY_BYTES, check, ssdlab
 from ssdlab.model.limits import DOCUMENT_BYTES, LINE_CHARACTERS, NESTING, STEPS
 
 STEP = '[[step]]\ndo = "run"\nbytes = "4k"\n'
@@ -346,3 +346,22 @@ def test_whatever_reaches_the_top(
     assert guarded(work, as_json=False) == status
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2 and said in lines[0]
+
+
+# --- a run folder that somebody has filled ---
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "journal.jsonl", "notes.jsonl"])
+def test_a_file_of_a_run_without_end(place: Path, name: str) -> None:
+    assert ssdlab("measure", SIM, "--bytes", "4k", "--save", "--library", "runs").status == 0
+    (folder,) = (place / "runs").glob("2*")
+    path = folder / name
+    path.touch()
+    path.chmod(0o644)
+    os.truncate(path, 3 << 30)
+    commands = [["show", str(folder)], ["report", str(folder), "-o", "x.html"], ["note", str(folder), "a"]]
+    # A note looks at the notes only.
+    for words in commands if name == "notes.jsonl" else commands[:2]:
+        assert f"{name} is larger than 256 MiB" in refused(*words)
+    verified = ssdlab("library", "verify", "--library", "runs")
+    assert (verified.status, verified.peak_bytes < MEMORY_BYTES) == (2, True) and name in verified.out

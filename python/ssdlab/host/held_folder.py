@@ -17,7 +17,7 @@ import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, BinaryIO, Self
 
 from ssdlab.host.plain_files import (
     FOLDER_FLAGS,
@@ -29,6 +29,7 @@ from ssdlab.host.plain_files import (
     walk_to_folder,
 )
 from ssdlab.model.errors import HostError, LabError, Refused
+from ssdlab.model.limits import RUN_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -226,7 +227,7 @@ class HeldFolder:
     def read_bytes(self, name: str, *, own: bool = False) -> bytes:
         """Read a file; see `opened`."""
         with self.opened(name, own=own) as descriptor, open(descriptor, "rb", closefd=False) as file:
-            return file.read()
+            return read_whole(file, self.path / name)
 
     # --- writing ---
 
@@ -420,3 +421,14 @@ def _write(descriptor: int, content: bytes) -> None:
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def read_whole(file: BinaryIO, path: Path) -> bytes:
+    """Read a file from where it stands; `Refused` if it is larger than any of ours."""
+    if os.fstat(file.fileno()).st_size > RUN_FILE_BYTES:
+        raise Refused(
+            f"{path} is larger than {RUN_FILE_BYTES >> 20} MiB: nothing of ours is",
+            "restore it from a copy",
+            path=str(path),
+        )
+    return file.read()

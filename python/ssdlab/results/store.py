@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
-from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results.journal import is_running, now
 from ssdlab.results.lines import parse_notes
@@ -220,7 +220,7 @@ def add_note(folder: Path, text: str) -> Note:
         with os.fdopen(held.append_to(NOTES), "a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
-            before = parse_notes(file.read(), folder / NOTES)
+            before = parse_notes(read_whole(file, folder / NOTES), folder / NOTES)
             file.truncate(before.good_bytes)
             file.write(before.chain.write(note.model_dump_json()))
             file.flush()
