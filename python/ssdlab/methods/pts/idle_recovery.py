@@ -175,12 +175,8 @@ def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
     """Return bursts, and what follows them, as the header of a page prints them."""
     threads, depth = p.shape
     rests = ", ".join(span_text(rest * p.burst_seconds) for rest in p.rests)
-    bursts = Stimulus(
-        what=f"{NAME}, bursts with rests of {rests}",
-        threads=threads,
-        depth=depth,
-        lasted=f"{p.bursts} bursts of {span_text(p.burst_seconds)} each",
-    )
+    each = f"{p.bursts} bursts of {span_text(p.burst_seconds)} each"
+    bursts = Stimulus(what=f"{NAME}, bursts with rests of {rests}", threads=threads, depth=depth, lasted=each)
     lasted = span_text(p.return_seconds)
     return bursts, Stimulus(what=f"{NAME}, without rests", threads=threads, depth=depth, lasted=lasted)
 
