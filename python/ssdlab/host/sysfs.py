@@ -7,6 +7,7 @@ has.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import dataclass
@@ -135,6 +136,8 @@ def _led_to(link: Path) -> Path | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # no entry has such a name
+            return None
         raise not_looked_at(link, error) from error
     return link.resolve()
 
