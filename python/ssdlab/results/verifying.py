@@ -12,7 +12,6 @@ from ssdlab.results.lines import RESTORE
 from ssdlab.results.live import SCHEMA as LIVE_SCHEMA
 from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, STEPS, RunFolder
 from ssdlab.results.seal import read_document
-from ssdlab.results.tables import HIST, SERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +54,8 @@ class Verified:
 
 def verify_library(library: Path) -> Iterator[Verified]:
     """Yield what becomes of each run folder of a library, oldest first by their ids."""
+    from ssdlab.results.tables import HIST, SERIES  # numpy, which most readers do without
+
     for folder in sorted(library.iterdir()):
         if folder.name.startswith(".") or not folder.is_dir():
             continue
