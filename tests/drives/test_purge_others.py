@@ -174,7 +174,7 @@ def test_a_partition_has_only_the_substitutes(make: Make) -> None:
     subject = subject_of(who, rig.host.files, rig.node, rig.drive)
     purging = Purging(subject, rig.medium, ("SERIAL-part1",), clock=FakeClock(), ledger=rig.ledger)
     assert purging.purge().method == "discard"
-    with pytest.raises(Unsupported, match="way of other drives"):
+    with pytest.raises(Unsupported, match="method of other drives"):
         purging.purge("nvme-sanitize-block")
 
 
