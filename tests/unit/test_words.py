@@ -49,7 +49,9 @@ QUAINT = (
     r"stands? beside",
     r"comes? to(?=[.,;:\"]|$)",
     r"what stands around",
+    r"[Ll]et go of",
     r"carr(y|ies) on",
+    r"liv(e|es) on by",
     r"by whomever",
 )
 """Phrases that a reader has to read twice."""

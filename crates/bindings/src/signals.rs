@@ -1,4 +1,4 @@
-//! While a run goes on, signals that would end the process at once stop the run instead.
+//! During a run, signals that would end the process at once stop the run instead.
 
 use pyo3::prelude::*;
 

@@ -376,7 +376,7 @@ impl SimulatedDrive {
         Ok(())
     }
 
-    /// Another drive in the same state, which lives on by itself.
+    /// A copy of this drive in its present state; the two are independent from then on.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         let drive = self.idle_drive(py)?;
         let copy = py.detach(|| drive.clone());

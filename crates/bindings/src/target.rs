@@ -123,7 +123,7 @@ impl Target {
             .map_err(|error| errors::engine(py, &error, Some(&self.path)))
     }
 
-    /// Let go of it; a run that is going on holds it until its end.
+    /// Close it; a run that has not ended holds it until its end.
     fn close(&self) {
         self.open().take();
     }

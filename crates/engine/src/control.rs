@@ -1,4 +1,4 @@
-//! The reins of one run: whoever called it stops it, observes it, and judges its rows, from another thread.
+//! Control of one run: from another thread its caller stops it, observes it, and judges its rows.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -177,7 +177,7 @@ impl Control {
         }
     }
 
-    /// Shows rows and progress to whoever looks.
+    /// Shows rows and progress to observers.
     pub fn show(&self, progress: Progress, rows: Vec<Row>) {
         let mut board = self.board();
         board.progress = progress;

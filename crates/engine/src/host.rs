@@ -182,15 +182,15 @@ fn ring_cost(for_ns: u64) -> Option<f64> {
 /// Time of one operation: the least mean of a batch, since whatever else runs here only adds to it.
 fn cost_of(for_ns: u64, mut operation: impl FnMut()) -> f64 {
     let begin_ns = monotonic_ns();
-    let mut least_ns = f64::INFINITY;
+    let mut min_ns = f64::INFINITY;
     let mut now_ns = begin_ns;
-    while now_ns - begin_ns < for_ns || least_ns.is_infinite() {
+    while now_ns - begin_ns < for_ns || min_ns.is_infinite() {
         let before_ns = now_ns;
         (0..BATCH).for_each(|_| operation());
         now_ns = monotonic_ns();
-        least_ns = least_ns.min((now_ns - before_ns) as f64 / f64::from(BATCH));
+        min_ns = min_ns.min((now_ns - before_ns) as f64 / f64::from(BATCH));
     }
-    least_ns
+    min_ns
 }
 
 /// How late a thread wakes; in a thread of its own, because timers are sharpened for the thread.

@@ -40,14 +40,14 @@ impl Portions {
 
     /// The most to hand over next.
     #[inline]
-    pub(crate) fn most(&self) -> usize {
+    pub(crate) fn max_portion(&self) -> usize {
         if self.at_once { self.whole } else { self.small }
     }
 
     /// The most to reap at a time.
     #[inline]
-    pub(crate) fn most_to_reap(&self) -> usize {
-        PORTIONS_REAPED * self.most()
+    pub(crate) fn max_to_reap(&self) -> usize {
+        PORTIONS_REAPED * self.max_portion()
     }
 
     /// Whether to look for completions before waiting for one.
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_drive_gets_an_eighth_of_the_depth_at_a_time() {
-        let sizes = [1, 7, 8, 9, 32, 512].map(|depth| Portions::new(depth, None).most());
+        let sizes = [1, 7, 8, 9, 32, 512].map(|depth| Portions::new(depth, None).max_portion());
         assert_eq!(sizes, [1, 1, 1, 2, 4, 64]);
     }
 
@@ -77,17 +77,17 @@ mod tests {
     fn what_completes_at_once_is_handed_over_at_once() {
         let mut portions = Portions::new(32, None);
         portions.learn(true, 0);
-        assert_eq!((portions.most(), portions.look_first()), (32, true));
+        assert_eq!((portions.max_portion(), portions.look_first()), (32, true));
         portions.learn(true, 3);
-        assert_eq!((portions.most(), portions.look_first()), (4, false));
+        assert_eq!((portions.max_portion(), portions.look_first()), (4, false));
         portions.learn(false, 0);
-        assert_eq!(portions.most(), 4, "a wait says nothing");
+        assert_eq!(portions.max_portion(), 4, "a wait says nothing");
     }
 
     #[test]
     fn a_batch_is_not_cut() {
         let mut portions = Portions::new(32, Some(8));
-        assert_eq!(portions.most(), 32);
+        assert_eq!(portions.max_portion(), 32);
         portions.learn(true, 0);
         assert!(!portions.look_first());
     }

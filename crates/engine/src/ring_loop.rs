@@ -121,7 +121,7 @@ impl RingLoop<'_, '_> {
             let now = self.worker.clock.now();
             self.over |= self.worker.is_over(now);
             let is_due = |due: &VecDeque<u64>| due.front().is_some_and(|&due| due <= now);
-            let mut room = self.portions.most();
+            let mut room = self.portions.max_portion();
             while !self.over && room > 0 && is_due(&due) {
                 let Some(io) = feed.next() else {
                     self.over = true;
@@ -163,7 +163,7 @@ impl RingLoop<'_, '_> {
     /// Prepares or gives up arrivals that are due; says whether more of them can be issued at once. The next one, not due
     /// yet, is `held`.
     fn issue_due(&mut self, held: &mut Option<Arrival>, now: u64) -> bool {
-        let mut room = self.portions.most().min(self.slots.free());
+        let mut room = self.portions.max_portion().min(self.slots.free());
         while !self.over && self.slots.free() > 0 {
             let stop_ns = self.worker.stop_ns();
             *held = held.or_else(|| self.worker.source.lock().next_due(stop_ns));
@@ -193,7 +193,7 @@ impl RingLoop<'_, '_> {
     /// Gives I/Os to a portion of the free slots; says whether there were enough.
     #[inline]
     fn fill(&mut self, feed: &mut Feed) -> bool {
-        let wanted = self.slots.free().min(self.portions.most());
+        let wanted = self.slots.free().min(self.portions.max_portion());
         if feed.counts_bytes() {
             return (0..wanted).all(|_| {
                 let io = feed.next();
@@ -277,7 +277,7 @@ impl RingLoop<'_, '_> {
             ..
         } = self;
         let at = worker.clock.now();
-        let count = ring.ready().min(portions.most_to_reap());
+        let count = ring.ready().min(portions.max_to_reap());
         ring.reap(count, |_, slot, result| {
             if slot == FLUSH {
                 flushing.in_flight = false;
@@ -314,7 +314,7 @@ impl RingLoop<'_, '_> {
         let at = worker.clock.now();
         let mut odd = Vec::new();
         let mut together = worker.recorder.together(at);
-        let count = ring.ready().min(portions.most_to_reap());
+        let count = ring.ready().min(portions.max_to_reap());
         let (numbers, all) = slots.give_back(count);
         ring.reap(count, |number, slot, result| {
             numbers[number] = slot as u16;

@@ -186,7 +186,7 @@ fn scheduled(worker: &mut Worker, calls: &mut Calls) {
     }
 }
 
-/// Issues one I/O that was intended for `due`; gives the time of its completion, or nothing if the worker is to end.
+/// Issues one I/O whose intended start is `due`. Returns when it completed; `None` if the worker has to end.
 fn issue(worker: &mut Worker, calls: &mut Calls, io: Io, due: u64) -> Option<u64> {
     calls.prepare(io);
     let submit = worker.clock.now();

@@ -17,7 +17,7 @@ pub struct StartStamp {
     pub unix_ns: u64,
 }
 
-/// What one worker says of itself when it finishes. Whoever runs the workers fills it; zero means
+/// What one worker reports when it finishes. The caller that runs the workers fills it; zero means
 /// not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WorkerFacts {

@@ -22,8 +22,8 @@ pub struct Measurement {
     pub start: Option<StartStamp>,
     /// From the start to the later of the stop and the last completion, ns.
     pub elapsed_ns: u64,
-    /// Span that the totals cover, ns: without ramp rows and without what followed the deciding
-    /// row. Rates divide by this.
+    /// Time that the totals cover, ns: without ramp rows, and without rows after the one at which `until`
+    /// ended the run. Rates divide by this.
     pub measured_ns: u64,
     /// Totals per stream, in the order of the spec.
     pub streams: Vec<StreamTotals>,
@@ -41,7 +41,7 @@ pub struct Measurement {
     pub failures: Vec<Failure>,
     /// Histograms per interval, if they were asked for.
     pub interval_histograms: Vec<IntervalHistogram>,
-    /// What the owner gave to be kept beside the measurement.
+    /// JSON that the caller passed to be stored with the measurement.
     pub footer: serde_json::Value,
     /// Why the append log is incomplete, if it is.
     pub log_error: Option<LogError>,

@@ -122,11 +122,11 @@ impl Pending {
         let scheduled = self.pacings[stream] == Pacing::Scheduled;
         let row = self.row(index);
         row.waiting -= 1;
-        let most = &mut row.streams[stream].in_flight_max;
-        *most = if scheduled {
-            (*most).max(in_flight_max)
+        let highest = &mut row.streams[stream].in_flight_max;
+        *highest = if scheduled {
+            (*highest).max(in_flight_max)
         } else {
-            most.saturating_add(in_flight_max)
+            highest.saturating_add(in_flight_max)
         };
     }
 

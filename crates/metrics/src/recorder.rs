@@ -212,7 +212,7 @@ impl Recorder {
         }
     }
 
-    /// Time has passed without I/O. Whoever sleeps or polls calls this, so that intervals can
+    /// Time has passed without I/O. Callers that sleep or poll call this, so that intervals can
     /// close.
     #[inline]
     pub fn advance(&mut self, at_ns: u64) {

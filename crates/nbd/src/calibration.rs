@@ -56,7 +56,7 @@ impl Calibration {
 }
 
 fn measure(address: &Address) -> io::Result<Calibration> {
-    let (least_ns, mib_ns, ceiling_iops) = served(address, 0, of_null_drive)?;
+    let (min_ns, mib_ns, ceiling_iops) = served(address, 0, of_null_drive)?;
     let waited = WAITS_NS.map(|wait_ns| {
         let trip = |client: &mut Client| usual_round_trip(client, SMALL_BYTES, WAIT_SPAN);
         served(address, wait_ns, trip).map(|trip_ns| AfterPause {
@@ -66,8 +66,8 @@ fn measure(address: &Address) -> io::Result<Calibration> {
     });
     let waited: Vec<_> = waited.into_iter().collect::<io::Result<_>>()?;
     Ok(Calibration {
-        cost: Cost::measured(least_ns, &waited, mib_ns),
-        depth_1_iops: 1e9 / least_ns as f64,
+        cost: Cost::measured(min_ns, &waited, mib_ns),
+        depth_1_iops: 1e9 / min_ns as f64,
         ceiling_iops,
     })
 }

@@ -61,9 +61,9 @@ impl Cost {
     }
 
     /// As it was measured, by rising pauses; a longer pause never costs less.
-    pub fn measured(least_ns: u64, more: &[AfterPause], mib_ns: u64) -> Self {
-        let mut cost = Self::fixed(least_ns, mib_ns);
-        cost.by_pause[0].pause_ns = least_ns;
+    pub fn measured(min_ns: u64, more: &[AfterPause], mib_ns: u64) -> Self {
+        let mut cost = Self::fixed(min_ns, mib_ns);
+        cost.by_pause[0].pause_ns = min_ns;
         for point in more {
             let last = cost.by_pause[cost.by_pause.len() - 1];
             if point.pause_ns > last.pause_ns {
@@ -88,17 +88,17 @@ impl Cost {
         let above = self
             .by_pause
             .partition_point(|point| point.pause_ns <= pause_ns);
-        let least_ns = self.by_pause[0].command_ns;
+        let min_ns = self.by_pause[0].command_ns;
         let Some(low) = above.checked_sub(1).map(|below| self.by_pause[below]) else {
             return 0;
         };
         let Some(high) = self.by_pause.get(above) else {
-            return low.command_ns - least_ns;
+            return low.command_ns - min_ns;
         };
         let rise = u128::from(high.command_ns - low.command_ns);
         let part =
             rise * u128::from(pause_ns - low.pause_ns) / u128::from(high.pause_ns - low.pause_ns);
-        low.command_ns - least_ns + part as u64
+        low.command_ns - min_ns + part as u64
     }
 
     /// Of a command of 4 KiB by pause.

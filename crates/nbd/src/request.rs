@@ -41,7 +41,7 @@ pub struct Command {
     pub offset: u64,
     /// Bytes.
     pub length: u32,
-    /// The reply waits until it is durable.
+    /// Whether the reply waits until the data is durable (FUA).
     pub durable: bool,
 }
 
@@ -79,7 +79,7 @@ impl Request {
         }
     }
 
-    /// Whether its payload, if any, is small enough to be kept.
+    /// Whether the payload, if there is one, is within the size limit.
     pub fn payload_fits(&self) -> bool {
         self.payload_bytes() <= MAX_PAYLOAD_BYTES
     }

@@ -133,11 +133,11 @@ fn littles_law_holds_to_a_thousandth() {
         );
         // All are in flight until the stop; what is left then takes its time.
         let area_ns = measured.streams[0].tally.in_flight_area_ns;
-        let least_ns = 3_000_000_000 * u128::from(workers);
-        let most_ns = u128::from(measured.elapsed_ns) * u128::from(workers);
+        let min_ns = 3_000_000_000 * u128::from(workers);
+        let max_ns = u128::from(measured.elapsed_ns) * u128::from(workers);
         assert!(
-            (least_ns..=most_ns).contains(&area_ns),
-            "{area_ns} of {least_ns}"
+            (min_ns..=max_ns).contains(&area_ns),
+            "{area_ns} of {min_ns}"
         );
         assert_eq!(measured.streams[0].tally.in_flight_max, workers);
     }

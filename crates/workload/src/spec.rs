@@ -215,7 +215,7 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    /// When the rest ends in which no I/O begins at `at_ns`; `None` where one may. Only pulses rest.
+    /// The end of the pause that `at_ns` falls into; `None` outside a pause. Only pulses pause.
     #[inline]
     pub fn rests_until(self, at_ns: u64) -> Option<u64> {
         let Self::Pulses { on_ns, every_ns } = self else {

@@ -94,10 +94,10 @@ impl Field {
         self,
         field: &str,
         value: T,
-        least: T,
-        most: T,
+        lowest: T,
+        highest: T,
     ) -> Check {
-        within(&self.path(field), value, least, most)
+        within(&self.path(field), value, lowest, highest)
     }
 
     fn check(self, stream: &Stream) -> Check {
@@ -326,13 +326,13 @@ impl Field {
         )?;
         for (source, &cursor) in (0..).zip(cursors) {
             let field = format!("{field}[{source}]");
-            let (least, most) = if stream.stop.span_once {
+            let (lowest, highest) = if stream.stop.span_once {
                 let start = |source| part_start(span, unit, source, sources);
                 (start(source), start(source + 1))
             } else {
                 (span.start, span.end())
             };
-            self.within(&field, cursor, least, most)?;
+            self.within(&field, cursor, lowest, highest)?;
             let bound = format!("must be a whole number of blocks of {unit} bytes into the span");
             let whole = (cursor - span.start).is_multiple_of(u64::from(unit));
             self.require(whole, &field, cursor, &bound)?;
@@ -383,10 +383,10 @@ impl Field {
     }
 }
 
-fn within<T: PartialOrd + Display + Copy>(field: &str, value: T, least: T, most: T) -> Check {
-    if least <= value && value <= most {
+fn within<T: PartialOrd + Display + Copy>(field: &str, value: T, lowest: T, highest: T) -> Check {
+    if lowest <= value && value <= highest {
         return Ok(());
     }
-    let bound = format!("must be {least} to {most}");
+    let bound = format!("must be {lowest} to {highest}");
     Err(SpecError::new(field, value, bound))
 }

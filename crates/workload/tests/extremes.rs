@@ -95,9 +95,9 @@ fn bent(mut stream: Stream) -> Stream {
         block.weight = block.weight.max(1);
     }
     let unit = u64::from(stream.smallest_block_bytes().max(512));
-    let most = i64::MAX as u64;
-    stream.span.start = (stream.span.start % most) / unit * unit;
-    let room = most - stream.span.start;
+    let highest = i64::MAX as u64;
+    stream.span.start = (stream.span.start % highest) / unit * unit;
+    let room = highest - stream.span.start;
     stream.span.length = (stream.span.length % room).max(unit) / unit * unit;
     stream.stop.span_once &= matches!(stream.pattern, Pattern::Sequential { .. });
     bend_arrival(&mut stream.arrival, unit);
@@ -105,17 +105,17 @@ fn bent(mut stream: Stream) -> Stream {
 }
 
 fn bend_arrival(arrival: &mut Arrival, unit: u64) {
-    const MOST_NS: u64 = 1_000_000_000_000_000;
+    const MAX_NS: u64 = 1_000_000_000_000_000;
     match arrival {
-        Arrival::Closed { think_ns } => *think_ns %= MOST_NS,
-        Arrival::Recorded { backlog_ns } => *backlog_ns = *backlog_ns % MOST_NS + 1,
+        Arrival::Closed { think_ns } => *think_ns %= MAX_NS,
+        Arrival::Recorded { backlog_ns } => *backlog_ns = *backlog_ns % MAX_NS + 1,
         Arrival::Pulses { on_ns, every_ns } => {
-            *on_ns = *on_ns % (MOST_NS - 1) + 1;
-            *every_ns = *on_ns + 1 + *every_ns % (MOST_NS - *on_ns);
+            *on_ns = *on_ns % (MAX_NS - 1) + 1;
+            *every_ns = *on_ns + 1 + *every_ns % (MAX_NS - *on_ns);
         }
         Arrival::Bursts { bytes, every_ns } => {
             *bytes = (*bytes % (1 << 60)).next_multiple_of(unit).max(unit);
-            *every_ns = *every_ns % MOST_NS + 1;
+            *every_ns = *every_ns % MAX_NS + 1;
         }
         Arrival::Open {
             rate, backlog_ns, ..
@@ -124,7 +124,7 @@ fn bend_arrival(arrival: &mut Arrival, unit: u64) {
             let (slowest, fastest) = (rate.den.div_ceil(1_000_000), rate.den * 1000);
             let fastest = fastest.min(1_000_000_000_000);
             rate.num = slowest + rate.num % (fastest - slowest + 1);
-            *backlog_ns = *backlog_ns % MOST_NS + 1;
+            *backlog_ns = *backlog_ns % MAX_NS + 1;
         }
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn checksum(header: &[u8; HEADER_BYTES], payload: &[u8]) -> u32 {
     crc.finalize()
 }
 
-/// Fields of a header; `None` if it cannot be one.
+/// Fields of a frame's header; parsing gives `None` if the bytes are no header.
 pub(crate) struct Fields {
     pub(crate) code: u16,
     pub(crate) length: usize,

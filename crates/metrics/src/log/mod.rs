@@ -43,12 +43,12 @@ pub enum LogError {
         message: String,
     },
     /// A frame would be longer than the format allows.
-    #[error("a frame of {bytes} bytes is longer than the {most} that the log's format allows")]
+    #[error("a frame of {bytes} bytes is longer than the {limit} that the log's format allows")]
     FrameTooLong {
         /// Its length.
         bytes: usize,
         /// The bound.
-        most: u32,
+        limit: u32,
     },
     /// The file does not begin with a good header frame.
     #[error("{path} is not a log of ssdlab, or its first bytes are damaged")]

@@ -84,7 +84,7 @@ impl LogWriter {
         if payload.len() > MAX_PAYLOAD_BYTES as usize {
             return Err(LogError::FrameTooLong {
                 bytes: payload.len(),
-                most: MAX_PAYLOAD_BYTES,
+                limit: MAX_PAYLOAD_BYTES,
             });
         }
         self.buffer.clear();

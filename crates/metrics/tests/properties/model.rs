@@ -65,25 +65,25 @@ pub fn model_area(run: &Run, stream: usize, from_ns: u64, to_ns: u64) -> u64 {
 /// row or later in it.
 pub fn model_max(run: &Run, stream: usize, row: u64) -> u32 {
     let of_worker = |worker| {
-        let (mut now, mut most) = (0u32, 0u32);
+        let (mut now, mut highest) = (0u32, 0u32);
         for (at_ns, event) in run.events(worker) {
             let in_row = run.row_of(at_ns);
             if in_row > row {
                 break;
             }
             if in_row == row {
-                most = most.max(now);
+                highest = highest.max(now);
             }
             match event {
                 Event::Submit => now += 1,
                 Event::End(io) => now -= u32::from(io.fate != Fate::Dropped),
             }
             if in_row == row {
-                most = most.max(now);
+                highest = highest.max(now);
             }
         }
         // Without an event in the row it is what was in flight before.
-        most.max(now)
+        highest.max(now)
     };
     let workers = (0..run.workers.len()).filter(|&worker| run.workers[worker].0 == stream);
     workers.map(of_worker).sum()
@@ -125,8 +125,8 @@ pub fn check_against_the_model(run: &Run, measurement: &Measurement) -> Result<(
             let area = rows.streams[s].in_flight_area_ns[row as usize];
             prop_assert_eq!(area, model_area(run, s, from_ns, to_ns));
             if run.pacings[s] != Pacing::Scheduled {
-                let most = rows.streams[s].in_flight_max[row as usize];
-                prop_assert_eq!(most, model_max(run, s, row));
+                let highest = rows.streams[s].in_flight_max[row as usize];
+                prop_assert_eq!(highest, model_max(run, s, row));
             }
         }
     }

@@ -54,7 +54,7 @@ impl Counters {
     }
 }
 
-/// A simulated drive. A copy of it is a drive in the same state that lives on by itself.
+/// A simulated drive. A copy of it is an independent drive in the same state.
 #[derive(Debug, Clone)]
 pub struct AnyDrive {
     kind: Kind,

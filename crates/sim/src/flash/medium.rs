@@ -6,7 +6,7 @@ pub trait Flash {
     fn program_host(&mut self, last: u32, units: u32);
     /// The array read that brings `first` is done to move so many units of it. The next call may be for more of the same read.
     fn read_for_move(&mut self, first: u32, units: u32);
-    /// A word line of moved units is programmed; `last` is its last place.
+    /// Programs a word line with units that collection has moved; `last` is the place of its last unit.
     fn program_moved(&mut self, last: u32);
     /// A superblock is erased.
     fn erase(&mut self, block: u32);

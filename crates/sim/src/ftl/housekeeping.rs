@@ -22,7 +22,7 @@ impl<R: VictimRule> Ftl<R> {
         let threshold = self.wear.move_resting_after.unwrap_or(u32::MAX);
         let count = |block: u32| blocks.erases()[block as usize];
         self.resting = blocks
-            .least_erased()
+            .min_erased()
             .filter(|&rested| count(erased) - count(rested).min(count(erased)) > threshold);
     }
 
@@ -116,7 +116,7 @@ impl<R: VictimRule> Translation for Ftl<R> {
 
     fn wear(&self) -> (u32, u32) {
         let erases = self.map.blocks.erases().iter().copied();
-        let least = erases.clone().min().unwrap_or(0);
-        (least, erases.max().unwrap_or(0))
+        let lowest = erases.clone().min().unwrap_or(0);
+        (lowest, erases.max().unwrap_or(0))
     }
 }

@@ -10,7 +10,7 @@ use crate::flash::{Divisor, NONE, prefer_huge_pages, prefetch};
 /// Validity bits of a word.
 pub(crate) const WORD: u32 = u64::BITS;
 
-/// Superblocks whose least valid count is remembered together; see [`Blocks::least_valid`].
+/// Superblocks whose least valid count is remembered together; see [`Blocks::min_valid`].
 const GROUP: usize = 64;
 
 /// Added to the valid count of a superblock that may not be collected: it is free, open or being collected already.
@@ -27,7 +27,7 @@ pub struct Blocks {
     #[serde(with = "crate::flash::packed")]
     valid: Vec<u32>,
     #[serde(with = "crate::flash::packed")]
-    group_least: Vec<u32>,
+    group_min: Vec<u32>,
     closed_count: u32,
     #[serde(with = "crate::flash::packed")]
     erases: Vec<u32>,
@@ -38,7 +38,7 @@ impl Blocks {
         Self {
             units_per_block,
             valid: vec![NOT_CLOSED; count],
-            group_least: vec![NOT_CLOSED; count.div_ceil(GROUP)],
+            group_min: vec![NOT_CLOSED; count.div_ceil(GROUP)],
             closed_count: 0,
             erases: vec![0; count],
         }
@@ -75,15 +75,15 @@ impl Blocks {
     }
 
     /// The closed superblock with the fewest valid units; the lowest number wins a tie. `None` if none is closed.
-    pub fn least_valid(&self) -> Option<u32> {
-        let groups = self.group_least.iter().enumerate();
-        let (group, &least) = groups.min_by_key(|&(i, &least)| (least, i))?;
-        if least >= NOT_CLOSED {
+    pub fn min_valid(&self) -> Option<u32> {
+        let groups = self.group_min.iter().enumerate();
+        let (group, &lowest) = groups.min_by_key(|&(i, &lowest)| (lowest, i))?;
+        if lowest >= NOT_CLOSED {
             return None;
         }
         let start = group * GROUP;
         let end = (start + GROUP).min(self.valid.len());
-        let within = self.valid[start..end].iter().position(|&v| v == least)?;
+        let within = self.valid[start..end].iter().position(|&v| v == lowest)?;
         Some((start + within) as u32)
     }
 
@@ -91,8 +91,8 @@ impl Blocks {
         let group = block as usize / GROUP;
         let start = group * GROUP;
         let end = (start + GROUP).min(self.valid.len());
-        let least = self.valid[start..end].iter().min();
-        self.group_least[group] = least.copied().unwrap_or(NOT_CLOSED).min(NOT_CLOSED);
+        let lowest = self.valid[start..end].iter().min();
+        self.group_min[group] = lowest.copied().unwrap_or(NOT_CLOSED).min(NOT_CLOSED);
     }
 
     pub(crate) fn close(&mut self, block: u32) {
@@ -110,7 +110,7 @@ impl Blocks {
     }
 
     /// The closed superblock with the fewest erases; the lowest number wins a tie. `None` if none is closed.
-    pub fn least_erased(&self) -> Option<u32> {
+    pub fn min_erased(&self) -> Option<u32> {
         (0..self.count() as u32)
             .filter(|&block| self.is_closed(block))
             .min_by_key(|&block| self.erases[block as usize])
@@ -128,8 +128,8 @@ impl Blocks {
     fn lose(&mut self, block: u32) {
         let valid = &mut self.valid[block as usize];
         *valid -= 1;
-        let least = &mut self.group_least[block as usize / GROUP];
-        *least = (*least).min(*valid);
+        let lowest = &mut self.group_min[block as usize / GROUP];
+        *lowest = (*lowest).min(*valid);
     }
 }
 

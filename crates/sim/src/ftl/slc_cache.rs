@@ -33,7 +33,7 @@ pub struct SlcCache {
 }
 
 /// A cache that every write passes has at least this many superblocks: one to write, one to fold.
-const AT_LEAST: usize = 2;
+const MIN_SUPERBLOCKS: usize = 2;
 /// Word lines folded at once when the drive is idle.
 const IDLE_WORD_LINES: u32 = 64;
 
@@ -55,7 +55,7 @@ impl SlcCache {
             folding: None,
         };
         if let SlcSize::Static { bytes } = spec.size {
-            let superblocks = cache.superblocks_for(bytes).max(AT_LEAST);
+            let superblocks = cache.superblocks_for(bytes).max(MIN_SUPERBLOCKS);
             cache.empty = free.drain(..superblocks.min(free.len())).collect();
             cache.own_count = cache.empty.len();
             for &block in &cache.empty {
@@ -240,7 +240,7 @@ impl<R: VictimRule> Ftl<R> {
         } else {
             let mut limit = slc.limit(empty_units);
             if slc.spec.when_full == WhenFull::Fold {
-                limit = limit.max(AT_LEAST);
+                limit = limit.max(MIN_SUPERBLOCKS);
             }
             // Neither collection nor folding may run out of superblocks for it.
             if slc.in_use() >= limit || self.free.len() <= self.reserve {

@@ -35,7 +35,7 @@ impl VictimRule for Greedy {
     fn closed(&mut self, _block: u32, _clock: u64) {}
 
     fn choose(&mut self, blocks: &Blocks, _clock: u64) -> Option<u32> {
-        blocks.least_valid()
+        blocks.min_valid()
     }
 }
 

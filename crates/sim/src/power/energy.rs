@@ -132,7 +132,7 @@ impl Power {
 
     /// Highest power of any window so far, in mW.
     pub fn highest_mw(&self) -> f64 {
-        self.trace.most_pj() as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
+        self.trace.max_pj() as f64 / self.spec.window_ns as f64 + self.spec.idle_mw as f64
     }
 
     /// The integral of the trace in pJ, without what is always drawn.
@@ -266,7 +266,7 @@ impl Power {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::power::trace::MOST_RUNS;
+    use crate::power::trace::MAX_RUNS;
     use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
@@ -297,12 +297,12 @@ mod tests {
     #[test]
     fn a_long_trace_is_kept_coarser_and_its_sum_exact() {
         let mut power = Power::new(spec(None));
-        let steps = 3 * MOST_RUNS as u64;
+        let steps = 3 * MAX_RUNS as u64;
         for step in 0..steps {
             power.advance(step * MS);
             power.begin(DieWork::Read, step * MS, MS / 10 * (1 + step % 5));
         }
-        assert!(power.trace.stretches() <= MOST_RUNS);
+        assert!(power.trace.stretches() <= MAX_RUNS);
         assert_eq!(power.energy().total_pj(), power.trace_pj());
         let mean = 2_000.0 + 120.0 * 0.3;
         assert!((power.mean_mw(0, steps * MS) - mean).abs() < 0.001);

@@ -24,7 +24,7 @@ impl Run {
 
 /// Runs that are kept apart. Beyond that each two neighbours become one, so that a drive that works for weeks needs no more
 /// memory; their sum stays exact.
-pub(crate) const MOST_RUNS: usize = 1 << 18;
+pub(crate) const MAX_RUNS: usize = 1 << 18;
 
 /// Energy by windows of time, without what is always drawn.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub(crate) struct Trace {
     first_open: u64,
     closed: Vec<Run>,
     /// Most energy of a closed window.
-    most_pj: u64,
+    max_pj: u64,
 }
 
 impl Trace {
@@ -46,7 +46,7 @@ impl Trace {
             open: VecDeque::new(),
             first_open: 0,
             closed: Vec::new(),
-            most_pj: 0,
+            max_pj: 0,
         }
     }
 
@@ -59,9 +59,9 @@ impl Trace {
     }
 
     /// Most energy of any window so far.
-    pub(crate) fn most_pj(&self) -> u64 {
+    pub(crate) fn max_pj(&self) -> u64 {
         let open = self.open.iter().copied().max().unwrap_or(0);
-        self.most_pj.max(open)
+        self.max_pj.max(open)
     }
 
     /// Runs in order, without those that end before a window.
@@ -103,7 +103,7 @@ impl Trace {
     }
 
     fn close(&mut self, windows: u64, each_pj: u64) {
-        self.most_pj = self.most_pj.max(each_pj);
+        self.max_pj = self.max_pj.max(each_pj);
         let (first, all_pj) = (self.first_open, u128::from(windows) * u128::from(each_pj));
         match self.closed.last_mut() {
             Some(run)
@@ -119,7 +119,7 @@ impl Trace {
                 all_pj,
             }),
         }
-        if self.closed.len() > MOST_RUNS {
+        if self.closed.len() > MAX_RUNS {
             self.halve();
         }
         self.first_open += windows;

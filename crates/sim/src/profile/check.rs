@@ -13,20 +13,20 @@ pub(super) fn require(holds: bool, field: &str, value: impl std::fmt::Display, w
     }
 }
 
-pub(super) fn count(field: &str, value: u32, most: u32) -> Check {
-    let why = format!("must be 1 to {most}");
-    require((1..=most).contains(&value), field, value, &why)
+pub(super) fn count(field: &str, value: u32, limit: u32) -> Check {
+    let why = format!("must be 1 to {limit}");
+    require((1..=limit).contains(&value), field, value, &why)
 }
 
 /// A time, rate or size: more than nothing, and not beyond reason.
-pub(super) fn positive(field: &str, value: f64, most: f64) -> Check {
-    let why = format!("must be above 0 and at most {most}");
-    require(value > 0.0 && value <= most, field, value, &why)
+pub(super) fn positive(field: &str, value: f64, limit: f64) -> Check {
+    let why = format!("must be above 0 and at most {limit}");
+    require(value > 0.0 && value <= limit, field, value, &why)
 }
 
-pub(super) fn share(field: &str, value: f64, most: f64) -> Check {
-    let why = format!("must be 0 to {most} %");
-    require((0.0..=most).contains(&value), field, value, &why)
+pub(super) fn share(field: &str, value: f64, limit: f64) -> Check {
+    let why = format!("must be 0 to {limit} %");
+    require((0.0..=limit).contains(&value), field, value, &why)
 }
 
 impl Profile {

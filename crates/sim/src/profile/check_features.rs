@@ -105,16 +105,16 @@ impl Profile {
 
 impl Power {
     fn check(&self) -> Check {
-        let most = 1_000_000;
-        count("power.idle_mw", self.idle_mw.value, most)?;
-        count("power.die_read_mw", self.die_read_mw.value, most)?;
-        count("power.die_program_mw", self.die_program_mw.value, most)?;
+        let limit = 1_000_000;
+        count("power.idle_mw", self.idle_mw.value, limit)?;
+        count("power.die_read_mw", self.die_read_mw.value, limit)?;
+        count("power.die_program_mw", self.die_program_mw.value, limit)?;
         let erase = self.die_erase_mw.value;
         require(
-            erase <= most,
+            erase <= limit,
             "power.die_erase_mw",
             erase,
-            &format!("must be at most {most}"),
+            &format!("must be at most {limit}"),
         )?;
         at_most("power.transfer_nj", self.transfer_nj.value, 1e6)?;
         at_most("power.command_uj", self.command_uj.value, 1e6)?;
@@ -155,13 +155,13 @@ impl Power {
             self.die_erase_mw.value,
         ];
         let one_die = dies.into_iter().max().unwrap_or(0);
-        let least = f64::from(idle + one_die) / 1000.0;
+        let lowest = f64::from(idle + one_die) / 1000.0;
         let why = format!(
             "below what the drive draws: {} W idle and {} W for one die at work",
             f64::from(idle) / 1000.0,
             f64::from(one_die) / 1000.0
         );
-        require(watts >= least, field, format!("{watts} W"), &why)?;
+        require(watts >= lowest, field, format!("{watts} W"), &why)?;
         at_most(field, watts, 1000.0)
     }
 }
@@ -248,9 +248,9 @@ impl Spread {
 
 impl Retry {
     fn check(&self) -> Check {
-        let whole = |field: &str, value: u32, most: u32| {
-            let why = format!("must be at most {most}");
-            require(value <= most, field, value, &why)
+        let whole = |field: &str, value: u32, limit: u32| {
+            let why = format!("must be at most {limit}");
+            require(value <= limit, field, value, &why)
         };
         let million = 1_000_000;
         whole("spread.retry.per_million", self.per_million.value, million)?;
@@ -265,7 +265,7 @@ impl Retry {
 }
 
 /// An amount that may be nothing.
-fn at_most(field: &str, value: f64, most: f64) -> Check {
-    let why = format!("must be 0 to {most}");
-    require((0.0..=most).contains(&value), field, value, &why)
+fn at_most(field: &str, value: f64, limit: f64) -> Check {
+    let why = format!("must be 0 to {limit}");
+    require((0.0..=limit).contains(&value), field, value, &why)
 }

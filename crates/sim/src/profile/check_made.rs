@@ -75,7 +75,7 @@ impl Profile {
     fn check_buffer(&self, spec: &DriveSpec) -> Check {
         let geometry = &spec.geometry;
         let word_line = u64::from(geometry.units_per_program()) * UNIT;
-        let (least, what) = match spec.options.layout {
+        let (lowest, what) = match spec.options.layout {
             // Each plane has a word line of its own open.
             Layout::Planes => (
                 word_line * (u64::from(geometry.dies()) + 1),
@@ -86,10 +86,10 @@ impl Profile {
             }
         };
         require(
-            spec.buffer_bytes >= least,
+            spec.buffer_bytes >= lowest,
             "buffer.size_mib",
             self.buffer.size_mib.value,
-            &format!("must hold {what}, {least} bytes"),
+            &format!("must hold {what}, {lowest} bytes"),
         )
     }
 }

@@ -49,7 +49,7 @@ pub enum SlcWhenFull {
 pub struct Power {
     /// What it always draws, in mW.
     pub idle_mw: Figure<u32>,
-    /// One die while it reads, in mW.
+    /// Power of one die while it reads, in mW.
     pub die_read_mw: Figure<u32>,
     /// One die while it programs, in mW.
     pub die_program_mw: Figure<u32>,

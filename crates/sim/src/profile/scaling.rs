@@ -11,7 +11,7 @@ use crate::profile::spec::{Geometry, UNIT_BYTES};
 /// Superblocks from which more of them change nothing that can be seen.
 const ENOUGH_SUPERBLOCKS: u32 = 2000;
 /// Fewest superblocks kept free: one for each write stream and two to collect with.
-const LEAST_RESERVE: u32 = 4;
+const MIN_RESERVE: u32 = 4;
 
 /// The size at which a profile is simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,7 +64,7 @@ impl Profile {
         Ok(Scaled {
             geometry,
             user_bytes: user_bytes / unit * unit,
-            reserve: reserve_pct.map_or(0, |pct| reserve(pct).max(LEAST_RESERVE)),
+            reserve: reserve_pct.map_or(0, |pct| reserve(pct).max(MIN_RESERVE)),
             erase_every,
         })
     }
@@ -74,12 +74,12 @@ impl Profile {
 fn smaller_blocks(real: Geometry, scale: u32) -> Result<(Geometry, u32), ProfileError> {
     let word_lines = real.pages_per_block / real.bits_per_cell;
     let split = split(word_lines, real.superblocks, scale).ok_or_else(|| {
-        let most = (1..=word_lines)
+        let highest = (1..=word_lines)
             .rev()
             .find(|&scale| split(word_lines, real.superblocks, scale).is_some());
-        let why = match most {
-            Some(most) => format!(
-                "must divide the {word_lines} word lines of a block and leave at least {ENOUGH_SUPERBLOCKS} superblocks; the largest that does is {most}"
+        let why = match highest {
+            Some(highest) => format!(
+                "must divide the {word_lines} word lines of a block and leave at least {ENOUGH_SUPERBLOCKS} superblocks; the largest that does is {highest}"
             ),
             None => format!("this profile has too little flash for {ENOUGH_SUPERBLOCKS} superblocks"),
         };

@@ -1,4 +1,4 @@
-//! What a drive of a profile is set to by whoever uses it, beside its size.
+//! What the user sets of a drive besides its profile and size.
 
 use super::making::milli;
 use super::{Profile, ProfileError};

@@ -97,7 +97,7 @@ impl Agenda {
         self.times_ns[slot as usize]
     }
 
-    /// Moves a slot to another time, not before that of the earliest.
+    /// Moves a slot to another time, which must not lie before the earliest time on the agenda.
     #[inline]
     pub fn set(&mut self, slot: u32, at_ns: u64) {
         self.times_ns[slot as usize] = at_ns;

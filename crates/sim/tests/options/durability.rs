@@ -47,9 +47,9 @@ fn a_write_of_part_of_a_unit_reads_the_rest_first() {
         // Two reads may share a channel: the second crosses after the first.
         let expected = write_ns(&spec, bytes) + waits_ns;
         let second_ns = spec.timing.command_ns + spec.timing.unit_transfer_ns;
-        let most = expected + if read > 1 { second_ns } else { 0 };
+        let highest = expected + if read > 1 { second_ns } else { 0 };
         assert!(
-            (expected..=most).contains(&got),
+            (expected..=highest).contains(&got),
             "{got} of {expected} for {bytes} bytes at {from}"
         );
     }

@@ -18,8 +18,8 @@ fn wear_levelling_bounds_the_spread_of_erases() {
         let mut drive = filled(&spec);
         // Only a tenth of the data changes; the rest rests for ever.
         random(&mut drive, spec.user_bytes / 10, 0, 32, 2_500_000);
-        let (least, most) = drive.ftl().wear();
-        (most - least, drive.ftl_counts())
+        let (lowest, highest) = drive.ftl().wear();
+        (highest - lowest, drive.ftl_counts())
     };
     let (plain, _) = run(WearRule::default());
     let coldest_first = true;

@@ -111,10 +111,10 @@ fn step(queues: &Queues, dies: u32) -> (Queues, f64) {
         let left = queue.iter().map(|reads| reads.saturating_sub(1)).collect();
         *ended.entry(busy).or_default().entry(left).or_default() += share;
     }
-    let most = dies as usize;
+    let highest = dies as usize;
     let mut drawn = Queues::new();
     // Those with the most to draw begin; after each draw those with one less join them.
-    for to_draw in (0..=most).rev() {
+    for to_draw in (0..=highest).rev() {
         for (queue, share) in ended.remove(&to_draw).unwrap_or_default() {
             *drawn.entry(queue).or_default() += share;
         }

@@ -86,12 +86,12 @@ fn at_random_the_dies_are_bound_by_what_collection_costs() {
         let moves_ns = (a - 1.0) * spec.timing.read_ns[0] as f64 * reads_per_unit;
         f64::from(spec.geometry.dies()) / (4096.0 * a * die_ns_per_byte(&spec) + moves_ns) * 1e9
     };
-    let (least, most) = (
+    let (lowest, highest) = (
         bound(1.0),
         bound(1.0 / f64::from(spec.geometry.units_per_read())),
     );
-    println!("write amplification {a:.3}, {iops:.0} IOPS, bounds {least:.0} to {most:.0}");
-    assert!(iops > least && iops < most);
+    println!("write amplification {a:.3}, {iops:.0} IOPS, bounds {lowest:.0} to {highest:.0}");
+    assert!(iops > lowest && iops < highest);
 }
 
 #[test]

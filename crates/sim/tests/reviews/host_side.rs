@@ -82,10 +82,10 @@ fn a_medium_written_in_place_is_flat_over_all_mixes() {
         .to_vec();
     let first = random(&mut drive, spec.user_bytes, 100, 1, 1000).mean_ns();
     println!("{mixes:.0?} IOPS from all writes to all reads; {first:.0} ns at depth 1");
-    let (least, most) = mixes
+    let (lowest, highest) = mixes
         .iter()
         .fold((f64::MAX, 0.0_f64), |(l, m), &x| (l.min(x), m.max(x)));
-    assert!(most / least < 1.15);
+    assert!(highest / lowest < 1.15);
     assert_eq!(drive.ftl_counts().write_amplification(), Some(1.0));
     assert!(first < 12_000.0);
 }

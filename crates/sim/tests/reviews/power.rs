@@ -27,18 +27,18 @@ fn a_power_cap_is_never_exceeded_and_costs_writes_more_than_reads() {
         let read = random(&mut drive, bytes, 100, 4, 20_000).iops();
         let (power, end) = (drive.power().unwrap(), drive.now());
         assert_eq!(power.energy().total_pj(), power.trace_pj());
-        let most = highest_mw(power, end, 1).max(highest_mw(power, end, 10));
+        let highest = highest_mw(power, end, 1).max(highest_mw(power, end, 10));
         println!(
-            "{cap_mw:?} mW: write {write:.0} MB/s, mixed {mixed:.0}, read {read:.0} IOPS, at most {most:.1} mW"
+            "{cap_mw:?} mW: write {write:.0} MB/s, mixed {mixed:.0}, read {read:.0} IOPS, at most {highest:.1} mW"
         );
-        (write, mixed, read, most)
+        (write, mixed, read, highest)
     };
-    let (free_write, free_mixed, free_read, free_most) = run(None);
+    let (free_write, free_mixed, free_read, free_max) = run(None);
     let mut before = (free_write, free_mixed);
     for cap_mw in [4_500, 3_500, 2_500] {
-        let (write, mixed, read, most) = run(Some(cap_mw));
-        assert!(free_most > cap_mw as f64, "the limit is one");
-        assert!(most <= cap_mw as f64 + 1e-6, "{most} mW");
+        let (write, mixed, read, highest) = run(Some(cap_mw));
+        assert!(free_max > cap_mw as f64, "the limit is one");
+        assert!(highest <= cap_mw as f64 + 1e-6, "{highest} mW");
         assert!(write < before.0 && mixed < before.1);
         assert!(read / free_read > write / free_write);
         before = (write, mixed);
@@ -55,9 +55,9 @@ fn a_power_state_that_is_entered_later_holds_once_what_was_planned_has_ended() {
     let after = sequential(&mut drive, 256 * MIB, 256 * MIB);
     let power = drive.power().unwrap();
     let trace = power.trace().filter(|&(start, ..)| start >= planned);
-    let most = trace.map(|(_, _, mw)| mw).fold(0.0, f64::max);
-    println!("{before:.0} MB/s, limited {after:.0}, at most {most:.1} mW");
-    assert!(most <= cap_mw as f64 && power.highest_mw() > cap_mw as f64);
+    let highest = trace.map(|(_, _, mw)| mw).fold(0.0, f64::max);
+    println!("{before:.0} MB/s, limited {after:.0}, at most {highest:.1} mW");
+    assert!(highest <= cap_mw as f64 && power.highest_mw() > cap_mw as f64);
     assert!(after < 0.8 * before);
     drive.limit_power(None);
     let freed = sequential(&mut drive, 512 * MIB, 256 * MIB);
@@ -89,12 +89,12 @@ fn a_hot_drive_throttles_and_recovers() {
         speeds.push(sequential(&mut drive, start, 64 * MIB));
         hottest = hottest.max(drive.power().unwrap().temperature_mc().unwrap());
     }
-    let most = speeds[1];
-    let least = speeds.iter().copied().fold(f64::MAX, f64::min);
-    println!("{most:.0} MB/s cold, {least:.0} hot, {hottest} mC at most");
+    let highest = speeds[1];
+    let lowest = speeds.iter().copied().fold(f64::MAX, f64::min);
+    println!("{highest:.0} MB/s cold, {lowest:.0} hot, {hottest} mC at most");
     assert!(drive.power().unwrap().throttle_events() > 0);
-    assert!(least < 0.5 * most && (69_500..71_000).contains(&hottest));
+    assert!(lowest < 0.5 * highest && (69_500..71_000).contains(&hottest));
     drive.wait_until(drive.now() + 60 * SECOND);
     assert!(drive.power().unwrap().temperature_mc().unwrap() < 52_000);
-    assert!(sequential(&mut drive, 0, 64 * MIB) > 0.9 * most);
+    assert!(sequential(&mut drive, 0, 64 * MIB) > 0.9 * highest);
 }

@@ -20,10 +20,10 @@ fn random_writes_fall_off_a_cliff_and_then_stay_down() {
     let steady = tail.iter().sum::<u64>() as f64 / tail.len() as f64;
     println!("fresh {fresh}, steady {steady:.0} I/Os in 100 ms");
     assert!(fresh as f64 > 3.0 * steady);
-    let (least, most) = (tail.iter().min().unwrap(), tail.iter().max().unwrap());
+    let (lowest, highest) = (tail.iter().min().unwrap(), tail.iter().max().unwrap());
     assert!(
-        *least as f64 > 0.7 * steady && (*most as f64) < 1.3 * steady,
-        "{least} {most}"
+        *lowest as f64 > 0.7 * steady && (*highest as f64) < 1.3 * steady,
+        "{lowest} {highest}"
     );
 }
 

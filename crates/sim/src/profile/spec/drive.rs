@@ -75,7 +75,7 @@ pub struct DriveOptions {
     pub idle_after_ns: Option<u64>,
     /// Superblocks that collection tries to have free when the drive is idle.
     pub idle_free_superblocks: u32,
-    /// A cache of superblocks used with one bit a cell.
+    /// The SLC cache: superblocks that are written with one bit per cell.
     pub slc: Option<SlcSpec>,
     /// Blocks and dies that are faster or slower than others, and reads that need more than one attempt.
     pub spread: Option<SpreadSpec>,
