@@ -178,8 +178,8 @@ fn start(
     let listener = Listener::open(address)?;
     let calibration = Calibration::measure(listener.address())?;
     let measured = calibration.cost.clone();
-    let mib_ns = measured.mib_ns();
-    let cost = cost_ns.map_or(measured, |given_ns| Cost::fixed(given_ns, mib_ns));
+    let per_mib_ns = measured.per_mib_ns();
+    let cost = cost_ns.map_or(measured, |given_ns| Cost::fixed(given_ns, per_mib_ns));
     let server = Server::start(
         listener,
         export,
@@ -239,7 +239,7 @@ fn ready(address: &Address, calibration: &Calibration, cost: &Cost, alert: &Aler
         measured_cost_ns: calibration.cost.of(0),
         cost_ns: cost.of(0),
         cost_after_pauses: after_pauses(cost),
-        cost_per_mib_ns: cost.mib_ns(),
+        cost_per_mib_ns: cost.per_mib_ns(),
         processors_kept_awake: alert.is_granted(),
         max_connections: limits.connections,
         idle_limit_ns: limits.idle.as_nanos() as u64,

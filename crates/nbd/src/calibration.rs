@@ -56,7 +56,7 @@ impl Calibration {
 }
 
 fn measure(address: &Address) -> io::Result<Calibration> {
-    let (min_ns, mib_ns, ceiling_iops) = served(address, 0, of_null_drive)?;
+    let (min_ns, per_mib_ns, ceiling_iops) = served(address, 0, of_null_drive)?;
     let waited = WAITS_NS.map(|wait_ns| {
         let trip = |client: &mut Client| usual_round_trip(client, SMALL_BYTES, WAIT_SPAN);
         served(address, wait_ns, trip).map(|trip_ns| AfterPause {
@@ -66,7 +66,7 @@ fn measure(address: &Address) -> io::Result<Calibration> {
     });
     let waited: Vec<_> = waited.into_iter().collect::<io::Result<_>>()?;
     Ok(Calibration {
-        cost: Cost::measured(min_ns, &waited, mib_ns),
+        cost: Cost::measured(min_ns, &waited, per_mib_ns),
         depth_1_iops: 1e9 / min_ns as f64,
         ceiling_iops,
     })
@@ -101,8 +101,8 @@ fn of_null_drive(client: &mut Client) -> io::Result<(u64, u64, f64)> {
     let small_ns = usual_round_trip(client, SMALL_BYTES, SPAN)?;
     let large_ns = usual_round_trip(client, LARGE_BYTES, SPAN)?;
     let beyond = u64::from(LARGE_BYTES - SMALL_BYTES);
-    let mib_ns = (large_ns.saturating_sub(small_ns) << 20) / beyond;
-    Ok((small_ns, mib_ns, rate_at_depth(client)?))
+    let per_mib_ns = (large_ns.saturating_sub(small_ns) << 20) / beyond;
+    Ok((small_ns, per_mib_ns, rate_at_depth(client)?))
 }
 
 /// The first quartile: on a host at rest that is next to the median, and what a busy moment adds is not the cost of serving.

@@ -33,7 +33,7 @@ pub struct Cost {
     /// Of a command of 4 KiB; pauses and costs rise. Never empty.
     by_pause: Vec<AfterPause>,
     /// Of each MiB of data beyond that, ns.
-    mib_ns: u64,
+    per_mib_ns: u64,
 }
 
 /// The cost of a command whose reply comes so long after the reply before it.
@@ -49,20 +49,20 @@ impl Cost {
     const OF_A_COMMAND: u64 = 4096;
 
     /// Always the same, and the same for every MiB beyond a command of 4 KiB.
-    pub fn fixed(command_ns: u64, mib_ns: u64) -> Self {
+    pub fn fixed(command_ns: u64, per_mib_ns: u64) -> Self {
         let always = AfterPause {
             pause_ns: 0,
             command_ns,
         };
         Self {
             by_pause: vec![always],
-            mib_ns,
+            per_mib_ns,
         }
     }
 
     /// As it was measured, by rising pauses; a longer pause never costs less.
-    pub fn measured(min_ns: u64, more: &[AfterPause], mib_ns: u64) -> Self {
-        let mut cost = Self::fixed(min_ns, mib_ns);
+    pub fn measured(min_ns: u64, more: &[AfterPause], per_mib_ns: u64) -> Self {
+        let mut cost = Self::fixed(min_ns, per_mib_ns);
         cost.by_pause[0].pause_ns = min_ns;
         for point in more {
             let last = cost.by_pause[cost.by_pause.len() - 1];
@@ -80,7 +80,7 @@ impl Cost {
     /// Of a command that moves so many bytes for a client that is awake, ns.
     pub fn of(&self, bytes: u64) -> u64 {
         let beyond = bytes.saturating_sub(Self::OF_A_COMMAND);
-        self.by_pause[0].command_ns + self.mib_ns * beyond / (1 << 20)
+        self.by_pause[0].command_ns + self.per_mib_ns * beyond / (1 << 20)
     }
 
     /// What comes on top after so long a pause, ns; between two that were measured, in proportion.
@@ -107,7 +107,7 @@ impl Cost {
     }
 
     /// Of each MiB of data beyond 4 KiB, ns.
-    pub fn mib_ns(&self) -> u64 {
-        self.mib_ns
+    pub fn per_mib_ns(&self) -> u64 {
+        self.per_mib_ns
     }
 }

@@ -129,7 +129,10 @@ fn scale_keeps_spare_dies_and_superblocks() {
             spare: None,
         })
         .unwrap_err();
-    assert!(refused.to_string().contains("at most 128"), "{refused}");
+    assert!(
+        refused.to_string().contains("the largest that does is 128"),
+        "{refused}"
+    );
     let spare = profile
         .spec(Size {
             scale: 64,
