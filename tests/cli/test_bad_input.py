@@ -139,7 +139,7 @@ OF_THE_PARSER = [
     ("report x -o", "-o needs a value", "see `ssdlab report --help`"),
     ("drives --json --json", "--json is given more than once", "give it once; see `ssdlab drives --help`"),
     ("drives x y z", "there is nothing that 'y z' could mean here", "see `ssdlab drives --help`"),
-    ("run x y --repeat many", "--repeat is 'many', not a whole number", "see `ssdlab run --help`"),
+    ("run x y --repeat many", "--repeat is 'many', not a whole number", "give 0 to 1000000"),
     ("measure x --save=maybe", "--save is 'maybe', neither yes nor no", "see `ssdlab measure --help`"),
     ("completion zhs", "there is no shell 'zhs'", "did you mean zsh? (known: bash, zsh, fish)"),
 ]

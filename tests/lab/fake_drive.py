@@ -166,9 +166,11 @@ class FakeDrive:
 
     def idle(self, seconds: float, *, on_look: Any = None) -> None:
         self.done.append(("idle", seconds))
-        if on_look is not None:
-            on_look()
-        time.sleep(seconds)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if on_look is not None:
+                on_look()
+            time.sleep(min(left, 0.05))
 
     @property
     def capabilities(self) -> Capabilities:
