@@ -39,7 +39,7 @@ from ssdlab.model.errors import LabError
 from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
-from ssdlab.runs.session import Bench, resume, start
+from ssdlab.runs.session import RunEnvironment, resume, start
 
 device, consent, happens, undone, text = sys.argv[1:]
 library = Path("/run/between")
@@ -68,12 +68,12 @@ def tried(work):
         return {"status": error.exit_status, "what": error.what, "reason": error.facts.get("reason")}
 
 order = Order(find_method("job"), read_job(text, "job"), device, destroy=consent, wipe_signatures=True)
-said = [tried(lambda: start(order, library, bench=Bench(finish=untouched, stopped=stopped)))]
+said = [tried(lambda: start(order, library, environment=RunEnvironment(finish=untouched, stopped=stopped)))]
 (folder,) = library.glob("2*")
-said += [tried(lambda: resume(folder, bench=Bench(finish=untouched)))]
+said += [tried(lambda: resume(folder, environment=RunEnvironment(finish=untouched)))]
 counts.append(sectors_written())
 shell(undone)
-said += [tried(lambda: resume(folder, bench=Bench(finish=untouched)))]
+said += [tried(lambda: resume(folder, environment=RunEnvironment(finish=untouched)))]
 print("SAID", json.dumps([*said, counts]))
 """
 SECTORS = 65536
