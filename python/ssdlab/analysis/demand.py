@@ -41,7 +41,7 @@ class Chosen:
 
 
 def choose(grid: Sequence[Demand], limit_ns: float) -> Chosen:
-    """Choose the points of a grid.
+    """Choose MaxIOPS, MidIOPS and MinIOPS among the measured cells of threads and queue depths.
 
     Parameters
     ----------

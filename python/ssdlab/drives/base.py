@@ -52,7 +52,7 @@ class DriveState(Protocol):
         """Put it into a file, in place of what is there: all of it, durably, or nothing."""
 
     def load(self, path: Path) -> None:
-        """Bring the drive into the state of a file; `Refused` if that is not whole and of this drive."""
+        """Bring the drive into a file's state; `Refused` if the file is damaged or of another drive."""
 
     def settle(self) -> None:
         """Bring the file that keeps it, if there is one, up to date; closing the drive does so too."""

@@ -113,7 +113,7 @@ class Rating(Frozen):
 
 
 class Ratings(Frozen):
-    """The ratings of one drive."""
+    """What the manufacturer rates one drive for."""
 
     profile: str = Field(min_length=1, description="name of the profile they are of")
     rating: tuple[Rating, ...] = Field(min_length=1, description="each rating as a table [[rating]]")

@@ -104,7 +104,7 @@ class Pin:
         return _same(now, held)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the descriptor."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

@@ -214,7 +214,7 @@ def of_os(error: OSError, what: str, advice: str, **facts: Any) -> UsageError | 
 
 
 def excerpt(text: str, max_characters: int = SHOWN_CHARACTERS) -> str:
-    """Return a text as a message can repeat it: of a long one its two ends.
+    """Return a text as a message can repeat it: a long one is cut to its start and its end.
 
     >>> excerpt("9" * 400, 20)
     '999999999 ... 999999999 (400 characters)'

@@ -1,4 +1,4 @@
-"""Columns of a time series inside the page: exact, and small enough for a day of seconds.
+"""Columns of a time series inside the page: exact, and small enough for one row a second over 24 h.
 
 Values become unsigned 32-bit integers, split into four planes (all low bytes first), compressed with
 gzip, in base64. The planes of slowly varying values compress far better than whole integers.

@@ -179,7 +179,7 @@ class Journal:
         return found.records
 
     def history(self, ordinal: int) -> StepHistory:
-        """Return what is known of an ordinal; an empty history for one never begun."""
+        """Return the recorded history of the step with that number; an empty one if it never began."""
         return self.steps.get(ordinal, StepHistory())
 
     def begin(self, record: BeginRecord) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """One look at a run. Times in seconds, latencies (response) in ns over the last interval row."""
+    """Progress of a run at one moment. Times in seconds; response times in ns, over the last interval row."""
 
     ordinal: int
     steps: int

@@ -62,7 +62,7 @@ class Step:
 
     @property
     def ran(self) -> Workload:
-        """What the step ran, of one that ran something.
+        """The workload that the step ran, for a step that runs one.
 
         Raises
         ------

@@ -326,7 +326,7 @@ class ResultBase(Stored):
 
     @property
     def passed(self) -> bool | None:
-        """What a verdict says, where the method gives one: a failed one becomes the exit status."""
+        """Whether the method's verdict is a pass, if it gives one; a failed one makes exit status 1."""
         return None
 
     @property

@@ -212,7 +212,7 @@ class FileDrive(RealDrive):
         )
 
     def _check_same(self) -> None:
-        """Refuse if the path no longer leads to the file that was judged."""
+        """Refuse if the path no longer leads to the file that was checked and opened."""
         held = os.fstat(self._descriptor)
         try:
             now = self._path.lstat()

@@ -143,7 +143,7 @@ def follow(work: Work) -> str:
         )
     if now.state not in {"done", "done-deallocated"} or now.action & _ACTION_BITS != action:
         raise DriveError(
-            f"{subject.identity.path} took {work.method.name}, but its log knows nothing of it: {drive_log}",
+            f"{subject.identity.path} accepted {work.method.name}, but has no record of it: {drive_log}",
             "the drive was not purged by it; try another method (--method)",
             reason="not-purged",
             method=work.method.name,

@@ -56,7 +56,7 @@ class LbaFormat:
         return str(data_bytes)
 
     def write(self, value: str) -> None:
-        """Format the namespace, and wait until the kernel has seen it; `before` may refuse."""
+        """Format the namespace and wait until the kernel sees it; `before` comes first and may refuse."""
         chosen = _best(self._namespace().formats, int(value)) if value.isdecimal() else None
         if chosen is None:
             raise no_such(NAME, self.disk.name, f"{value} is no format that ssdlab sets", "use nvme format")

@@ -175,7 +175,7 @@ def _power(name: str, value: str) -> float | str:
         limit = math.nan
     if not watts or not math.isfinite(limit):
         raise UsageError(
-            f"{name}={value} is no limit on power",
+            f"{name}={value} is not a power limit",
             f"write it so: {name}=10W, or {name}=ps1 for a power state of the profile",
         )
     return limit

@@ -49,7 +49,7 @@ AROUND_S = 2 * 3600.0
 
 
 def idle_section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of the test."""
+    """Return the report pages of the test."""
     kept = with_result(runs, PtsIdleRecoveryResult)
     return section_of(kept, idle_findings, list(_idle_pages(kept)))
 
@@ -189,7 +189,7 @@ def _ends(result: PtsIdleRecoveryResult) -> list[float]:
 
 
 def cross_section(runs: Sequence[Shown]) -> Section:
-    """Return the pages of the test."""
+    """Return the report pages of the test."""
     kept = with_result(runs, PtsCrossStimulusResult)
     return section_of(kept, cross_findings, list(_cross_pages(kept)))
 

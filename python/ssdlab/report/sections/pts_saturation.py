@@ -94,7 +94,7 @@ def _clock(kept: Sequence[Saturated]) -> Clock:
 
 
 def _iops(shown: Shown, result: PtsSaturationResult, xs: Sequence[float]) -> list[Line]:
-    """Return the load until its end, its samples ringed, and what follows faintly."""
+    """Return the plot of IOPS: the load with its samples circled, and what follows drawn faintly."""
     until, iops = result.ended, result.records.iops
     ringed = range(result.samples.at, until, result.samples.every)
     lines = [Line(shown.index, "", True, dots(xs[:until], iops[:until], ringed))]

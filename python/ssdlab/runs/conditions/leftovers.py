@@ -1,4 +1,4 @@
-"""What runs that died have left set: naming it, and putting it back without resuming them."""
+"""Settings that killed runs left changed: naming and restoring them without resuming those runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class Leftover:
-    """A setting that is as a run left it that died.
+    """A setting that still has the value which a killed run gave it.
 
     Attributes
     ----------

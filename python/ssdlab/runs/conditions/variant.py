@@ -1,4 +1,4 @@
-"""Variants: what makes one drive two entries. The same words on any drive.
+"""Variants: settings in which one drive is compared with itself, named alike on any drive.
 
 A simulated drive is made so (its text says it). A real one is brought there before the first step, or the run
 is refused; less usable capacity is had by leaving the end of its LBA range alone, trimmed where the run may

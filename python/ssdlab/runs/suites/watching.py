@@ -14,7 +14,7 @@ class SuiteObserver(Protocol):
     """Observes the runs of a suite; it must not fail them."""
 
     def began(self, child: Child, number: int, total: int) -> Sequence[Observer]:
-        """Take note that a run begins or goes on; return its observer, where it is in this process."""
+        """Take note that a run starts or is resumed; return its observer if the run is in this process."""
 
     def look(self, running: Mapping[str, Progress]) -> None:
         """Take a look at the runs that go on in other processes, by their parts."""
