@@ -186,3 +186,55 @@ def test_a_limit_below_idle_is_refused_in_two_lines(powered: str, capsys: pytest
         said = capsys.readouterr().err.splitlines()
         assert len(said) == 2
         assert words in said[0]
+
+
+@pytest.fixture
+def hot(powered: str) -> str:
+    """Text of a drive that throttles within a second of writing, and cools in a minute of rest."""
+    path = Path(powered.removeprefix("sim:").partition(",")[0])
+    text = path.read_text(encoding="utf-8").replace("above_c = { value = 70.0", "above_c = { value = 60.0")
+    path.write_text(text.replace("until_c = { value = 66.0", "until_c = { value = 50.0"), encoding="utf-8")
+    return powered
+
+
+def test_a_drive_that_throttles_is_told_with_temperature_and_limit(
+    hot: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    throttled = measure(hot, rw="write", bs="128k", threads=4, seconds=4)
+    drive = throttled.summary()["drive"]
+    (told,) = [each for each in throttled.warnings if each.code == "throttled"]
+    assert told.facts["limit_w"] == drive["throttled_to_w"] == 4
+    assert f"{drive['temperature_c']:.1f} °C at the end, limited to 4 W" in told.what
+    assert main(["measure", hot, "--rw", "write", "--bs", "128k", "--threads", "4", "--seconds", "4"]) == 0
+    assert told.what in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_limit_that_was_asked_for_is_no_throttling(hot: str) -> None:
+    limited = measure(f"{hot},power=ps1", rw="write", bs="128k", threads=4, seconds=4)
+    assert limited.summary()["drive"]["power_cap_w"] == 3
+    assert "throttled" not in {each.code for each in limited.warnings}
+
+
+def test_throttle_events_are_those_of_the_measurement(hot: str) -> None:
+    drive = _drive(hot)
+    drive.idle(60)
+    cool = drive.run(MeasureOptions(seconds=0.01).workload()).summary()["drive"]
+    assert (cool["throttle_events"], cool["throttled_to_w"]) == (0, None)
+    written = MeasureOptions(rw="write", bs="128k", threads=4, seconds=4).workload()
+    assert drive.run(written).summary()["drive"]["throttle_events"] == 1
+    after = drive.run(MeasureOptions(seconds=0.01).workload()).summary()["drive"]
+    assert (after["throttle_events"], after["throttled_to_w"]) == (0, 4)
+
+
+def test_show_and_the_cards_of_a_page_tell_of_throttling(
+    hot: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "steady-sequential-write", hot, "--quick", "--seed", "1", "--set", "depths=1,4"]
+    assert main([*words, "--library", str(tmp_path / "library")]) == 0
+    assert "the drive throttled itself" in capsys.readouterr().out
+    (run,) = (path for path in (tmp_path / "library").iterdir() if (path / "manifest.json").exists())
+    assert main(["show", str(run)]) == 0
+    assert "the drive throttled itself" in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    assert main(["report", str(run), "-o", str(page)]) == 0
+    assert "throttled by heat in" in page.read_text(encoding="utf-8")

@@ -13,7 +13,8 @@ import pytest
 from ssdlab.model import warnings
 from ssdlab.model.host_load import HostContext
 from ssdlab.model.queue_settings import Conditions
-from ssdlab.model.warnings import CATALOGUE, Warning, judge
+from ssdlab.model.warning_texts import CATALOGUE
+from ssdlab.model.warnings import Warning, judge
 from ssdlab.model.workload import Bursts, Closed, Open, Stream, Workload
 
 QUIET = {name.name: None for name in fields(Conditions)} | {

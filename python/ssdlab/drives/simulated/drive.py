@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
-from ssdlab.drives.simulated.power import Power
+from ssdlab.drives.simulated.power import Heat, Power
 from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles
 from ssdlab.drives.simulated.state import KeepableState, StateFile
 from ssdlab.drives.simulated.text import SimulatedText
@@ -37,7 +37,6 @@ ENGINE = "sim"
 """What a measurement on a simulated drive says of its engine."""
 
 _UNIT_BYTES = 4096
-_SHOWN_OF_POWER = ("power_cap_w", "temperature_c", "throttle_events")
 _FILL_SEED = 1
 
 
@@ -153,6 +152,7 @@ class SimulatedDrive:
             if stream.reads:
                 self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
         before = self._native.counters()
+        heat = self._native.power_state()
         from_ns = self._native.now_ns + workload.ramp_ns
         try:
             native = self._native.run(
@@ -160,9 +160,9 @@ class SimulatedDrive:
             )
         except LabError as error:
             if error.measurement is not None:
-                error.measurement = self._measurement(error.measurement, before, from_ns)
+                error.measurement = self._measurement(error.measurement, before, heat, from_ns)
             raise
-        return self._measurement(native, before, from_ns)
+        return self._measurement(native, before, heat, from_ns)
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
         """Discard a range of bytes; see `Drive.trim`. What a block returns is known, not read."""
@@ -318,6 +318,7 @@ class SimulatedDrive:
         self,
         native: Any,  # noqa: ANN401 - native
         before: dict[str, Any],
+        heat: dict[str, Any] | None,
         from_ns: int,
     ) -> Measurement:
         """Wrap what was measured from a time on; beside the identity stands what the run cost the flash."""
@@ -340,8 +341,9 @@ class SimulatedDrive:
         }
         if self._native.scale > 1:
             drive["unscaled"] = self._native.unscaled
-        if (state := self._native.power_state()) is not None:
-            drive |= {name: state[name] for name in _SHOWN_OF_POWER}
+        if heat is not None and (hot := self._native.power_state()) is not None:
+            asked_w = _made_of(SimulatedText.parse(self._identity.path))["power_cap_w"]
+            drive |= asdict(Heat.between(heat, hot, asked_w))
         power = self.power(from_ns, from_ns + round(native.summary()["elapsed_s"] * 1e9))
         return Measurement.of(native, drive, engine=ENGINE, power=None if power is None else asdict(power))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.outcome import shown_by
@@ -28,6 +28,16 @@ def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
     filed: dict[str, list[Headline]] = {}
     for shown in runs:
         place = shown_by(shown.run.result, shown.run.manifest.method.name).headlines
+        hot = _throttled(shown)
         for label, headline in loaded(place)(shown) if place is not None else ():
-            filed.setdefault(label, []).append(headline)
+            filed.setdefault(label, []).append(replace(headline, beside=(*headline.beside, *hot)))
     return tuple(Card(label, tuple(headlines)) for label, headlines in filed.items())
+
+
+def _throttled(shown: Shown) -> tuple[str, ...]:
+    """Return in how many steps of a run the drive throttled itself; nothing if it never did."""
+    warned = [each for each in shown.run.manifest.warnings if each.code == "throttled"]
+    if not warned:
+        return ()
+    measured = sum(step.result.measurement is not None for step in shown.run.steps)
+    return (f"throttled by heat in {len(warned)} of {measured} steps",)

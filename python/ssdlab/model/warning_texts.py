@@ -1,0 +1,160 @@
+"""What every warning says: the catalogue of `warnings`, by code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One kind of warning: what is said, why it matters, what to do. `{names}` are filled in with facts."""
+
+    what: str
+    cause: str
+    advice: str
+
+
+CATALOGUE: dict[str, Entry] = {
+    "host-limited": Entry(
+        "the CPUs were {busy:.0%} busy with {threads} threads on {cores} cores: the host may be the limit",
+        "threads that wait for a CPU submit late and stamp completions late",
+        "use fewer threads with --engine uring and more depth, stop other work, or take more cores",
+    ),
+    "run-queue-delay": Entry(
+        "threads waited {delay} for a CPU per I/O on average, beside a p99 of {p99}: the host is in the tail",
+        "the kernel's schedstat counts the time in which a thread could run and had no CPU",
+        "use fewer threads, pin them with --cpus, or stop other work on this host",
+    ),
+    "rate-not-reached": Entry(
+        "{achieved} of the {requested} I/Os a second asked for were done, {share}",
+        "the drive or the host could not follow the schedule; latencies count from the schedule all the same",
+        "lower --rate, or allow more I/Os in flight with --threads or --depth",
+    ),
+    "depth-not-reached": Entry(
+        "{reached} I/Os were in flight on average, not the {asked} asked for",
+        "I/Os returned before the next were submitted, so that the drive never saw the depth asked for",
+        "read the figures as those of the lower depth; use more threads, or larger blocks",
+    ),
+    "device-depth": Entry(
+        "the block device had {reached} I/Os in flight on average; {due} had left the threads",
+        "a file system, the scheduler, a small queue or a throttle held them between threads and device",
+        "read the figures as those of the lower depth; the bare device without a scheduler comes closer",
+    ),
+    "late": Entry(
+        "{late} of {count} submitted over 1 ms after they were due",
+        "all threads were waiting for the drive, or had no CPU; response holds the delay, service does not",
+        "judge by response time; more --threads or --depth makes submission independent of completions",
+    ),
+    "dropped": Entry(
+        "{count} never issued although due",
+        "the backlog of the open loop was full: the drive or the host is slower than the rate",
+        "lower --rate, or raise --backlog; their response time counts as at least what they waited",
+    ),
+    "failed": Entry(
+        "{count} failed ({errors})",
+        "the drive, its link or the kernel returned errors; failed I/Os are in no latency figure",
+        "look at the kernel log and at the drive's health before trusting any figure",
+    ),
+    "nothing-measured": Entry(
+        "no I/O was counted: there is nothing to judge the drive by",
+        "none completed in the time that counts: a pause or an arrival longer than the run, or only failures",
+        "measure for longer with --seconds, or ask for I/Os closer together",
+    ),
+    "few-samples": Entry(
+        "only {count} done, so the higher percentiles are left out",
+        "a percentile is given where at least 10 samples lie beyond it: p99 needs 1000, p99.9 needs 10,000",
+        "measure for longer with --seconds",
+    ),
+    "scheduler": Entry(
+        "the I/O scheduler of {device} is {scheduler}, not none",
+        "a scheduler holds, merges and reorders I/Os, and costs CPU time for each",
+        "switch it off: echo none > /sys/block/{device}/queue/scheduler",
+    ),
+    "write-cache-unknown": Entry(
+        "whether {device} has its write cache on is not known",
+        "with the cache on, a write completes before it is safe; figures of the two states do not compare",
+        "find it out with the drive's own tool and note it beside the result",
+    ),
+    "governor": Entry(
+        "the CPU frequency governor is {governor}, not performance",
+        "a CPU that clocks down while it waits for the drive adds its own wake-up time to each latency",
+        "set it: cpupower frequency-set -g performance",
+    ),
+    "file-system": Entry(
+        "the target is a file: its file system is part of the figures",
+        "a file system maps, splits, journals and locks; it may also share the drive with other files",
+        "for figures of the drive alone, test the block device",
+    ),
+    "buffered": Entry(
+        "I/O went through the page cache",
+        "a cached read never reaches the drive, and a cached write reaches it later",
+        "leave direct on",
+    ),
+    "unwritten-allowed": Entry(
+        "reads of never-written parts were allowed: this measures the tool and the host, not the drive",
+        "a read of what was never written is answered without touching the medium",
+        "write the span first: --precondition fill",
+    ),
+    "rotational": Entry(
+        "the kernel says that {device} is a rotating disk",
+        "a hard disk behaves unlike any SSD; virtual disks often say so by mistake",
+        "check what the drive is; for a virtual disk, set queue/rotational to 0",
+    ),
+    "split": Entry(
+        "the kernel splits each I/O of {block} into pieces of at most {limit} for {device}",
+        "the drive sees more and smaller I/Os than were asked for",
+        "use blocks of at most that size, or raise queue/max_sectors_kb where the hardware allows it",
+    ),
+    "queue-limit": Entry(
+        "{asked} I/Os in flight were asked for, but a queue of {device} holds {limit}",
+        "the others wait in the kernel; their wait is in the latency and not at the drive",
+        "raise queue/nr_requests, or spread threads over CPUs of different queues",
+    ),
+    "link": Entry(
+        "the PCIe link of {device} runs at {link}",
+        "a link below what drive and slot can do caps throughput",
+        "check the slot, its lanes and the BIOS settings",
+    ),
+    "settings-left": Entry(
+        "{what}",
+        "a run that is killed cannot put back what it has set: this was measured with it",
+        "{advice}",
+    ),
+    "kernel-view": Entry(
+        "{what}",
+        "the kernel takes the drive for another than it is: flushes may be left out, or blocks split",
+        "read the figures of flushed and synchronous writes with that in mind",
+    ),
+    "condition-left": Entry(
+        "{what}",
+        "a setting that could not be put back holds for whatever uses the drive next",
+        "put it back with ssdlab conditions restore",
+    ),
+    "unseen": Entry(
+        "whether anybody else used the target meanwhile is not known: {what} could not be seen",
+        "a user without privilege cannot look into the processes of others",
+        "run as root, or with the capabilities that docs/safety.md names, to have it looked for",
+    ),
+    "debug-build": Entry(
+        "the native part of ssdlab is a {profile} build",
+        "without optimisation the tool itself costs several times as much per I/O",
+        "build it with make setup, or with maturin develop --release",
+    ),
+    "steady-before-full": Entry(
+        "{what} looks steady after only {fills} user capacities were written since the purge",
+        "a drive that still has free blocks of the purge is fast and even: five rounds can be so long before "
+        "it has been written over twice",
+        "write more before the rounds, or let them go on; read the figures as those of a drive not full yet",
+    ),
+    "throttled": Entry(
+        "the drive throttled itself for heat {when}: {temperature} at the end{limit}",
+        "a drive that gets too hot does less until it has cooled: the figures are those of its cooling",
+        "cool it as it will be cooled in use, or read the figures as those of a hot drive",
+    ),
+    "incomplete": Entry(
+        "the record of this run is not complete: it holds what was written before it was cut off",
+        "a run that is killed leaves the rows that had reached its log",
+        "measure again for a full result",
+    ),
+}
+"""Everything that can be said, by code."""
