@@ -34,6 +34,7 @@ from ssdlab.methods.job_steps import (
 from ssdlab.methods.method import Method, Params, RunData, param
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.results import kinds
+from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import JobResult
 
 if TYPE_CHECKING:
@@ -133,8 +134,10 @@ def finished_steps(run: RunFolder) -> JobResult:
         tuple(run.steps()), manifest.drive.capacity_bytes, manifest.drive.logical_block_bytes, manifest.quick
     )
     result = conclude(data, JobParams.model_construct(steps=()))
-    why = "" if manifest.failure is None else f": {manifest.failure.what}"
-    caveat = (
-        f"the run did not reach its end{why}; these are its finished steps, without the method's conclusion"
+    caveat = Claim(
+        "the run did not reach its end{why}; these are its finished steps, without the method's conclusion",
+        evidence=Evidence(tuple(step.ordinal for step in data.steps)),
+        judged=False,
+        others={"why": "" if manifest.failure is None else f": {manifest.failure.what}"},
     )
-    return result.model_copy(update={"caveats": (caveat,)})
+    return result.model_copy(update={"caveats": clauses((caveat,))})

@@ -30,10 +30,11 @@ from ssdlab.methods.method import Method, Params, RunData, Seconds, param, risin
 from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.figures import mean_scalars
+from ssdlab.methods.results.figures import mean_scalars, quick_claim
 from ssdlab.methods.results.points import PointsResult
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
+from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -97,12 +98,11 @@ def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
         points += found
         if found:
             scalars += mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
-    full_s = LowDepthsParams().seconds
-    caveat = f"quick: {p.seconds:g} s at each point instead of {full_s:g} s, and hardly a rest"
+    caveat = quick_claim("point", p.seconds, LowDepthsParams().seconds, ", and hardly a rest")
     return PointsResult(
         quick=data.quick,
         points=tuple(points),
-        caveats=(caveat,) if data.quick else (),
+        caveats=clauses((caveat,) if data.quick else ()),
         scalars=tuple(scalars),
     )
 

@@ -35,14 +35,17 @@ from ssdlab.methods.parts.points import point_of
 from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import Direction, Order
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.figures import point_scalars
+from ssdlab.methods.results.figures import point_scalars, quick_claim
 from ssdlab.methods.results.steady import caveats_of
-from ssdlab.results.claim import clauses
+from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.schema import Qd1Result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
+    from ssdlab.results.schema import SteadyProof
 
 
 WRITTEN: tuple[Order, ...] = ("sequential", "random")
@@ -111,22 +114,13 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
     )
     sizes = [size_point(data, order, direction, size) for order, direction, _ in CORNERS for size in p.sizes]
     proofs = [proof(data, p, steady_label(order)) for order in WRITTEN] if p.steady else []
-    caveats = [text for found in proofs for text in clauses(caveats_of(found, quick=data.quick))]
-    if not p.steady:
-        caveats.append("writes went to a span filled once and are not steady state")
-    if data.quick:
-        full = type(p)()
-        caveats.append(
-            f"quick: {p.seconds:g} s at each workload instead of {full.seconds:g} s and "
-            f"{p.size_seconds:g} s at each block size instead of {full.size_seconds:g} s, so tails are rough"
-        )
     return Qd1Result(
         quick=data.quick,
         engine="sync",
         corners=corners,
         block_sizes=tuple(sizes),
         steady=tuple(found for found in proofs if found is not None),
-        caveats=tuple(dict.fromkeys(caveats)),
+        caveats=clauses(_caveats(data, p, proofs)),
         scalars=tuple(
             scalar
             for point in corners
@@ -138,6 +132,17 @@ def conclude(data: RunData, p: Qd1Params) -> Qd1Result:
 def steady_label(order: Order) -> str:
     """Return the label of the step that brings the writes of an order to steady state."""
     return f"{order} to steady state"
+
+
+def _caveats(data: RunData, p: Qd1Params, proofs: Sequence[SteadyProof | None]) -> Iterator[Claim]:
+    for found in proofs:
+        yield from caveats_of(found, quick=data.quick)
+    if not p.steady:
+        yield Claim("writes went to a span filled once and are not steady state")
+    if data.quick:
+        full = type(p)()
+        sizes = f" and {p.size_seconds:g} s at each block size instead of {full.size_seconds:g} s"
+        yield quick_claim("workload", p.seconds, full.seconds, f"{sizes}, so tails are rough")
 
 
 METHOD = Method(

@@ -40,8 +40,11 @@ from ssdlab.methods.traces.mapping import AT_ONCE, Speed, TraceMapping
 from ssdlab.methods.traces.replay import replay_of
 from ssdlab.model.arrival import AsRecorded, Closed
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.claim import Claim
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ssdlab.methods.lab import Lab
 
 LABEL = "replay"
@@ -107,17 +110,20 @@ def procedure(lab: Lab, p: TraceParams) -> None:
 
 def conclude(data: RunData, p: TraceParams) -> TraceResult:
     """Give the figures of a storage-bench page, and what became of the trace."""
-    notes = []
-    if p.file == example.NAME:
-        notes.append("the trace is made up: give one of your own with --set file=PATH")
-    if p.only == "reads":
-        notes.append("writes and trims were left out, as asked for")
-    if not p.fill:
-        notes.append("the drive was not filled first: reads of unwritten blocks touch no flash")
     read = next(step for step in data.steps if step.verb == "trace")
     replayed = data.step(LABEL)
     assert replayed is not None  # the procedure has it
-    return TraceResult.of(replayed, read, p.depth, notes, quick=data.quick)
+    return TraceResult.of(replayed, read, p.depth, _notes(p), quick=data.quick)
+
+
+def _notes(p: TraceParams) -> Iterator[Claim]:
+    """Yield what the way that the trace was asked for says of the result."""
+    if p.file == example.NAME:
+        yield Claim("the trace is made up: give one of your own with --set file=PATH")
+    if p.only == "reads":
+        yield Claim("writes and trims were left out, as asked for")
+    if not p.fill:
+        yield Claim("the drive was not filled first: reads of unwritten blocks touch no flash")
 
 
 METHOD = Method(

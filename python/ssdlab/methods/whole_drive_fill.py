@@ -32,9 +32,12 @@ from ssdlab.methods.parts.points import power_scalars
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.fill import FillResult
 from ssdlab.methods.verbs.purge import PurgeFacts
+from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ssdlab.methods.lab import Lab
 
 LAST_BYTES = 16 * 10**9
@@ -83,7 +86,7 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         before_mb_s=None if drop is None else mean_speed(speeds[: drop.at]),
         after_mb_s=None if drop is None else mean_speed(speeds[drop.at :]),
         mean_w=mean_w,
-        caveats=tuple(_caveats(data)),
+        caveats=clauses(_caveats(data)),
         scalars=(
             Scalar.more("fill_mb_s", "whole drive", summary.mb_s, "MB/s"),
             *power_scalars("fill", "whole drive,", found, mean_w),
@@ -91,9 +94,13 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     )
 
 
-def _caveats(data: RunData) -> list[str]:
-    purged = any(step.verb == "purge" and step.found(PurgeFacts).purged for step in data.steps)
-    return [] if purged else ["the drive was not purged before: what it held may have slowed it down"]
+def _caveats(data: RunData) -> Iterator[Claim]:
+    purges = tuple(step for step in data.steps if step.verb == "purge")
+    if not any(step.found(PurgeFacts).purged for step in purges):
+        yield Claim(
+            "the drive was not purged before: what it held may have slowed it down",
+            evidence=Evidence(tuple(step.ordinal for step in purges)),
+        )
 
 
 METHOD = Method(

@@ -130,8 +130,8 @@ def clause(claim: Claim) -> str:
 
 
 def clauses(claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Return each claim in words."""
-    return tuple(map(clause, claims))
+    """Return each claim in words, none of them twice."""
+    return tuple(dict.fromkeys(map(clause, claims)))
 
 
 def sentence(claim: Claim) -> str:

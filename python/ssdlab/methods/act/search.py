@@ -37,6 +37,7 @@ from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActSearchResult, ActTry
 from ssdlab.methods.steps import Finding
 from ssdlab.methods.verbs.verb import Facts
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool)
         drive_state=BETWEEN[p.between].format(rest=p.rest_seconds),
         score_w=None if best is None else best.mean_w,
         score_per_w=per_w,
-        caveats=tuple(_caveats(p, tries)),
+        caveats=clauses(_caveats(p, tries)),
         scalars=tuple(_scalars(score, best.mean_w if best else None, per_w, p.rule)),
     )
 
@@ -141,22 +142,33 @@ def _scalars(score: int | None, mean_w: float | None, per_w: float | None, rule:
         yield Scalar.less("act_score_w", "power at the ACT score", mean_w, "W")
 
 
-def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[str]:
+def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:
+    tried = Evidence(tuple(each.ordinal for each in tries))
     held = [each.load for each in tries if each.passed]
     failed = [each.load for each in tries if not each.passed]
     if not held:
-        yield "no load passed: the lowest tried was too high for this drive"
+        yield Claim("no load passed: the lowest tried was too high for this drive", evidence=tried)
     if not failed:
-        yield "no load failed: the limit lies higher than the search went"
+        yield Claim("no load failed: the limit lies higher than the search went", evidence=tried)
     if held and failed and max(held) > min(failed):
-        yield (
-            f"{max(held)}x passed although {min(failed)}x did not: the verdict does not depend on the load "
-            "alone"
+        yield Claim(
+            "{passed} passed although {failed} did not: the verdict does not depend on the load alone",
+            evidence=tried,
+            others={"passed": f"{max(held)}x", "failed": f"{min(failed)}x"},
         )
     if not times_of(p.read_reqs_per_sec, p.write_reqs_per_sec):
-        yield "the rates at 1x are in no ratio of ACT's, so that the score is none of ACT's"
+        yield Claim(
+            "the rates at 1x are in no ratio of ACT's, so that the score is none of ACT's", judged=False
+        )
     if p.test_duration_sec < HOUR_S:
-        yield f"each load ran for {p.test_duration_sec} s: reviews run an hour"
+        yield Claim(
+            "each load ran for {ran}: reviews run an hour",
+            figure=Amount(float(p.test_duration_sec), "s"),
+            bound=Bound("at least", Amount(float(HOUR_S), "s")),
+            evidence=tried,
+            judged=False,
+            others={"ran": f"{p.test_duration_sec} s"},
+        )
 
 
 METHOD = Method(

@@ -19,7 +19,7 @@ from ssdlab.methods.method import RunData
 from ssdlab.methods.results.act import RULES, ActResult, ActSlice, ActTry, ActVerdict, Rule
 from ssdlab.methods.verbs.idle import Idle
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def act_result(data: RunData, p: LoadParams) -> ActResult:
         stress_completed=completed,
         stress_stopped="" if overrun is None else f"{overrun.why}, after {overrun.after_s:.0f} s",
         certified=None if completed is None else passed and completed and not any(_short_of(p, load)),
-        caveats=tuple(_short_of(p, load)),
+        caveats=clauses(_short_of(p, load)),
         scalars=(_scalar(load if passed and load else None, p),),
     )
 
@@ -222,16 +222,24 @@ def _scalar(load: int | None, p: LoadParams) -> Scalar:
     )
 
 
-def _short_of(p: LoadParams, load: int) -> Iterator[str]:
+def _short_of(p: LoadParams, load: int) -> Iterator[Claim]:
     """Yield what keeps a test from being a certificate."""
     if p.test_duration_sec < DAY_S:
-        yield f"{p.test_duration_sec} s certify nothing: ACT asks for 24 h"
+        yield Claim(
+            "{ran} certify nothing: ACT asks for 24 h",
+            figure=Amount(float(p.test_duration_sec), "s"),
+            bound=Bound("at least", Amount(float(DAY_S), "s")),
+            judged=False,
+            others={"ran": f"{p.test_duration_sec} s"},
+        )
     if p.slice_sec != HOUR_S:
-        yield f"slices of {p.slice_sec} s: ACT judges hours"
+        yield Claim(
+            "slices of {length}: ACT judges hours", judged=False, others={"length": f"{p.slice_sec} s"}
+        )
     if not p.prepare:
-        yield "the drive was not prepared as act_prep does"
+        yield Claim("the drive was not prepared as act_prep does", judged=False)
     if not load:
-        yield "reads and writes are in no ratio of ACT's, so that the load is no Nx"
+        yield Claim("reads and writes are in no ratio of ACT's, so that the load is no Nx", judged=False)
 
 
 def load_of(load: int) -> str:

@@ -11,9 +11,13 @@ from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
 from ssdlab.methods.method import Params, Seconds, param, rising
 from ssdlab.methods.parts.points import point_of, power_scalars
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
+from ssdlab.methods.results.figures import quick_claim
+from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import PeakResult, Scalar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
     from ssdlab.results.schema import Point
@@ -88,9 +92,14 @@ def sweep(lab: Lab, p: DepthSweepParams, order: Order, direction: Direction, blo
 
 
 def conclude_sweep(
-    data: RunData, p: DepthSweepParams, order: Order, direction: Direction, block_bytes: int
+    data: RunData,
+    p: DepthSweepParams,
+    order: Order,
+    direction: Direction,
+    block_bytes: int,
+    before: Iterable[Claim] = (),
 ) -> PeakResult:
-    """Find the reported depth and keep the whole curve."""
+    """Find the reported depth and keep the whole curve; `before` is what the state before it lacked."""
     steps = [data.step(f"depth {depth}") for depth in p.depths]
     points = tuple(point_of(step) for step in steps if step is not None)
     found = saturation([point.in_flight_asked for point in points], [point.iops or 0.0 for point in points])
@@ -107,7 +116,7 @@ def conclude_sweep(
         threshold_iops=found.threshold,
         sweep_min_iops=found.lowest,
         sweep_max_iops=found.highest,
-        caveats=tuple(_caveats(data, p, points, found.chosen)),
+        caveats=clauses((*_caveats(data, p, points, found.chosen), *before)),
         scalars=_scalars(points[found.chosen], order, direction),
     )
 
@@ -127,27 +136,37 @@ def _scalars(chosen: Point, order: Order, direction: Direction) -> tuple[Scalar,
     return (*figures, *power_scalars(name, "", chosen.efficiency, chosen.mean_w))
 
 
-def _caveats(data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chosen: int) -> list[str]:
-    caveats = []
+def _caveats(data: RunData, p: DepthSweepParams, points: tuple[Point, ...], chosen: int) -> Iterator[Claim]:
+    shown = _steps(points[chosen])
     if data.quick:
-        full = type(p)().seconds
-        caveats.append(
-            f"quick: {p.seconds:g} s at each depth instead of {full:g} s, so the spread between runs is "
-            "wider and the chosen depth may be off by one step; p99.99 needs the full time"
+        yield quick_claim(
+            "depth",
+            p.seconds,
+            type(p)().seconds,
+            ", so the spread between runs is wider and the chosen depth may be off by one step; "
+            "p99.99 needs the full time",
         )
     if p.engine == "uring":
-        caveats.append(
+        yield Claim(
             "io_uring, one thread of the full depth: do not compare with figures of synchronous threads"
         )
     if chosen == len(points) - 1 and len(points) > 1:
-        caveats.append("the highest depth tried was chosen: throughput may still rise beyond it")
-    if any(not consistent(point.little_ratio) for point in points):
-        caveats.append(
-            f"at some depths IOPS x latency differs from the I/Os in flight by over {TOLERANCE:.0%}"
+        yield Claim("the highest depth tried was chosen: throughput may still rise beyond it", evidence=shown)
+    off = tuple(point for point in points if not consistent(point.little_ratio))
+    if off:
+        yield Claim(
+            "at some depths IOPS x latency differs from the I/Os in flight by over {tolerance}",
+            evidence=_steps(*off),
+            others={"tolerance": f"{TOLERANCE:.0%}"},
         )
     judged = points[chosen].attribution
     if judged is not None and judged.limit == "host":
-        caveats.append(
-            f"the host took part in the latencies at the chosen depth: {'; '.join(judged.reasons)}"
+        yield Claim(
+            "the host took part in the latencies at the chosen depth: {reasons}",
+            evidence=shown,
+            others={"reasons": "; ".join(judged.reasons)},
         )
-    return caveats
+
+
+def _steps(*points: Point) -> Evidence:
+    return Evidence(tuple(point.ordinal for point in points if point.ordinal is not None))

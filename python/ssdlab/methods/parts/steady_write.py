@@ -9,7 +9,6 @@ from ssdlab.methods.parts.depth_sweep import DepthSweepParams, conclude_sweep, s
 from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import Order
 from ssdlab.methods.results.steady import caveats_of
-from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -40,7 +39,7 @@ def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) ->
 
 def conclude(data: RunData, p: SteadyWriteParams, order: Order, block_bytes: int) -> PeakResult:
     """Report the lowest depth with 95 % of the best, and the proof of the state it was taken in."""
-    found = conclude_sweep(data, p, order, "write", block_bytes)
     steady = proof(data, p)
-    caveats = (*found.caveats, *clauses(caveats_of(steady, quick=data.quick)))
-    return found.model_copy(update={"steady": steady, "caveats": caveats})
+    before = caveats_of(steady, quick=data.quick)
+    found = conclude_sweep(data, p, order, "write", block_bytes, before)
+    return found.model_copy(update={"steady": steady})

@@ -107,6 +107,15 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
     return (ends(result), window_table([window_of(result.samples)]), course_table(result))
 
 
+def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
+    """Yield what the baseline lacks, where the writing without rests was not steady."""
+    if not samples.steady:
+        found = f"NOT ACHIEVED in {len(samples.variable.values)} samples"
+        yield window_claim(
+            f"steady state was {found}: the baseline is the mean of the last five", window_of(samples)
+        )
+
+
 def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
     """Yield the gain of each rest against the baseline."""
     gains = ", ".join(

@@ -57,7 +57,7 @@ from ssdlab.methods.results.pts import (
 )
 from ssdlab.methods.steps import Until
 from ssdlab.model.units import NS_PER_S, block_text, significant, span_text
-from ssdlab.results.claim import clauses
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def conclude_demand(
         cells=tuple(grid),
         art_limit_ms=p.art_limit,
         points=points,
-        caveats=(*clauses(caveats_of(samples, rounds, points)), *_unwritten(data, p, load, records)),
+        caveats=clauses((*caveats_of(samples, rounds, points), *_unwritten(data, p, load, records))),
         scalars=tuple(_scalars(test, points)),
     )
 
@@ -360,7 +360,7 @@ def _stimuli(
             )
 
 
-def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -> Iterator[str]:
+def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -> Iterator[Claim]:
     """Say how many reads touched no flash: without WIPC, random writes leave gaps."""
     if not was_purged(data) or load.read_pct == 0:
         return
@@ -368,9 +368,13 @@ def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -
     parts = [(each.share, each.range_share) for each in ranges_of(load)] or [(1.0, 1.0)]
     share = unwritten_reads(fills, parts)
     if share >= MIN_SHARE_NAMED:
-        yield (
-            f"up to {100 * share:.2g} % of the reads went where nothing had been written since the purge: "
-            "the test has no sequential preconditioning, and such reads touch no flash"
+        yield Claim(
+            "up to {share} of the reads went where nothing had been written since the purge: the test has no "
+            "sequential preconditioning, and such reads touch no flash",
+            figure=Amount(100 * share, "%"),
+            bound=Bound("under", Amount(100 * MIN_SHARE_NAMED, "%")),
+            evidence=Evidence((writes.ordinal,)),
+            others={"share": f"{100 * share:.2g} %"},
         )
 
 

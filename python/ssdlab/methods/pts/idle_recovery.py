@@ -30,6 +30,7 @@ from pydantic import AfterValidator, Field
 
 from ssdlab.analysis.steady_state import first_steady
 from ssdlab.methods.method import Method, Seconds, param, rising
+from ssdlab.methods.presented.pts_series import idle_caveats
 from ssdlab.methods.pts.series import (
     common,
     headline,
@@ -39,7 +40,6 @@ from ssdlab.methods.pts.series import (
     records_of,
     rested,
     samples_of,
-    samples_text,
     written_rows,
 )
 from ssdlab.methods.pts.specification import KIB, PtsParams, begin, pts_remarks
@@ -48,6 +48,7 @@ from ssdlab.methods.results.pts import PtsIdleRecoveryResult, PtsWait, Stimulus
 from ssdlab.methods.steps import Until
 from ssdlab.model.arrival import Pulses
 from ssdlab.model.units import NS_PER_S, span_text
+from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -144,9 +145,7 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
         samples=samples,
         baseline_iops=baseline,
         waits=waits,
-        caveats=()
-        if samples.steady
-        else (f"steady state was {samples_text(samples)}: the baseline is the mean of the last five",),
+        caveats=clauses(idle_caveats(samples)),
         scalars=(
             headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
             headline(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
@@ -11,6 +11,7 @@ from ssdlab.model.measurement import DIRECTIONS
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Workers
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class TraceResult(ResultBase):
     done: Replayed
 
     @classmethod
-    def of(cls, replayed: Step, read: Step, depth: int, notes: Sequence[str], *, quick: bool) -> Self:
+    def of(cls, replayed: Step, read: Step, depth: int, notes: Iterable[Claim], *, quick: bool) -> Self:
         """Return the Result of the steps that read the trace and replayed it; `notes` are caveats."""
         facts, done = read.result.facts, Replayed.of(replayed)
         source = TraceSource.model_validate(facts["source"])
@@ -135,7 +136,7 @@ class TraceResult(ResultBase):
             laid=laid,
             recording=TraceRecording.model_validate(facts["recording"]),
             done=done,
-            caveats=(*notes, *_caveats(source, laid, done)),
+            caveats=clauses((*notes, *_caveats(source, laid, done))),
             scalars=_scalars(done),
         )
 
@@ -159,19 +160,32 @@ def _scalars(done: Replayed) -> tuple[Scalar, ...]:
     )
 
 
-def _caveats(source: TraceSource, laid: TraceLaid, done: Replayed) -> Iterator[str]:
+def _caveats(source: TraceSource, laid: TraceLaid, done: Replayed) -> Iterator[Claim]:
     if source.bad_lines:
-        yield f"{source.bad_lines} lines could not be read and were skipped: {source.bad_text}"
+        yield Claim(
+            "{count} lines could not be read and were skipped: {lines}",
+            others={"count": str(source.bad_lines), "lines": source.bad_text},
+        )
     if source.lost:
-        yield f"{source.lost} events were lost when the trace was recorded"
+        yield Claim(
+            "{count} events were lost when the trace was recorded", others={"count": str(source.lost)}
+        )
     for reason, count in laid.left_out.items():
-        yield f"{count} I/Os were left out: {reason}"
+        yield Claim("{count} I/Os were left out: {reason}", others={"count": str(count), "reason": reason})
     if source.backwards:
-        yield f"the times of the trace went back {source.backwards} times; it was sorted"
+        yield Claim(
+            "the times of the trace went back {count} times; it was sorted",
+            others={"count": str(source.backwards)},
+        )
     if laid.wrapped:
-        yield (
-            f"{laid.wrapped} I/Os beyond the drive's end were wrapped: their offset is the remainder by the "
-            "drive's size, and what would then cross the end lies in front of it"
+        yield Claim(
+            "{count} I/Os beyond the drive's end were wrapped: their offset is the remainder by the drive's "
+            "size, and what would then cross the end lies in front of it",
+            others={"count": str(laid.wrapped)},
         )
     if done.dropped:
-        yield f"{done.dropped} I/Os were dropped: they would have begun later than the backlog allows"
+        yield Claim(
+            "{count} I/Os were dropped: they would have begun later than the backlog allows",
+            evidence=Evidence((done.ordinal,)),
+            others={"count": str(done.dropped)},
+        )

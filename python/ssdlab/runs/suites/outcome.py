@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.repeats import median_interval
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
+from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Departure, Scalar
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.schema import Child, Manifest
+
+
+QUICK = Claim("quick: every part took its quick presets; see what that costs below", judged=False)
 
 
 def finished_children(library: Path, children: Sequence[Child]) -> list[RunFolder]:
@@ -47,9 +51,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
         outcomes=tuple(outcomes),
         repeats=max((_number(child.part) for child in suite.children), default=1),
         repeated=tuple(_repeated(suite.children, runs)),
-        caveats=("quick: every part took its quick presets; see what that costs below",)
-        if suite.quick
-        else (),
+        caveats=clauses((QUICK,) if suite.quick else ()),
     )
 
 
