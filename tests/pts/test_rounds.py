@@ -35,7 +35,8 @@ def test_cells_and_rounds_are_in_the_written_order() -> None:
     asked = [(stream.ops.read_pct, stream.block[0].bytes) for stream in shapes]  # type: ignore[union-attr]
     assert asked == [(mix, block) for mix in MIXES for block in BLOCKS]
     assert {(stream.workers, stream.depth, stream.stop.time_ns) for stream in shapes} == {(4, 32, 60 * 10**9)}
-    assert [request.verb for request in scripted.asked[:4]] == ["conditions", "purge", "precondition", "run"]
+    first = ["conditions", "purge", "precondition", "stretch", "run"]
+    assert [request.verb for request in scripted.asked[:5]] == first
     assert scripted.asked[0].args["required"] == {"scheduler": "none", "write_cache": "off"}
     wipc = scripted.asked[2].workload
     assert wipc is not None and wipc.streams[0].stop.bytes == 2 * 4 * GIB

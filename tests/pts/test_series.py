@@ -242,7 +242,7 @@ def test_idle_recovery_rests_between_bursts_and_returns_to_the_baseline() -> Non
         "conditions",
         "purge",
         "precondition",
-        *["run"] * 10,
+        *["stretch", "run", "run"] * 5,
     ]
     first, *others = loads(scripted)
     assert first.policy == "from-purge" and {other.policy for other in others} == {"re-precondition"}

@@ -15,7 +15,8 @@ Interruption policies of a step:
     The attempt is voided and begun anew.
 `re-precondition`
     The drive's state was part of the measurement and a pause has changed it: the last `precondition` step
-    is done again first, and every trim after it, then the interrupted step. Other finished steps stay so.
+    is done again first, and every trim after it, then the interrupted step; within a `stretch` all of that
+    from its beginning. Other finished steps stay so.
 `from-purge`
     The state is all that happened since the drive was fresh: the last purge and every step after it are done
     again.
@@ -41,6 +42,7 @@ from ssdlab.methods.verbs.note import Note
 from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.methods.verbs.purge import Purge
 from ssdlab.methods.verbs.run import Run
+from ssdlab.methods.verbs.stretch import Stretch
 from ssdlab.methods.verbs.trim import Trim
 from ssdlab.methods.verbs.variant import Variant
 from ssdlab.model import units
@@ -300,6 +302,17 @@ class Lab(LabBase):
             Of a real drive nothing is read so far.
         """
         return self.do(Health())
+
+    def stretch(self, *, label: str) -> Step:
+        """Begin a stretch: the steps from here to the next one belong together, by `re-precondition`.
+
+        An interruption voids what is finished of a stretch, too, so that no part of it is from before and
+        another from after. Between stretches the run may go on in a later session on a real drive.
+
+        The step's facts (`StretchFacts`) have in ``sitting`` a number that rises with every interruption that
+        let the drive's state change: of a simulated drive, whose state is kept, none does.
+        """
+        return self.do(Stretch(), label=label, policy="re-precondition")
 
     @contextmanager
     def fork(self) -> Iterator[Callable[[], Step]]:

@@ -156,6 +156,8 @@ class Journal:
         self._run_id = run_id
         self.steps: dict[int, StepHistory] = {}
         self.boot = ""
+        self.sessions = 0
+        """How often it was opened, this time included."""
         with library_errors(self.path):
             self._descriptor = held.append_to(JOURNAL)
             records = self._recover(held)
@@ -233,6 +235,7 @@ class Journal:
     def _note(self, record: AnyRecord) -> None:
         if isinstance(record, OpenRecord):
             self.boot = record.boot_id
+            self.sessions += 1
             return
         history = self.steps.setdefault(record.ordinal, StepHistory())
         if isinstance(record, BeginRecord):

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from ssdlab.runs.tracking import Tracker
 
 
+_RESTED = "the drive rested during an interruption: the state that this step had made is lost"
+_BROKEN = "interrupted within what belongs together: it is done again from its beginning"
+
+
 class Rewind(BaseException):
     """A preparation was voided: the procedure must run again from its first line. Never leaves `session`.
 
@@ -80,12 +84,25 @@ class Runner:
         self._progress_of = progress_of
         self._keeper = keeper
         self._pause_after = pause_after
+        self._state_lost = keeper is None
+        """Whether an interruption lets the drive's state change: it rests, and nobody knows what it does.
+
+        Else the state is kept with the run, and a resumed one goes on to the bit: the one place that says so.
+        """
         self._executor = StepExecutor(
-            drive, folder, tracker, stopped=stopped, keeper=keeper, written_by=written_by
+            drive,
+            folder,
+            tracker,
+            stopped=stopped,
+            keeper=keeper,
+            written_by=written_by,
+            sitting=journal.sessions if self._state_lost else 1,
         )
         self._done_here: set[int] = set()
         # The last preparation and the trims after it: together they make the state that is measured.
         self._prepared: list[int] = []
+        # What is finished of the present stretch, its beginning included.
+        self._stretch: list[int] = []
         # The last purge and all steps after it: what has happened to the drive since it was fresh.
         self._since_purge: list[int] = []
         self.steps: list[Step] = []
@@ -99,6 +116,7 @@ class Runner:
         """Forget which steps were walked through: the procedure runs again from its first line."""
         self.steps.clear()
         self._prepared.clear()
+        self._stretch.clear()
         self._since_purge.clear()
         self._tracker.restart()
 
@@ -143,6 +161,12 @@ class Runner:
             self._prepared = [request.ordinal]
         elif role == "amends" and self._prepared:
             self._prepared.append(request.ordinal)
+        if role == "begins":
+            self._stretch = [request.ordinal]
+        elif role in ("prepares", "freshens"):
+            self._stretch = []
+        elif self._stretch:
+            self._stretch.append(request.ordinal)
         if role == "freshens":
             self._since_purge = [request.ordinal]
         elif self._since_purge:
@@ -173,17 +197,28 @@ class Runner:
                 why = f"interrupted; {'the drive goes back to its beginning' if self._keeper else rule}"
                 for attempt in (*[part.attempt for part in history.standing_parts], opened.attempt):
                     self._journal.void(request.ordinal, attempt, why)
-        makers = {"re-precondition": self._prepared, "from-purge": self._since_purge}.get(request.policy)
-        if not makers or self._keeper is not None:
-            return
-        if makers[0] not in self._done_here:
-            why = "the drive rested during an interruption: the state that this step had made is lost"
-            # The first of them last: whatever is cut off here, it is then done again.
-            for ordinal in reversed(makers):
-                ended = self._journal.history(ordinal).ended
-                assert ended is not None  # it was read back
-                self._journal.void(ordinal, ended.attempt, why)
+        stale = self._stale(request)
+        # The first of them last: whatever is cut off here, it is then done again.
+        for ordinal in sorted(stale, reverse=True):
+            ended = self._journal.history(ordinal).ended
+            assert ended is not None  # it was read back
+            self._journal.void(ordinal, ended.attempt, stale[ordinal])
+        if stale:
             raise Rewind
+
+    def _stale(self, request: Request) -> dict[int, str]:
+        """Return what of earlier sessions the step cannot build on, each with the reason."""
+        if not self._state_lost:
+            return {}
+        makers = {"re-precondition": self._prepared, "from-purge": self._since_purge}.get(request.policy, [])
+        belongs = request.policy == "re-precondition" and request.asked.state != "begins"
+        groups = ((self._stretch if belongs else [], _BROKEN), (makers, _RESTED))
+        return {
+            ordinal: why
+            for group, why in groups
+            if group and group[0] not in self._done_here
+            for ordinal in group
+        }
 
     def _kept(self, request: Request, history: StepHistory, opened: BeginRecord) -> dict[str, int] | None:
         """Return what an attempt cut short has done if that counts, else None."""
@@ -227,9 +262,11 @@ class Runner:
 
 
 def _check_same(request: Request, digest: str, history: StepHistory) -> None:
-    if not history.begins:
+    """Refuse a step that is another one than was begun; after a void, a procedure may ask for another."""
+    standing = [begun for begun in history.begins if begun.attempt not in history.voided]
+    if not standing:
         return
-    begun = history.begins[-1]
+    begun = standing[-1]
     if begun.hash != digest:
         raise Refused(
             f"step {request.ordinal} of this run was {begun.verb} ({begun.label}), and the method now asks "

@@ -60,6 +60,7 @@ class StepExecutor:
         stopped: Callable[[], bool],
         keeper: StateKeeper | None,
         written_by: str | None,
+        sitting: int,
     ) -> None:
         self.drive = drive
         self.folder = folder
@@ -70,6 +71,7 @@ class StepExecutor:
         self._stopped = stopped
         self.keeper = keeper
         self.written_by = written_by
+        self.sitting = sitting
         self._next_space_look = 0.0
         self.conditions = ConditionKeeper(drive, Ledger(folder))
 
@@ -185,6 +187,11 @@ class _StepAtWork:
     def written_by(self) -> str | None:
         """Run that has written the whole span before."""
         return self.executor.written_by
+
+    @property
+    def sitting(self) -> int:
+        """How often the drive's state was at the mercy of an interruption, from 1."""
+        return self.executor.sitting
 
     @property
     def settings(self) -> ConditionKeeper:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE
 from ssdlab.model.units import latency_text, significant
@@ -30,6 +30,26 @@ class Window:
     last: int
     unit: str = "round"
     """What a value is: a round or a sample."""
+    cuts: tuple[int, ...] = ()
+    """Rounds that were the first after an interruption; the window is of what follows the last of them."""
+
+    @classmethod
+    def each_of(cls, rounds: PtsRounds) -> tuple[Self, ...]:
+        """Return the window of each tracked variable of a group of rounds."""
+        return tuple(
+            cls(each, rounds.steady, rounds.first, rounds.last, cuts=rounds.cuts) for each in rounds.tracked
+        )
+
+    @classmethod
+    def of_rounds(cls, rounds: PtsRounds) -> Self:
+        """Return the window of the first tracked variable."""
+        return cls.each_of(rounds)[0]
+
+    @property
+    def span(self) -> str:
+        """Which rounds it is of, and where an interruption cut them."""
+        of = f"{self.unit}s {self.first} to {self.last} of {len(self.variable.values)}"
+        return f"{of}, {cuts_text(self.cuts)}" if self.cuts else of
 
 
 def window_claim(
@@ -61,23 +81,41 @@ def findings(result: PtsResult) -> Iterator[Claim]:
             for each in group.tracked
             if each.mean is not None
         )
-        window = Window(group.tracked[0], group.steady, group.first, group.last)
+        window = Window.of_rounds(group)
         steps = tuple(ordinal for cell in group.cells for ordinal in cell.ordinals)
         shown = Evidence(steps, (group.first - 1, group.last - 1))
-        yield window_claim(
-            "{name}{verdict} ({values})", window, shown, {"name": name, "verdict": verdict, "values": values}
-        )
+        says = "{name}{verdict} ({values})"
+        others: dict[str, Amount | str] = {"name": name, "verdict": verdict, "values": values}
+        if group.cuts:
+            says, others = f"{says}; {{cut}}", {**others, "cut": cuts_text(group.cuts)}
+        yield window_claim(says, window, shown, others)
 
 
 def not_achieved(group: PtsRounds) -> Claim:
     """Return that the rounds of a group of cells did not reach steady state."""
     name = f"{group.group}: " if group.group else ""
-    window = Window(group.tracked[0], group.steady, group.first, group.last)
+    window = Window.of_rounds(group)
     return window_claim(
         "{name}steady state was NOT ACHIEVED in {rounds} rounds",
         window,
         Evidence(rows=(group.first - 1, group.last - 1)),
         {"name": name, "rounds": str(group.rounds)},
+    )
+
+
+def cuts_text(cuts: Sequence[int]) -> str:
+    """Return where an interruption let the drive's state change: ``cut before round 4``."""
+    return f"cut before round {' and '.join(map(str, cuts))}"
+
+
+def cut_claim(group: PtsRounds) -> Claim:
+    """Return what an interruption means for the rounds of a group of cells."""
+    name = f"{group.group}: " if group.group else ""
+    return Claim(
+        "{name}interrupted, {cut}: the drive rested and was preconditioned again, and only rounds from "
+        "{from} on are judged and reported",
+        evidence=Evidence(rows=(group.first - 1, group.last - 1)),
+        others={"name": name, "cut": cuts_text(group.cuts), "from": str(group.cuts[-1])},
     )
 
 
@@ -112,7 +150,7 @@ def _window_row(window: Window) -> tuple[numbers.Cell, ...]:
     each = window.variable
     return (
         numbers.words(each.name),
-        numbers.words(f"{window.unit}s {window.first} to {window.last} of {len(each.values)}"),
+        numbers.words(window.span),
         numbers.words("yes" if window.steady else "NOT ACHIEVED"),
         _window_value(each, 1.0 if each.mean is not None else None, percent=False),
         _window_value(each, each.range_share),
@@ -204,9 +242,9 @@ def mix_text(read_pct: int) -> str:
 def tables(result: PtsResult) -> tuple[Table, ...]:
     """Return the windows that steady state is judged by, and the cells."""
     windows = [
-        Window(variable, each.steady, each.first, each.last)
+        window
         for each in result.groups
-        for variable in each.tracked
-        if variable.mean is not None
+        for window in Window.each_of(each)
+        if window.variable.mean is not None
     ]
     return (window_table(windows), *(grid(result, measure) for measure in MEASURES[result.test]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.pts import Window, not_achieved, window_claim, window_table
+from ssdlab.methods.presented.pts import Window, cut_claim, not_achieved, window_claim, window_table
 from ssdlab.methods.presented.pts_series import window_of
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -14,7 +14,14 @@ from ssdlab.results.numbers import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ssdlab.methods.results.pts import DemandCell, DemandPoint, DemandResult, PtsRounds, PtsSamples
+    from ssdlab.methods.results.pts import (
+        DemandCell,
+        DemandPoint,
+        DemandResult,
+        PointName,
+        PtsRounds,
+        PtsSamples,
+    )
     from ssdlab.results.numbers import Cell
 
 
@@ -31,7 +38,7 @@ def findings(result: DemandResult) -> Iterator[Claim]:
     )
     yield window_claim(
         "Demand variation {verdict}",
-        Window(rounds.tracked[0], rounds.steady, rounds.first, rounds.last),
+        Window.of_rounds(rounds),
         Evidence(
             tuple(ordinal for cell in result.cells for ordinal in cell.ordinals),
             (rounds.first - 1, rounds.last - 1),
@@ -52,8 +59,13 @@ def findings(result: DemandResult) -> Iterator[Claim]:
             )
 
 
-def caveats_of(samples: PtsSamples, rounds: PtsRounds, points: Sequence[DemandPoint]) -> Iterator[Claim]:
-    """Yield what was not steady, and which points there are none of."""
+def caveats_of(
+    samples: PtsSamples, rounds: PtsRounds, points: Sequence[DemandPoint], anew: Sequence[PointName] = ()
+) -> Iterator[Claim]:
+    """Yield what was not steady, where an interruption cut, and which points there are none of.
+
+    `anew` are points that were measured when the state of the window had been lost and made again.
+    """
     if not samples.steady:
         yield window_claim(
             f"preconditioning: steady state was NOT ACHIEVED in {len(samples.variable.values)} samples; the "
@@ -62,6 +74,13 @@ def caveats_of(samples: PtsSamples, rounds: PtsRounds, points: Sequence[DemandPo
         )
     if not rounds.steady:
         yield not_achieved(rounds)
+    if rounds.cuts:
+        yield cut_claim(rounds)
+    if anew:
+        says = (
+            "{names} measured after an interruption: the drive was preconditioned again, without new rounds"
+        )
+        yield Claim(says, others={"names": " and ".join(anew)})
     missing = [point for point in points if point.missing is not None]
     if missing:
         names = " and ".join(point.name for point in missing)
@@ -158,7 +177,7 @@ def tables(result: DemandResult) -> tuple[Table, ...]:
     rounds = result.rounds
     windows = [
         window_of(result.samples),
-        *(Window(each, rounds.steady, rounds.first, rounds.last) for each in rounds.tracked),
+        *Window.each_of(rounds),
     ]
     return (
         window_table([window for window in windows if window.variable.mean is not None]),

@@ -87,7 +87,7 @@ def load_of(p: PtsCompositeParams, logical_block_bytes: int) -> Load:
 
 METHOD = Method(
     name="pts-composite",
-    version=1,
+    version=2,
     title="SNIA PTS: composite block sizes",
     params=PtsCompositeParams,
     procedure=procedure,

@@ -26,6 +26,8 @@ from ssdlab.methods.pts.rounds import (
     mean_ns,
     rounds_text,
     run_rounds,
+    sittings_of,
+    stretch_label,
     was_purged,
     worst,
 )
@@ -151,6 +153,7 @@ def vary_demand(lab: Lab, p: DemandParams, load: Load) -> None:
     done = RunData(tuple(steps), lab.capacity_bytes, lab.logical_block_bytes)
     with lab.on_interruption("re-precondition"):
         for name, shape in _shapes(p, done, load):
+            lab.stretch(label=point_label(name, begins=True))
             certain = name == "MinIOPS"  # the others need a cell below the limit
             before = load.workload(shape, p.settle_seconds, writes=True)
             lab.run(before, label=point_label(name, writes=True), certain=certain)
@@ -187,9 +190,16 @@ def cell_name(shape: Shape) -> str:
     return f"TC{shape[0]} QD{shape[1]}"
 
 
-def point_label(name: PointName, *, writes: bool = False) -> str:
-    """Return the label of a point's step: the writes before it, or the histogram."""
-    return f"{name}, {PRE_WRITE if writes else 'histogram'}"
+def point_label(name: PointName, *, writes: bool = False, begins: bool = False) -> str:
+    """Return the label of a point's step: the writes before it, or the histogram; or where both begin."""
+    return f"before {name}" if begins else f"{name}, {PRE_WRITE if writes else 'histogram'}"
+
+
+def points_after_a_cut(data: RunData, rounds: int) -> tuple[PointName, ...]:
+    """Return the points that were measured when the state of the window was lost and made again."""
+    begun = sittings_of(data)
+    of_window = begun.get(stretch_label("", rounds))
+    return tuple(name for name in POINTS if begun.get(point_label(name, begins=True), of_window) != of_window)
 
 
 def tracked_of(p: DemandParams) -> Tracked:
@@ -251,7 +261,12 @@ def conclude_demand(
         cells=tuple(grid),
         art_limit_ms=p.art_limit,
         points=points,
-        caveats=clauses((*caveats_of(samples, rounds, points), *_unwritten(data, p, load, records))),
+        caveats=clauses(
+            (
+                *caveats_of(samples, rounds, points, points_after_a_cut(data, rounds.rounds)),
+                *_unwritten(data, p, load, records),
+            )
+        ),
         scalars=tuple(_scalars(test, points)),
     )
 

@@ -75,7 +75,7 @@ def load_of(p: PtsDemandIntensityParams) -> Load:
 
 METHOD = Method(
     name="pts-demand-intensity",
-    version=1,
+    version=2,
     title="SNIA PTS: demand intensity",
     params=PtsDemandIntensityParams,
     procedure=procedure,

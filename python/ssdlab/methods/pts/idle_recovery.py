@@ -120,6 +120,7 @@ def procedure(lab: Lab, p: PtsIdleRecoveryParams) -> None:
     with lab.on_interruption("re-precondition"):
         for rest in p.rests:
             # One load for all bursts: steps of their own would make each rest longer by what a step costs.
+            lab.stretch(label=f"before {_bursts_label(p, rest)}")
             trains_s = p.bursts * (1 + rest) * p.burst_seconds
             trains = load(p, 0, BLOCK_BYTES, trains_s, record_s=p.burst_seconds, arrival=p.pulses(rest))
             lab.run(trains, label=_bursts_label(p, rest))
@@ -182,7 +183,7 @@ def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
 
 METHOD = Method(
     name="pts-host-idle-recovery",
-    version=1,
+    version=2,
     title="SNIA PTS: host idle recovery",
     params=PtsIdleRecoveryParams,
     procedure=procedure,

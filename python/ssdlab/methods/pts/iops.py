@@ -108,7 +108,7 @@ def tracked_of(p: PtsIopsParams) -> list[Tracked]:
 
 METHOD = Method(
     name="pts-iops",
-    version=2,
+    version=3,
     title="SNIA PTS: IOPS",
     params=PtsIopsParams,
     procedure=procedure,

@@ -106,7 +106,7 @@ def tracked_of() -> list[Tracked]:
 
 METHOD = Method(
     name="pts-latency",
-    version=2,
+    version=3,
     title="SNIA PTS: latency",
     params=PtsLatencyParams,
     procedure=procedure,

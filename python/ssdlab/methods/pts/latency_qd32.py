@@ -72,7 +72,7 @@ def conclude(data: RunData, p: LatencyQd32Params) -> PtsResult:
 
 METHOD = Method(
     name="latency-qd32",
-    version=1,
+    version=2,
     title="Latency at 32 I/Os in flight",
     params=LatencyQd32Params,
     procedure=procedure,

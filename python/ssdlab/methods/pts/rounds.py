@@ -1,7 +1,9 @@
 """Tests of rounds: the same cells again and again, until what is tracked of them is steady.
 
 A round is one pass over all cells in the written order. From the fifth round on the last five are judged by
-SNIA's rule; all tracked variables have to be steady in the same window. What is reported of a cell is its
+SNIA's rule; all tracked variables have to be steady in the same window. An interruption that lets the drive's
+state change ends that: the round that it fell into is done again, and rounds count anew from there, so that
+no window holds rounds of both sides (`lab.stretch`). What is reported of a cell is its
 mean over the rounds of the window that proves steady state; where none does, over the last five. The
 conclusion is pure: every cell's values, the window that is judged, the header's lines and headline figures.
 
@@ -12,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.analysis.forecast import forecast
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
-from ssdlab.methods.presented.pts import not_achieved
+from ssdlab.methods.presented.pts import cut_claim, not_achieved
 from ssdlab.methods.pts.specification import (
     SETTINGS,
     SPECIFICATION,
@@ -30,6 +33,7 @@ from ssdlab.methods.pts.specification import (
 )
 from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable
 from ssdlab.methods.verbs.purge import PurgeFacts
+from ssdlab.methods.verbs.stretch import Stretch, StretchFacts
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.summary import Summary
 from ssdlab.model.units import NS_PER_S, block_text, significant
@@ -56,9 +60,19 @@ def run_rounds(
     done: list[Step] = []
     series: list[list[float]] = [[] for _ in tracked]
     cursors: dict[str, int] = {}
+    number = cut = 0
+    sitting: int | None = None
     with lab.on_interruption("re-precondition"):
-        for number in range(1, p.most_rounds + 1):
-            certain = number <= WINDOW or p.fixed_rounds
+        while True:
+            done.append(lab.stretch(label=stretch_label(group, number)))
+            before, sitting = sitting, sitting_of(done[-1])
+            if number and sitting != before:
+                series, cut = [[] for _ in tracked], number
+            steady = not p.fixed_rounds and first_steady([each[-WINDOW:] for each in series]) is not None
+            if steady or number - cut == p.most_rounds:
+                break
+            number += 1
+            certain = number - cut <= WINDOW or p.fixed_rounds
             found = {}
             for cell in cells:
                 workload = _from(cell.workload, cursors.get(cell.label))
@@ -68,28 +82,53 @@ def run_rounds(
                 cursors[cell.label] = _next_cursor(lab, step, cursors.get(cell.label, 0), cell.block_bytes)
             for values, variable in zip(series, tracked, strict=True):
                 values += tracked_value(found[variable.cell], variable)
-            lab.foresee(_outlook(series, tracked, p.most_rounds))
-            if not p.fixed_rounds and first_steady([values[-WINDOW:] for values in series]) is not None:
-                break
+            lab.foresee(_outlook(series, tracked, p.most_rounds, cut))
     lab.foresee("")
     return done
 
 
-def _outlook(series: Sequence[Sequence[float]], tracked: Sequence[Tracked], max_rounds: int) -> str:
-    """Say in which round steady state is likely; nothing while too few rounds are done."""
+def _outlook(
+    series: Sequence[Sequence[float]], tracked: Sequence[Tracked], max_rounds: int, before: int
+) -> str:
+    """Say in which round steady state is likely; nothing while too few rounds are done.
+
+    `before` rounds were done before an interruption, and do not count.
+    """
     expected = forecast(series, max_rounds)
     if expected is None:
         return ""
     if expected.round is None:
-        return f"steady state is not likely by round {max_rounds}"
+        return f"steady state is not likely by round {before + max_rounds}"
     several = expected.last is not None and len(tracked) > 1
     last = f", {tracked[expected.last or 0].name} last" if several else ""
-    return f"steady state likely in round {expected.round}{last}"
+    return f"steady state likely in round {before + expected.round}{last}"
 
 
 def round_label(group: str, number: int, cell: str) -> str:
     """Return the label of a cell's step in a round."""
     return f"{group}{', ' if group else ''}round {number}, {cell}"
+
+
+def stretch_label(group: str, number: int) -> str:
+    """Return the label of the step after a round, where one thing ends and another may begin."""
+    return f"{group}{', ' if group else ''}{f'after round {number}' if number else 'before round 1'}"
+
+
+def sitting_of(step: Step) -> int | None:
+    """Return in which sitting a stretch begins; None in a plan."""
+    return step.found(StretchFacts).sitting
+
+
+def sittings_of(data: RunData) -> dict[str, int | None]:
+    """Return in which sitting each stretch of a run begins, by its label."""
+    return {step.label: sitting_of(step) for step in data.steps if step.verb == Stretch.verb}
+
+
+def cuts_of(data: RunData, group: str, rounds: int) -> tuple[int, ...]:
+    """Return the rounds that were the first after an interruption which let the drive's state change."""
+    begun = sittings_of(data)
+    sittings = [begun.get(stretch_label(group, number)) for number in range(rounds)]
+    return tuple(at + 2 for at, (before, after) in enumerate(pairwise(sittings)) if before != after)
 
 
 def tracked_value(step: Step, variable: Tracked) -> list[float]:
@@ -215,12 +254,15 @@ def collect(
         rounds += 1
     steps = {cell.label: _steps(data, group, cell, rounds) for cell in cells}
     variables = [_followed(each, steps[each.cell]) for each in tracked]
-    first = first_steady([each.values for each in variables])
-    at = max(0, rounds - WINDOW) if first is None else first
+    cuts = cuts_of(data, group, rounds)
+    begins = cuts[-1] - 1 if cuts else 0
+    first = first_steady([each.values[begins:] for each in variables])
+    at = max(begins, rounds - WINDOW) if first is None else begins + first
     last = min(rounds, at + WINDOW)
     return PtsRounds(
         group=group,
         rounds=rounds,
+        cuts=cuts,
         steady=first is not None,
         first=at + 1,
         last=last,
@@ -378,7 +420,11 @@ def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, i
 
 
 def _caveats(groups: Sequence[PtsRounds]) -> Iterator[Claim]:
-    return (not_achieved(group) for group in groups if not group.steady)
+    for group in groups:
+        if not group.steady:
+            yield not_achieved(group)
+        if group.cuts:
+            yield cut_claim(group)
 
 
 def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Scalar]:

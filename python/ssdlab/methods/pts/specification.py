@@ -22,11 +22,13 @@ Source: SNIA SSS PTS 2.0.2, sections 2 (definitions), 2.1.18 (preconditioning) a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from ssdlab.methods.method import Params, Remarks, Seconds, param
 from ssdlab.methods.results.pts import PtsBase
+from ssdlab.methods.verbs.stretch import Stretch
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.model.warnings import judge_fills
@@ -50,6 +52,8 @@ SPECIFICATION = "SNIA SSS PTS 2.0.2"
 KIB = 1024
 SECTOR_BYTES = 512
 """The smallest access of the tests."""
+_ROUND = re.compile(r"(.*\bround \d+), ")
+"""Of the label of a cell, its round."""
 
 
 class PtsParams(Params):
@@ -298,12 +302,17 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
 
 
 def _of_interruptions(facts: RunFacts) -> Iterator[Departure]:
-    """Yield one of a run that was resumed; a simulated drive goes back to where it was cut off."""
+    """Yield one of a run that was resumed; a drive whose state is kept goes back to where it was cut off."""
     times = len(facts.manifest.sessions) - 1
-    if times < 1 or facts.manifest.drive.capabilities.virtual_time:
+    if times < 1 or facts.manifest.drive.capabilities.forks:
         return
-    again = sorted({attempt.label for attempt in facts.voided})
-    done = f"; done again: {', '.join(again)}" if again else ""
+    marks = {step.ordinal for step in facts.data.steps if step.verb == Stretch.verb}
+    # Of a round, which is done again as a whole, its name and not that of each cell.
+    again = dict.fromkeys(
+        label if (round_of := _ROUND.match(label)) is None else round_of[1]
+        for label in (attempt.label for attempt in facts.voided if attempt.ordinal not in marks)
+    )
+    done = f"; done again: {', '.join(sorted(again))}" if again else ""
     yield Departure(
         code="interrupted",
         what=f"interrupted and resumed {times} time{'' if times == 1 else 's'}{done}",

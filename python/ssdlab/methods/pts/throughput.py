@@ -89,7 +89,7 @@ def _tracked(block_bytes: int) -> list[Tracked]:
 
 METHOD = Method(
     name="pts-throughput",
-    version=2,
+    version=3,
     title="SNIA PTS: throughput",
     params=PtsThroughputParams,
     procedure=procedure,

@@ -59,6 +59,11 @@ class PtsRounds(Stored):
 
     group: str = Field(description="what tells it from the other groups of the test; empty: it has one")
     rounds: int
+    cuts: tuple[int, ...] = Field(
+        default=(),
+        description="rounds that were the first after an interruption which let the drive's state change: "
+        "the window is of rounds after the last of them",
+    )
     steady: bool
     first: int = Field(description="first round of the window, from 1")
     last: int

@@ -70,6 +70,13 @@ class StepContext(Protocol):
         """Run that has written the whole span before, which a device cannot tell."""
 
     @property
+    def sitting(self) -> int:
+        """How often the drive's state was at the mercy of an interruption: 1, and 1 more after each.
+
+        Always 1 of a drive whose state is kept with the run: it goes on as if nothing had been.
+        """
+
+    @property
     def settings(self) -> Settings:
         """What sets the drive and its host."""
 

@@ -24,6 +24,7 @@ VERBS = {
     "note": "ssdlab.methods.verbs.note:Note",
     "find": "ssdlab.methods.verbs.find:Find",
     "trace": "ssdlab.methods.verbs.trace:Trace",
+    "stretch": "ssdlab.methods.verbs.stretch:Stretch",
     "fork": "ssdlab.methods.verbs.fork:Fork",
     "back": "ssdlab.methods.verbs.back:Back",
 }

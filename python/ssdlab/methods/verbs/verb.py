@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
 
-StateRole = Literal["uses", "prepares", "amends", "freshens"]
-"""What a step is to the drive's state: it prepares it, amends what was prepared, or makes the drive fresh."""
+StateRole = Literal["uses", "prepares", "amends", "freshens", "begins"]
+"""What a step is to the drive's state: it prepares it, amends what was prepared, makes the drive fresh, or
+begins a stretch of steps that belong together."""
 
 
 class Facts(BaseModel):

@@ -6,9 +6,22 @@ What was measured in the cells of a round is drawn as maps with values, lines ov
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.pts import ART, IOPS, MB_S, MRT, NAMES, NINES, Measure, findings, grid, mix_text
+from ssdlab.methods.presented.pts import (
+    ART,
+    IOPS,
+    MB_S,
+    MRT,
+    NAMES,
+    NINES,
+    Measure,
+    cuts_text,
+    findings,
+    grid,
+    mix_text,
+)
 from ssdlab.methods.results.pts import PtsHistogram, PtsResult
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import block_text, count_text, significant, throughput_text
@@ -106,7 +119,8 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
         id=f"{name}-convergence",
         title=f"{title}: convergence",
         lead="Each line is a block size, round after round"
-        + (" of writes." if test != "throughput" else "."),
+        + (" of writes." if test != "throughput" else ".")
+        + "".join(f" {text}" for text in _cuts(kept, group)),
         described=" ".join(leads(kept, findings)),
         chart=XyChart(views),
         tables=tuple(
@@ -121,27 +135,38 @@ def _convergence(name: str, title: str, kept: Sequence[Tested], group: str, how:
 
 
 def _series(shown: Shown, result: PtsResult, group: str, read_pct: int, field: str) -> tuple[Line, ...]:
+    """Return a line for each block size; an interruption cuts it, so that none joins both sides."""
     return tuple(
         Line(
             shown.index,
             block_text(cell.block_bytes),
             read_pct == 0,
             tuple(
-                Dot(float(at), value)
-                for at, value in enumerate(getattr(cell, field), start=1)
-                if value is not None
+                Dot(float(at + 1), value)
+                for at in range(begins - 1, after - 1)
+                if (value := getattr(cell, field)[at]) is not None
             ),
         )
         for each in result.groups
         if each.group == group
         for cell in each.cells
         if cell.read_pct == read_pct and not cell.missing
+        for begins, after in pairwise([1, *each.cuts, each.rounds + 1])
     )
+
+
+def _cuts(kept: Sequence[Tested], group: str) -> Iterator[str]:
+    """Say of each run where an interruption let the drive's state change."""
+    for shown, result in kept:
+        for each in result.groups:
+            if each.group == group and each.cuts:
+                yield f"{shown.label}: {cuts_text(each.cuts)}, where an interruption let its state change."
 
 
 def _rounds(one: Tested, group: str, read_pct: int, field: str, of: Measure) -> Table:
     """Return every round of the lines of a convergence page."""
     shown, result = one
+    cuts = {cut for each in result.groups if each.group == group for cut in each.cuts}
     lines = [
         (block_text(cell.block_bytes), getattr(cell, field))
         for each in result.groups
@@ -150,7 +175,10 @@ def _rounds(one: Tested, group: str, read_pct: int, field: str, of: Measure) -> 
         if cell.read_pct == read_pct and not cell.missing
     ]
     rows = tuple(
-        (numbers.count(at), *(of.cell(value) for value in values))
+        (
+            numbers.Cell(f"{at}, first after a cut", str(at)) if at in cuts else numbers.count(at),
+            *(of.cell(value) for value in values),
+        )
         for at, values in enumerate(zip(*(values for _, values in lines), strict=True), start=1)
     )
     title = f"{shown.label}: {of.title} of R/W {read_pct}/{100 - read_pct}, round by round"
@@ -159,7 +187,7 @@ def _rounds(one: Tested, group: str, read_pct: int, field: str, of: Measure) -> 
 
 def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure:
     judged = [
-        Judged(shown, variable, each.steady, each.first, each.last)
+        Judged(shown, variable, each.steady, each.first, each.last, cuts=each.cuts)
         for shown, result in kept
         for each in result.groups
         if each.group == group

@@ -62,11 +62,13 @@ class Judged:
     last: int
     unit: str = "round"
     """What a value is: a round or a sample."""
+    cuts: tuple[int, ...] = ()
+    """Rounds that were the first after an interruption."""
 
     @property
     def window(self) -> Window:
         """The same without its run."""
-        return Window(self.variable, self.steady, self.first, self.last, self.unit)
+        return Window(self.variable, self.steady, self.first, self.last, self.unit, self.cuts)
 
 
 def window_view(judged: Judged, label: str) -> XyView:

@@ -106,7 +106,14 @@ def _samples_window(kept: Sequence[Tested]) -> Figure:
 
 def _rounds_window(kept: Sequence[Tested]) -> Figure:
     found = [
-        Judged(shown, result.rounds.tracked[0], result.rounds.steady, result.rounds.first, result.rounds.last)
+        Judged(
+            shown,
+            result.rounds.tracked[0],
+            result.rounds.steady,
+            result.rounds.first,
+            result.rounds.last,
+            cuts=result.rounds.cuts,
+        )
         for shown, result in kept
     ]
     return _window(kept, 5, "demand variation, steady-state window", found)
