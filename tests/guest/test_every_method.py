@@ -31,6 +31,8 @@ SHORTER: dict[str, dict[str, str]] = {
     "steady-random-write": SWEEP | STEADY,
     "steady-sequential-write": SWEEP | STEADY | {"precondition_depth": "1"},
     "mixed-random": STEADY | {"depths": "8", "seconds": "100ms", "ramp_seconds": "0"},
+    "read-under-writes": STEADY
+    | {"threads": "8", "seconds": "100ms", "ramp_seconds": "0", "read_shares": "25", "write_shares": "0,50"},
     "low-depths": {"seconds": "200ms", "rest_seconds": "0"},
     "consistency": {"seconds": "2s", "depth": "8"},
     "trim-validation": {"torture_seconds": "500ms", "torture_depth": "8", "sustained_seconds": "200ms"},

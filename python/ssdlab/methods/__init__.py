@@ -60,6 +60,11 @@ REGISTRY = {
         True,
         "How a drive stands reads and writes at once, over every share of reads.",
     ),
+    "read-under-writes": Listed(
+        "ssdlab.methods.read_under_writes",
+        True,
+        "How long reads take while the drive is written, over how much is read and how much is written.",
+    ),
     "low-depths": Listed(
         "ssdlab.methods.low_depths",
         True,

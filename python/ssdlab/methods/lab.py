@@ -105,15 +105,18 @@ class Lab(LabBase):
         *,
         label_of: Callable[[T], str] = str,
         policy: Policy = "restart",
+        overload: bool = False,
         forked: bool = False,
     ) -> list[Step]:
         """Run one workload for each value, as steps of their own labelled `name value`.
 
-        With `forked` each begins in the state that the drive is in now; see `fork`.
+        With `forked` each begins in the state that the drive is in now; see `fork`. `policy` and `overload`
+        as of `run`.
         """
 
         def run(value: T) -> Step:
-            return self.run(workload_of(value), label=f"{name} {label_of(value)}", policy=policy)
+            label = f"{name} {label_of(value)}"
+            return self.run(workload_of(value), label=label, policy=policy, overload=overload)
 
         if not forked:
             return [run(value) for value in values]

@@ -335,7 +335,7 @@ def figure_text(value: float | None, unit: str) -> str:
         case "s":
             return span_text(value)
         case "x":
-            return f"{value:g}x"
+            return f"{value:g}x" if value == int(value) else f"{significant(value)}x"
         case "":
             return str(int(value)) if value == int(value) else count_text(value)
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal
 
-from ssdlab.model.arrival import Open
+from ssdlab.model.arrival import Bursts, Open
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
 from ssdlab.model.units import NS_PER_S
@@ -14,6 +14,8 @@ from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload, row_ns
 Direction = Literal["read", "write"]
 Order = Literal["random", "sequential"]
 Engine = Literal["sync", "uring"]
+_ANY_DRIVE_S = 32 * 10**9
+"""Bytes a second that no drive exceeds: two PCIe 5.0 x4 links."""
 
 
 def closed_loop(
@@ -88,6 +90,49 @@ def open_loop(
         arrival=Open(process="poisson", rate=Fraction(rate)),
     )
     return _timed(stream, seconds, ramp_seconds)
+
+
+def beside(
+    reads: int | None,
+    writes: int | None,
+    *,
+    block_bytes: int,
+    threads: int,
+    seconds: float,
+    ramp_seconds: float = 0.0,
+) -> Workload:
+    """Return random reads beside random writes, each an open loop of its own (Poisson).
+
+    Parameters
+    ----------
+    reads, writes
+        Arrivals a second; 0: none of them, without a stream. None: not known yet, as in a plan, whose bounds
+        are then those of any drive.
+    threads
+        That wait for the arrivals of each, one synchronous I/O each.
+    """
+    sides = (("reads", 100, reads), ("writes", 0, writes))
+    streams = [
+        Stream(
+            name=name,
+            ops=Mix(read_pct=read_pct),
+            block=(Block(bytes=block_bytes),),
+            pattern=Uniform(),
+            workers=threads,
+            arrival=_arrival(rate, block_bytes),
+        )
+        for name, read_pct, rate in sides
+        if rate != 0
+    ]
+    timed = [_timed(stream, seconds, ramp_seconds) for stream in streams]
+    return timed[0].model_copy(update={"streams": tuple(each.streams[0] for each in timed)})
+
+
+def _arrival(rate: int | None, block_bytes: int) -> Open | Bursts:
+    """Return random arrivals; of an unknown rate what bounds all: as much a second as any drive can do."""
+    if rate is None:
+        return Bursts(bytes=_ANY_DRIVE_S // block_bytes * block_bytes, every_ns=NS_PER_S)
+    return Open(process="poisson", rate=Fraction(rate))
 
 
 def _timed(stream: Stream, seconds: float, ramp_seconds: float) -> Workload:

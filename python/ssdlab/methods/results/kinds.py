@@ -39,6 +39,13 @@ MIXED: Kind = ResultKind(
     findings=f"{_SAYS}mixed:findings",
     tables=f"{_SAYS}mixed:tables",
 )
+READ_UNDER_WRITES: Kind = ResultKind(
+    "read-under-writes",
+    f"{_MODELS}read_under_writes:ReadUnderWritesResult",
+    section=f"{_PAGE}read_under_writes:section",
+    findings=f"{_SAYS}read_under_writes:findings",
+    tables=f"{_SAYS}read_under_writes:tables",
+)
 CONSISTENCY: Kind = ResultKind(
     "consistency",
     f"{_MODELS}consistency:ConsistencyResult",
@@ -165,7 +172,7 @@ UNKNOWN: Kind = ResultKind(
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        *(QD1, PEAK, MIXED, CONSISTENCY, FILL, TRIM, PACED_BURST, RATE_LIMIT),
+        *(QD1, PEAK, MIXED, READ_UNDER_WRITES, CONSISTENCY, FILL, TRIM, PACED_BURST, RATE_LIMIT),
         *(PTS, PTS_DEMAND, PTS_SATURATION, PTS_IDLE_RECOVERY, PTS_CROSS_STIMULUS),
         *(ACT, ACT_SEARCH, TRACE, POINTS, MEASURE, JOB, SUITE),
     )

@@ -1,0 +1,112 @@
+"""Reads under writes: its findings and its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.methods.results.read_under_writes import HEADLINE, times
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.numbers import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.methods.results.read_under_writes import LoadCell, ReadUnderWritesResult
+
+
+def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
+    """Yield what shares are of, the cell that comparisons use, the saturated ones, and the state."""
+    yield _references(result)
+    if (cell := result.cell(*HEADLINE)) is not None:
+        yield _headline(result, cell)
+    yield from _saturated(result)
+    yield steady_claim(result.steady)
+
+
+def cells(result: ReadUnderWritesResult) -> Table:
+    """Return every cell."""
+    head = (
+        *("Reads, %", "Writes, %", "Reads/s", "Writes/s", "Mean", "p99", "p99.9"),
+        *("Response p99", "p99 / alone", "W", "Held"),
+    )
+    rows = tuple(
+        (
+            numbers.count(each.read_pct),
+            numbers.count(each.write_pct),
+            numbers.iops(each.read_rate),
+            numbers.iops(each.write_rate),
+            *(numbers.latency(each.service_ns.get(key)) for key in ("mean", "p99", "p99.9")),
+            numbers.latency(each.response_ns.get("p99")),
+            numbers.plain(times(each, result.cell(each.read_pct, 0))),
+            numbers.plain(each.mean_w),
+            numbers.words("yes" if each.held else f"saturated: {each.why}"),
+        )
+        for each in result.cells
+    )
+    brief = tuple(name for name in head if name not in ("p99.9", "Response p99", "W"))
+    marked = next((at for at, each in enumerate(result.cells) if each.shares == HEADLINE), None)
+    return Table("Service time of reads beside writes", head, rows, brief=brief, marked=marked)
+
+
+def tables(result: ReadUnderWritesResult) -> tuple[Table, ...]:
+    """Return every cell."""
+    return (cells(result),)
+
+
+def _references(result: ReadUnderWritesResult) -> Claim:
+    state = "in steady state" if result.in_steady_state else "in a state not shown to be steady"
+    return Claim(
+        "Alone and {state}, random reads peak at {figure} and random writes do {writes}",
+        figure=Amount(result.peak.iops, "IOPS"),
+        evidence=Evidence((result.peak.ordinal, result.steady_rate.ordinal)),
+        judged=result.in_steady_state,
+        others={"writes": Amount(result.steady_rate.iops, "IOPS"), "state": state},
+    )
+
+
+def _headline(result: ReadUnderWritesResult, cell: LoadCell) -> Claim:
+    load = f"Reads at {cell.read_pct} % beside writes at {cell.write_pct} %"
+    shown = Evidence((cell.ordinal,))
+    if not cell.held:
+        return Claim(
+            "{load} saturate the drive: {why}", evidence=shown, others={"load": load, "why": cell.why}
+        )
+    others: dict[str, Amount | str] = {
+        "load": load,
+        "mean": Amount(cell.service_ns.get("mean"), "ns"),
+        "alone": "",
+    }
+    if cell.service_ns.get("p99") is None:
+        return Claim("{load} take {mean}; too few for a p99", evidence=shown, judged=False, others=others)
+    ratio = times(cell, result.cell(cell.read_pct, 0))
+    if ratio is not None:
+        others["alone"] = f", {Amount(ratio, 'x')} that of the same reads alone"
+    return Claim(
+        "{load} take {mean}, p99 {figure}{alone}",
+        figure=Amount(cell.service_ns.get("p99"), "ns"),
+        evidence=shown,
+        judged=result.in_steady_state,
+        others=others,
+    )
+
+
+def _saturated(result: ReadUnderWritesResult) -> Iterator[Claim]:
+    """Yield how many cells are saturated, and the lightest of them by the sum of its shares."""
+    found = [each for each in result.cells if not each.held]
+    if not found:
+        return
+    first = min(found, key=lambda each: (sum(each.shares), each.write_pct))
+    yield Claim(
+        "{count} of {all} cells are saturated, the lightest at {reads} % reads and {writes} % writes: {why}",
+        figure=Amount(len(found), "cells"),
+        evidence=Evidence(tuple(each.ordinal for each in found)),
+        others={
+            "count": str(len(found)),
+            "all": str(len(result.cells)),
+            "reads": str(first.read_pct),
+            "writes": str(first.write_pct),
+            "why": first.why,
+        },
+    )

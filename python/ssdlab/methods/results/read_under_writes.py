@@ -1,0 +1,211 @@
+"""The Result of reads under writes: a map of read latency over the rates of reads and of writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.analysis.backlog import backlog_grows
+from ssdlab.analysis.efficiency import efficiency
+from ssdlab.methods.results.figures import power_scalars
+from ssdlab.methods.results.rate_limit import SHARE_DONE
+from ssdlab.methods.results.steady import CAPACITIES, caveats_of
+from ssdlab.model.stored import Stored
+from ssdlab.model.summary import NO_SIDE
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
+from ssdlab.results.schema import Latencies, ResultBase, Scalar, SteadyProof
+
+if TYPE_CHECKING:
+    from ssdlab.model.summary import Side
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.tables import Columns
+
+HEADLINE = (25, 50)
+"""Shares of reads and of writes that comparisons use: a drive three quarters busy, as one is planned for."""
+Side_ = Literal["read", "write"]
+
+
+class Reference(Stored):
+    """One of the two rates that shares are of, measured alone."""
+
+    direction: Side_
+    ordinal: int
+    in_flight: int = Field(description="I/Os in flight asked for, as threads of one")
+    iops: float
+    mean_w: float | None = None
+
+    @classmethod
+    def of(cls, step: Step, direction: Side_) -> Self:
+        """Return what the step of a reference found."""
+        (stream,) = step.ran.streams
+        return cls(
+            direction=direction,
+            ordinal=step.ordinal,
+            in_flight=stream.in_flight,
+            iops=float(step.measured.iops),
+            mean_w=step.measured.mean_w,
+        )
+
+
+class LoadCell(Stored):
+    """Reads at one rate beside writes at another."""
+
+    read_pct: int = Field(description="of the peak of reads alone")
+    write_pct: int = Field(description="of the steady rate of writes alone")
+    ordinal: int
+    read_rate: int = Field(description="arrivals a second")
+    write_rate: int
+    read_iops: float = Field(description="done a second")
+    write_iops: float
+    held: bool = Field(description="whether both rates were done without a growing backlog")
+    why: str = Field(default="", description="why it is saturated")
+    service_ns: Latencies = Field(default={}, description="of the reads; nothing of a saturated cell")
+    response_ns: Latencies = Field(default={}, description="likewise, from the intended arrival")
+    write_response_ns: Latencies = Field(default={}, description="of the writes")
+    mean_w: float | None = None
+
+    @classmethod
+    def of(cls, step: Step, rows: Columns, shares: tuple[int, int], rates: tuple[int, int]) -> Self:
+        """Judge the step of one cell by its summary and its interval rows."""
+        summary = step.measured
+        seconds = float(summary.elapsed_s)
+        sides: dict[Side_, Side] = {"read": summary.read or NO_SIDE, "write": summary.write or NO_SIDE}
+        failed = next(
+            (
+                claim
+                for name, side in sides.items()
+                if (claim := saturation(name, side, waits_ns(rows, name), step.ordinal)) is not None
+            ),
+            None,
+        )
+        read, write = sides["read"], sides["write"]
+        latencies: dict[str, Any] = {}
+        if failed is None:
+            latencies = {
+                "service_ns": read.service_ns,
+                "response_ns": read.response_ns,
+                "write_response_ns": write.response_ns,
+            }
+        return cls(
+            read_pct=shares[0],
+            write_pct=shares[1],
+            ordinal=step.ordinal,
+            read_rate=rates[0],
+            write_rate=rates[1],
+            read_iops=read.ios / seconds if seconds else 0.0,
+            write_iops=write.ios / seconds if seconds else 0.0,
+            held=failed is None,
+            why="" if failed is None else clause(failed),
+            mean_w=summary.mean_w,
+            **latencies,
+        )
+
+    @property
+    def shares(self) -> tuple[int, int]:
+        """Of reads and of writes."""
+        return self.read_pct, self.write_pct
+
+    @property
+    def iops(self) -> float:
+        """Reads and writes together."""
+        return self.read_iops + self.write_iops
+
+
+class ReadUnderWritesResult(ResultBase):
+    """Latency of reads over the rate of reads and the rate of writes beside them."""
+
+    kind: Literal["read-under-writes"] = "read-under-writes"
+    block_bytes: int
+    threads: int = Field(description="that wait for arrivals, of each direction")
+    seconds: float = Field(description="at each cell")
+    peak: Reference = Field(description="random reads alone")
+    steady_rate: Reference = Field(description="random writes alone, after writing to steady state")
+    cells: tuple[LoadCell, ...] = Field(description="by rising reads, then rising writes")
+    steady: SteadyProof | None = Field(description="the state that the cells were taken in")
+
+    @classmethod
+    def concluded(cls, cells: tuple[LoadCell, ...], **facts: Any) -> Self:  # noqa: ANN401 - of the fields
+        """Return the Result of the cells with its headlines and caveats; `facts` are its other fields."""
+        result = cls(cells=cells, **facts)
+        state = caveats_of(result.steady, quick=result.quick)
+        caveats = (*clauses(state), *clauses(result.limits()))
+        return result.model_copy(update={"scalars": result.headlines(), "caveats": caveats})
+
+    @property
+    def proofs(self) -> tuple[SteadyProof, ...]:
+        """The writing before the map."""
+        return () if self.steady is None else (self.steady,)
+
+    @property
+    def in_steady_state(self) -> bool:
+        """Whether the writing before is proven to have reached it, with no fresh blocks left."""
+        return self.steady is not None and self.steady.reached and self.steady.capacities >= CAPACITIES
+
+    def cell(self, read_pct: int, write_pct: int) -> LoadCell | None:
+        """Return the cell of these shares, if it was taken."""
+        return next((each for each in self.cells if each.shares == (read_pct, write_pct)), None)
+
+    def headlines(self) -> tuple[Scalar, ...]:
+        """Return the figures that comparisons use; of a saturated cell they have no value."""
+        cell = self.cell(*HEADLINE)
+        if cell is None:
+            return ()
+        name, label = "read_under_writes", f"reads at {cell.read_pct} % beside writes at {cell.write_pct} %"
+        alone = self.cell(cell.read_pct, 0)
+        held_w = cell.mean_w if cell.held else None
+        found = efficiency("random", cell.iops, cell.iops * self.block_bytes / 1e6, held_w)
+        return (
+            Scalar.less(f"{name}_mean_ns", f"{label}, mean", cell.service_ns.get("mean"), "ns"),
+            Scalar.less(f"{name}_p99_ns", f"{label}, p99", cell.service_ns.get("p99"), "ns"),
+            Scalar.less(f"{name}_p99_times", f"{label}, p99 against alone", times(cell, alone), "x"),
+            *power_scalars(name, f"{label},", found, held_w),
+        )
+
+    def limits(self) -> Iterator[Claim]:
+        """Yield what stands between these figures and the question."""
+        if self.cells and not any(each.held for each in self.cells):
+            tried = Evidence(tuple(each.ordinal for each in self.cells))
+            yield Claim("every cell was saturated, so no latency is given", evidence=tried, judged=False)
+
+
+def times(cell: LoadCell, alone: LoadCell | None, key: str = "p99") -> float | None:
+    """Return how many times as long reads take in a cell as at the same rate alone; None where unknown."""
+    beside, rested = cell.service_ns.get(key), None if alone is None else alone.service_ns.get(key)
+    return beside / rested if beside is not None and rested else None
+
+
+def waits_ns(rows: Columns, direction: Side_) -> list[float]:
+    """Return the median wait before submission in each whole counted row of a direction."""
+    counted = (
+        (rows["direction"] == direction) & ~rows["ramp"].astype(bool) & ~rows["partial"].astype(bool)
+    ) & (rows["ios"] > 0)
+    waits = rows["response_p50_ns"][counted] - rows["service_p50_ns"][counted]
+    return [float(each) for each in waits]
+
+
+def saturation(direction: Side_, side: Side, waits: list[float], ordinal: int) -> Claim | None:
+    """Return why a rate was not held; None if it was."""
+    shown, others = Evidence((ordinal,)), {"of": f"{direction}s"}
+    if side.dropped:
+        return Claim(
+            "{dropped} {of} were dropped", evidence=shown, others={**others, "dropped": str(side.dropped)}
+        )
+    share = side.ios / side.requested if side.requested else 1.0
+    if share < SHARE_DONE:
+        return Claim(
+            "only {share} of the {of} that arrived were done",
+            figure=Amount(100 * share, "%"),
+            bound=Bound("at least", Amount(100 * SHARE_DONE, "%")),
+            evidence=shown,
+            others={**others, "share": f"{share:.1%}"},
+        )
+    if backlog_grows(waits):
+        return Claim(
+            "the backlog of {of} grew, to a wait of {figure}",
+            figure=Amount(waits[-1], "ns"),
+            evidence=shown,
+            others=others,
+        )
+    return None
