@@ -65,11 +65,19 @@ def test_the_steady_rate_is_what_the_flash_can_do(steady: RunFolder) -> None:
 
 
 def test_a_time_bound_ends_what_is_never_steady_and_the_result_says_so(tmp_path: Path) -> None:
-    result = read_result(run("steady-random-write", tmp_path, **{**BRIEF, "most_seconds": "2"}))
+    brief = {**BRIEF, "most_seconds": "2"}
+    result = read_result(run("steady-random-write", tmp_path, **brief))
     assert isinstance(result, PeakResult)
     assert result.steady is not None
+    assert not result.steady.judged
     assert not result.steady.reached
-    assert any("not reached" in caveat for caveat in result.caveats)
+    assert any("is not judged" in caveat for caveat in result.caveats)
+    longer = read_result(run("steady-random-write", tmp_path, **{**brief, "most_seconds": "40"}))
+    assert isinstance(longer, PeakResult)
+    assert longer.steady is not None
+    assert longer.steady.judged
+    assert not longer.steady.reached, "two capacities are asked for, and were not written"
+    assert any("not reached" in caveat for caveat in longer.caveats)
 
 
 def test_sequential_writes_are_prepared_sequentially(tmp_path: Path) -> None:

@@ -22,6 +22,9 @@ MAX_RANGE = 0.20
 """Largest difference between two of them, as a share of their average."""
 MAX_RISE = 0.10
 """Largest rise or fall of the fitted line over the window, as a share of the average."""
+MIN_CAPACITIES = 1.0
+"""Spans to be written over before a window is believed. A drive that still has fresh blocks is fast and even:
+five values can be so long before it has to collect."""
 
 
 @dataclass(frozen=True)
@@ -107,5 +110,22 @@ def first_steady(series: Iterable[Sequence[float]]) -> int | None:
     rounds = min((len(values) for values in tracked), default=0)
     for first in range(rounds - WINDOW + 1):
         if all(judge_window(values[first : first + WINDOW], first).steady for values in tracked):
+            return first
+    return None
+
+
+def left(mean: float, later: Iterable[float]) -> bool:
+    """Return whether a later value lies further from a window's mean than two within it may."""
+    return any(abs(value - mean) > MAX_RANGE * mean for value in later)
+
+
+def first_lasting(values: Sequence[float]) -> int | None:
+    """Find the first window that is steady and that no later value leaves; returns its first position.
+
+    What was steady once and then fell was not yet in steady state: it was fresh.
+    """
+    for first in range(len(values) - WINDOW + 1):
+        window = judge_window(values[first : first + WINDOW], first)
+        if window.steady and not left(window.mean, values[first + WINDOW :]):
             return first
     return None

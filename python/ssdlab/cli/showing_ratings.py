@@ -26,4 +26,4 @@ def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
 def shares_of(run: RunFolder) -> tuple[RatedShare, ...]:
     """Return the headline figures of a run as shares of what the drive is rated for."""
     result = read_result(run)
-    return () if result is None else rated_shares(result.scalars, run.manifest.ratings)
+    return () if result is None else rated_shares(result.shown_scalars, run.manifest.ratings)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
-    from ssdlab.results.schema import SteadyProof
+    from ssdlab.results.drive_states import SteadyProof
 
 
 WRITTEN: tuple[Order, ...] = ("sequential", "random")
@@ -136,7 +136,7 @@ def steady_label(order: Order) -> str:
 
 def _caveats(data: RunData, p: Qd1Params, proofs: Sequence[SteadyProof | None]) -> Iterator[Claim]:
     for found in proofs:
-        yield from caveats_of(found, quick=data.quick)
+        yield from caveats_of(found)
     if not p.steady:
         yield Claim("writes went to a span filled once and are not steady state")
     if data.quick:

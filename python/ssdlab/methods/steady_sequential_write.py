@@ -8,7 +8,9 @@ Procedure
     capacities and an hour at least, until five rounds in a row satisfy SNIA's steady-state rule; a time
     limit ends it where they never do, and the result then says so. From there, without a rest and in rising
     order, depths 1, 2, 4 ... 512 for ten minutes each: n threads, each writing a sequential stream of its
-    own with one synchronous 128 KiB write in flight, thread i of n from i/n of the span on. An interruption
+    own with one synchronous 128 KiB write in flight, thread i of n from i/n of the span on. Where throughput
+    fell by over a fifth with rising depth, and not for the host, the first depth and the one that it fell
+    from are taken again at the end: if they do not come back there is no headline figure. An interruption
     lets the drive rest, so the writing is done again. The scheduler is none.
 
 Source

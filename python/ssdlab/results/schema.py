@@ -18,6 +18,7 @@ from ssdlab.drives.rated import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
+from ssdlab.results.drive_states import StateCheck, SteadyProof
 from ssdlab.results.seal import Sealed
 
 RUN_SCHEMA = "ssdlab.run/2"
@@ -334,30 +335,24 @@ class ResultBase(Stored):
         """How far the drive was brought before; empty of methods that judge no steady state."""
         return ()
 
+    def shows(self, figure: Scalar) -> bool:
+        """Whether the drive state that a headline figure is named after was shown.
+
+        Only then is it held against a rating.
+        """
+        del figure
+        return True
+
+    @property
+    def shown_scalars(self) -> tuple[Scalar, ...]:
+        """The headline figures of drive states that were shown."""
+        return tuple(figure for figure in self.scalars if self.shows(figure))
+
     @property
     def unsteady(self) -> tuple[str, ...]:
         """What was judged and not found steady, each a noun phrase."""
         failed = any(not proof.reached for proof in self.proofs)
         return ("the writing before the measurement",) if failed else ()
-
-
-class SteadyProof(Stored):
-    """How far the writing before a measurement brought the drive, judged by SNIA's rule over equal rounds."""
-
-    reached: bool = Field(description="whether some window was steady before the writing stopped")
-    ordinal: int = Field(description="the step that did the writing")
-    round_s: float = Field(description="length of a round")
-    rounds_mb_s: tuple[float, ...] = Field(description="mean throughput of each whole round, in order")
-    first: int | None = Field(
-        description="first round of the window judged last, from 0; None: too few rounds"
-    )
-    mean_mb_s: float | None = Field(description="of that window, as the three below")
-    range_share: float | None = Field(description="largest minus smallest / mean; at most 0.20 is steady")
-    rise_share: float | None = Field(description="rise of the fitted line / mean; at most 0.10 is steady")
-    slope_mb_s: float | None = Field(description="of the fitted line, per round")
-    written_bytes: int
-    capacities: float = Field(description="bytes written / bytes of the span")
-    seconds: float
 
 
 class PeakResult(ResultBase):
@@ -376,6 +371,17 @@ class PeakResult(ResultBase):
     sweep_min_iops: float
     sweep_max_iops: float
     steady: SteadyProof | None = Field(default=None, description="the state that a write sweep was taken in")
+    checks: tuple[StateCheck, ...] = Field(default=(), description="whether that state held meanwhile")
+
+    @property
+    def moved(self) -> bool:
+        """Whether the drive's state moved while the sweep was taken: no depth of it is reported then."""
+        return any(not check.held for check in self.checks)
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether steady state was shown, which writes are named after; reads ask for none."""
+        del figure
+        return self.direction == "read" or (self.steady is not None and self.steady.reached)
 
     @property
     def proofs(self) -> tuple[SteadyProof, ...]:
@@ -402,6 +408,15 @@ class Qd1Result(ResultBase):
     steady: tuple[SteadyProof, ...] = Field(
         default=(), description="what writes were taken in, sequential, then random; empty: after one fill"
     )
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether steady state was shown, which the figures of writes are of."""
+        return "_write_" not in figure.name or self.writes_shown
+
+    @property
+    def writes_shown(self) -> bool:
+        """Whether steady state was shown of sequential and random writes."""
+        return bool(self.steady) and all(proof.reached for proof in self.steady)
 
     @property
     def proofs(self) -> tuple[SteadyProof, ...]:

@@ -10,16 +10,20 @@ from ssdlab.analysis.littles_law import TOLERANCE, consistent
 from ssdlab.analysis.saturation import SHARE_OF_BEST, saturation
 from ssdlab.methods.method import Params, Seconds, param, rising
 from ssdlab.methods.parts.points import point_of, power_scalars
+from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results.figures import quick_claim
+from ssdlab.methods.results.steady import caveats_of, moved_caveats
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import PeakResult, Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from ssdlab.methods.lab import Lab
     from ssdlab.methods.method import RunData
+    from ssdlab.model.workload import Workload
+    from ssdlab.results.drive_states import SteadyProof
     from ssdlab.results.schema import Point
 
 
@@ -75,11 +79,10 @@ def read_sweep(lab: Lab, p: PeakReadParams, order: Order, block_bytes: int) -> N
 
 
 def sweep(lab: Lab, p: DepthSweepParams, order: Order, direction: Direction, block_bytes: int) -> None:
-    """Do the same at each depth, one after the other without a rest."""
-    lab.sweep(
-        "depth",
-        p.depths,
-        lambda depth: closed_loop(
+    """Do the same at each depth, one after the other without a rest; of writes see that the state held."""
+
+    def workload(depth: int) -> Workload:
+        return closed_loop(
             order,
             direction,
             block_bytes=block_bytes,
@@ -87,8 +90,11 @@ def sweep(lab: Lab, p: DepthSweepParams, order: Order, direction: Direction, blo
             seconds=p.seconds,
             ramp_seconds=p.ramp_seconds,
             engine=p.engine,
-        ),
-    )
+        )
+
+    steps = lab.sweep("depth", p.depths, workload)
+    if direction == "write":
+        repeat_if_fallen(lab, [[Taken(workload(d), step) for d, step in zip(p.depths, steps, strict=True)]])
 
 
 def conclude_sweep(
@@ -97,11 +103,19 @@ def conclude_sweep(
     order: Order,
     direction: Direction,
     block_bytes: int,
-    before: Iterable[Claim] = (),
+    steady: SteadyProof | None = None,
+    alike_depth: int = 0,
 ) -> PeakResult:
-    """Find the reported depth and keep the whole curve; `before` is what the state before it lacked."""
-    steps = [data.step(f"depth {depth}") for depth in p.depths]
-    points = tuple(point_of(step) for step in steps if step is not None)
+    """Find the reported depth and keep the whole curve.
+
+    Of a sweep of writes `steady` is the state before it, and `alike_depth` the depth of the writing that
+    brought that about.
+    """
+    labels = [f"depth {depth}" for depth in p.depths]
+    points = tuple(point_of(step) for label in labels if (step := data.step(label)) is not None)
+    alike = f"depth {alike_depth}" if alike_depth in p.depths and p.engine == "sync" else ""
+    checks = checks_of(data, [labels], "IOPS" if order == "random" else "MB/s", steady, alike)
+    moved = any(not check.held for check in checks)
     found = saturation([point.in_flight_asked for point in points], [point.iops or 0.0 for point in points])
     return PeakResult(
         quick=data.quick,
@@ -116,8 +130,16 @@ def conclude_sweep(
         threshold_iops=found.threshold,
         sweep_min_iops=found.lowest,
         sweep_max_iops=found.highest,
-        caveats=clauses((*_caveats(data, p, points, found.chosen), *before)),
-        scalars=_scalars(points[found.chosen], order, direction),
+        steady=steady,
+        checks=checks,
+        caveats=clauses(
+            (
+                *_caveats(data, p, points, found.chosen),
+                *(() if direction == "read" else caveats_of(steady)),
+                *moved_caveats(checks),
+            )
+        ),
+        scalars=() if moved else _scalars(points[found.chosen], order, direction),
     )
 
 

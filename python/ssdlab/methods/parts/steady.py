@@ -10,13 +10,14 @@ from ssdlab.analysis.steady_state import WINDOW, first_steady
 from ssdlab.methods.method import Params, RunData, Seconds, param
 from ssdlab.methods.parts.workloads import Order, closed_loop
 from ssdlab.methods.results.steady import proof_of
+from ssdlab.methods.results.written import written_by
 from ssdlab.methods.steps import Until
 from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+    from ssdlab.results.drive_states import SteadyProof
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import SteadyProof
 
 LABEL = "to steady state"
 
@@ -83,7 +84,8 @@ def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | N
     step = data.step(label)
     if step is None:
         return None
-    return proof_of(step, data.rows(step), _row_and_round_ns(p)[1] / NS_PER_S, data.capacity_bytes)
+    written = written_by(data.steps, data.capacity_bytes)[step.ordinal]
+    return proof_of(step, data.rows(step), _row_and_round_ns(p)[1] / NS_PER_S, data.capacity_bytes, written)
 
 
 def _row_and_round_ns(p: SteadyParams) -> tuple[int, int]:

@@ -8,7 +8,6 @@ from ssdlab.methods.method import RunData, Seconds, param
 from ssdlab.methods.parts.depth_sweep import DepthSweepParams, conclude_sweep, sweep
 from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import Order
-from ssdlab.methods.results.steady import caveats_of
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -39,7 +38,6 @@ def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) ->
 
 def conclude(data: RunData, p: SteadyWriteParams, order: Order, block_bytes: int) -> PeakResult:
     """Report the lowest depth with 95 % of the best, and the proof of the state it was taken in."""
-    steady = proof(data, p)
-    before = caveats_of(steady, quick=data.quick)
-    found = conclude_sweep(data, p, order, "write", block_bytes, before)
-    return found.model_copy(update={"steady": steady})
+    return conclude_sweep(
+        data, p, order, "write", block_bytes, steady=proof(data, p), alike_depth=p.precondition_depth
+    )

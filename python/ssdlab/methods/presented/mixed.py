@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.methods.presented.steady import check_claim, steady_claim
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def findings(result: MixedResult) -> Iterator[Claim]:
     """Yield the mix that comparisons use, at each depth, and the state it was taken in."""
     share = f"{result.headline_read_pct}/{100 - result.headline_read_pct} mix"
-    for point in result.points:
+    yield from map(check_claim, result.checks)
+    for point in () if result.moved else result.points:
         if point.read_pct == result.headline_read_pct:
             yield Claim(
                 "{share}, {figure} at QD {depth}",

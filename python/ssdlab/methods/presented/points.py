@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.steady import steady_claim
+from ssdlab.methods.presented.steady import check_claim, steady_claim
 from ssdlab.model.units import latency_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
     from ssdlab.methods.results.outcome import UnknownResult
     from ssdlab.methods.results.points import PointsResult
-    from ssdlab.results.schema import JobResult, Latencies, PeakResult, Point, Qd1Result, ResultBase
+    from ssdlab.results.schema import (
+        JobResult,
+        Latencies,
+        PeakResult,
+        Point,
+        Qd1Result,
+        ResultBase,
+        Scalar,
+    )
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
 OF_POWER = ("W", "kIOPS/W", "MB/s/W")
@@ -147,10 +155,15 @@ def of_points(points: Sequence[Point], marked: int | None = None) -> tuple[Table
 def scalars_table(result: ResultBase) -> Table:
     """Return the headline figures of any result."""
     rows = tuple(
-        (numbers.words(each.label), numbers.words(numbers.of_unit(each.value, each.unit)))
+        (numbers.words(headline_label(result, each)), numbers.words(numbers.of_unit(each.value, each.unit)))
         for each in result.scalars
     )
     return Table("Headline figures", ("Figure", "Value"), rows)
+
+
+def headline_label(result: ResultBase, figure: Scalar) -> str:
+    """Return what a headline figure is called: one of a state that was not shown says so."""
+    return figure.label if result.shows(figure) else f"{figure.label} (state not shown)"
 
 
 def scalars_tables(result: ResultBase) -> tuple[Table, ...]:
@@ -167,6 +180,14 @@ def speed(point: Point) -> Amount:
 
 def peak_findings(result: PeakResult) -> Iterator[Claim]:
     """Yield the reported depth, who set the limit there, and the state it was taken in."""
+    yield from map(check_claim, result.checks)
+    if not result.moved:
+        yield from _reported_depth(result)
+    if result.steady is not None:
+        yield steady_claim(result.steady)
+
+
+def _reported_depth(result: PeakResult) -> Iterator[Claim]:
     chosen, best = result.points[result.chosen], result.points[result.best]
     share = f"{significant(result.share * 100, 2)} % of the best"
     shown = Evidence(tuple(each.ordinal for each in (chosen, best) if each.ordinal is not None))
@@ -194,13 +215,11 @@ def peak_findings(result: PeakResult) -> Iterator[Claim]:
             evidence=shown,
             others={"reasons": reasons},
         )
-    if result.steady is not None:
-        yield steady_claim(result.steady)
 
 
 def peak_tables(result: PeakResult) -> tuple[Table, ...]:
-    """Return the whole curve."""
-    return of_points(result.points, result.chosen)
+    """Return the whole curve, the reported depth marked."""
+    return of_points(result.points, None if result.moved else result.chosen)
 
 
 def qd1_findings(result: Qd1Result) -> Iterator[Claim]:

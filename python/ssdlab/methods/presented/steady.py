@@ -9,31 +9,71 @@ from ssdlab.model.units import significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 
 if TYPE_CHECKING:
-    from ssdlab.results.schema import SteadyProof
+    from ssdlab.results.drive_states import StateCheck, SteadyProof
+
+TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
+"""Why nothing can be said of the state; the names are those of `lasted`."""
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
     """Return what the writing before a measurement showed; `of` begins the sentence, of several."""
     if steady is None:
         return Claim("Not brought into steady state before", judged=False)
+    shown = Evidence((steady.ordinal,))
+    if not steady.judged or steady.range_share is None or steady.rise_share is None or steady.first is None:
+        return Claim(
+            f"{of}Whether the drive was in steady state is not judged: {TOO_LITTLE}",
+            evidence=shown,
+            judged=False,
+            others=lasted(steady),
+        )
     verdict = (
         f"{of}Steady state {'' if steady.reached else 'NOT '}reached after {{time}} and {{written}} of writes"
     )
-    others: dict[str, Amount | str] = {
-        "time": Amount(steady.seconds, "s"),
-        "written": f"{significant(steady.capacities)} capacities",
-    }
-    if steady.range_share is None or steady.rise_share is None or steady.first is None:
-        too_few = Evidence((steady.ordinal,))
-        return Claim(f"{verdict}: fewer than {WINDOW} rounds", evidence=too_few, judged=False, others=others)
     return Claim(
         f"{verdict}: range {{figure}} ({{bound}}), rise {{rise}} ({{max_rise}}) of the mean",
         figure=Amount(100 * steady.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence((steady.ordinal,), (steady.first, steady.first + WINDOW - 1)),
         others={
-            **others,
+            **lasted(steady),
             "rise": Amount(100 * steady.rise_share, "%"),
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
         },
+    )
+
+
+def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
+    """Return how long the writing took and how far it came, for a sentence."""
+    rounds = len(steady.rounds_mb_s)
+    return {
+        "time": Amount(steady.seconds, "s"),
+        "written": f"{significant(steady.capacities)} capacities",
+        "rounds": f"{rounds} round{'s' if rounds != 1 else ''}",
+    }
+
+
+def check_claim(check: StateCheck) -> Claim:
+    """Return in words what a check of the drive's state showed."""
+    others: dict[str, Amount | str] = {
+        "what": check.what,
+        "then": check.then,
+        "after": Amount(check.after, check.unit),
+        "fallen": check.fallen,
+        "lowest": Amount(check.lowest, check.unit),
+    }
+    if check.kind == "repeated":
+        says = (
+            "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what}, taken again at the "
+            "end, gave {after}"
+        )
+    else:
+        says = "{what} ended at {figure}, and {then} gave {after} of the same work"
+    verdict = "the drive's state held" if check.held else "the drive's state moved"
+    return Claim(
+        f"{says}: {verdict}",
+        figure=Amount(check.before, check.unit),
+        evidence=Evidence(check.ordinals),
+        judged=check.held,
+        others=others,
     )

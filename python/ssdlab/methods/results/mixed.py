@@ -9,7 +9,8 @@ from pydantic import Field
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
-from ssdlab.results.schema import ResultBase, Scalar, SteadyProof
+from ssdlab.results.drive_states import StateCheck, SteadyProof
+from ssdlab.results.schema import ResultBase, Scalar
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -70,6 +71,17 @@ class MixedResult(ResultBase):
     points: tuple[MixPoint, ...] = Field(description="by depth, then from all reads to all writes")
     latency_withheld: str = Field(description="why no latency is given")
     steady: SteadyProof | None = Field(description="the state that the mixes were taken in")
+    checks: tuple[StateCheck, ...] = Field(default=(), description="whether that state held meanwhile")
+
+    @property
+    def moved(self) -> bool:
+        """Whether the drive's state moved while the mixes were taken: none of them is reported then."""
+        return any(not check.held for check in self.checks)
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether steady state was shown, which the mixes are named after."""
+        del figure
+        return self.steady is not None and self.steady.reached
 
     @property
     def proofs(self) -> tuple[SteadyProof, ...]:

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.points import OF_POWER
+from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import rates, ratings
 from ssdlab.report.sections.measure import sides
+from ssdlab.results.claim import sentence
 from ssdlab.results.numbers import of_unit
 from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.schema import MeasureResult, PeakResult, Qd1Result
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Latencies, Point, Scalar
 
 _TRIO = ("mean", "p99", "p99.99")
+STATE_NOT_SHOWN = "the drive's state was not shown"
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,10 @@ class Headline:
 def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield the chosen point of a depth sweep."""
     ((_, result),) = with_result([shown], PeakResult)
+    if result.moved:
+        checks = tuple(sentence(check_claim(each)) for each in result.checks if not each.held)
+        yield shown.run.manifest.method.title, Headline(shown.index, "state moved", checks)
+        return
     chosen = result.points[result.chosen]
     limit = chosen.attribution.limit if chosen.attribution else "unknown"
     name = f"{'peak' if result.direction == 'read' else 'steady'}_{result.pattern}_{result.direction}"
@@ -45,6 +52,7 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
         *_power(chosen),
         *_rated(shown, (f"{name}_iops", f"{name}_mb_s")),
         f"limit: {limit}",
+        *(() if not result.scalars or result.shows(result.scalars[0]) else (STATE_NOT_SHOWN,)),
     )
     yield shown.run.manifest.method.title, Headline(shown.index, rates.format_rate(chosen), beside)
 
@@ -55,7 +63,8 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
     for point in result.corners:
         label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
         if point.missing is None:
-            beside = (*_latency(point.response_ns), *_power(point))
+            unshown = (STATE_NOT_SHOWN,) if point.direction == "write" and not result.writes_shown else ()
+            beside = (*_latency(point.response_ns), *_power(point), *unshown)
             yield label, Headline(shown.index, rates.format_rate(point), beside)
         else:
             yield label, Headline(shown.index, "not measured", (point.missing,))
@@ -93,7 +102,12 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
             (f"{of_what}: " if of_what and of_what != scalar.label else "") + ", ".join(figures)
             for of_what, figures in beside.items()
         )
-        texts = (ratings.format_share(each) for each in rated_shares([scalar], shown.run.manifest.ratings))
+        if shown.run.result.shows(scalar):
+            texts = [
+                ratings.format_share(each) for each in rated_shares([scalar], shown.run.manifest.ratings)
+            ]
+        else:
+            texts = [STATE_NOT_SHOWN]
         headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *texts))
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
 

@@ -62,12 +62,14 @@ def _headlines(kept: Sequence[Mixed]) -> list[tuple[Shown, MixPoint, str]]:
         (shown, point, f"{point.read_pct}/{100 - point.read_pct} mix")
         for shown, result in kept
         for point in result.points
-        if point.read_pct == result.headline_read_pct
+        if point.read_pct == result.headline_read_pct and not result.moved
     ]
 
 
-def _bars(kept: Sequence[Mixed]) -> Figure:
+def _bars(kept: Sequence[Mixed]) -> Figure | None:
     found = _headlines(kept)
+    if not found:
+        return None
     views = []
     for depth in sorted({point.depth for _, point, _ in found}):
         bars = [Bar(shown.index, point.mb_s, "") for shown, point, _ in found if point.depth == depth]

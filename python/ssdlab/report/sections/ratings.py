@@ -39,7 +39,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
 
 def shares(shown: Shown) -> tuple[RatedShare, ...]:
     """Return the headline figures of a run that have a rating."""
-    return rated_shares(shown.run.result.scalars, shown.run.manifest.ratings)
+    return rated_shares(shown.run.result.shown_scalars, shown.run.manifest.ratings)
 
 
 def format_share(each: RatedShare) -> str:

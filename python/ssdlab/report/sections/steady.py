@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import SteadyProof
+    from ssdlab.results.drive_states import SteadyProof
 
 Proven = tuple["Shown", "SteadyProof"]
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.charts import Quantity
     from ssdlab.report.runs import Shown
+    from ssdlab.results.numbers import Table
     from ssdlab.results.schema import Point
 
 _LATENCY_VIEWS = ("mean", "p99", "p99.9", "p99.99")
@@ -76,8 +77,9 @@ def section(runs: Sequence[Shown]) -> Section:
     sweeps = [Sweep(*one) for one in with_result(runs, PeakResult)]
     name = f"peak-{sweeps[0].result.pattern}-{sweeps[0].result.direction}"
     rows = [(sweep.shown, point) for sweep in sweeps for point in sweep.result.points]
-    reported = point_tables.latencies([(sweep.shown, sweep.chosen) for sweep in sweeps])
-    tails = [_tail(sweep) for sweep in sweeps]
+    held = [sweep for sweep in sweeps if not sweep.result.moved]
+    reported = point_tables.latencies([(sweep.shown, sweep.chosen) for sweep in held])
+    tails = [_tail(sweep) for sweep in held]
     watched = [
         over_time.Watched(sweep.shown, point.ordinal, _depth(point))
         for sweep in sweeps
@@ -88,10 +90,7 @@ def section(runs: Sequence[Shown]) -> Section:
         _throughput(name, sweeps),
         steady.figure(name, [(s.shown, s.result.steady) for s in sweeps if s.result.steady is not None]),
         _hockey_stick(name, sweeps),
-        percentiles.nines(name, tails, reported),
-        _bars(name, sweeps),
-        percentiles.marks(name, "Latency at the reported depth", tails, reported),
-        efficiency.figure(name, _worked(sweeps)),
+        *(_reported(name, held, tails, reported) if held else ()),
         over_time.figure(name, watched, _depth(sweeps[0].chosen)),
     )
     return Section(
@@ -102,6 +101,18 @@ def section(runs: Sequence[Shown]) -> Section:
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=point_tables.host(rows),
         caveats=tuple(dict.fromkeys(text for sweep in sweeps for text in sweep.result.caveats)),
+    )
+
+
+def _reported(
+    name: str, held: Sequence[Sweep], tails: Sequence[percentiles.Tail], latencies: tuple[Table, ...]
+) -> tuple[Figure | None, ...]:
+    """Return the figures of the reported depth, of sweeps in which the drive's state held."""
+    return (
+        percentiles.nines(name, tails, latencies),
+        _bars(name, held),
+        percentiles.marks(name, "Latency at the reported depth", tails, latencies),
+        efficiency.figure(name, _worked(held)),
     )
 
 
@@ -163,7 +174,7 @@ def _curve(sweep: Sweep, unit: Quantity) -> Line:
     dots = []
     for point in sweep.measured:
         low, high = rates.spread(point, unit)
-        chosen = point is sweep.chosen
+        chosen = point is sweep.chosen and not sweep.result.moved
         dots.append(
             Dot(
                 x=float(point.in_flight_asked),
@@ -210,7 +221,7 @@ def _latency_line(sweep: Sweep, unit: Quantity, quantile: str) -> Line:
     for point in sweep.measured:
         value, latency = rates.rate(point, unit), (point.response_ns or {}).get(quantile)
         if value is not None and latency is not None:
-            chosen = (point is sweep.chosen) or None
+            chosen = (point is sweep.chosen and not sweep.result.moved) or None
             dots.append(Dot(value, latency, label=_depth(point), chosen=chosen, host=_host(point) or None))
     return Line(sweep.shown.index, "", sweep.dashed, tuple(dots))
 
@@ -293,5 +304,6 @@ def _how(sweeps: Sequence[Sweep]) -> tuple[str, ...]:
         sync = sweep.result.engine == "sync"
         issue = "threads of one synchronous I/O each" if sync else "io_uring"
         lines.append(f"{sweep.shown.label}: {sweep.workload}, {issue}; {each}.")
-    lines.append(f"Reported: the lowest depth with at least {sweeps[0].share}. The whole curve is kept.")
+    if any(not sweep.result.moved for sweep in sweeps):
+        lines.append(f"Reported: the lowest depth with at least {sweeps[0].share}. The whole curve is kept.")
     return tuple(lines)

@@ -1,0 +1,122 @@
+"""Whether the drive's state held while a sweep of writes was taken: one mechanism for all that sweep depths.
+
+Where throughput falls by over a fifth with rising depth, and the host is not the limit, the first point and
+the one that it fell from are taken again at the end. The sweep has headline figures only if they come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ssdlab.analysis.falling import Fall, came_back, deepest_fall
+from ssdlab.methods.results.steady import window_check
+from ssdlab.results.attribution import attribute
+from ssdlab.results.drive_states import StateCheck
+
+if TYPE_CHECKING:
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import RunData
+    from ssdlab.model.workload import Workload
+    from ssdlab.results.drive_states import SteadyProof
+    from ssdlab.results.run_folder import Step
+
+Unit = Literal["IOPS", "MB/s"]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A point of a sweep that was taken, and its workload, so that it can be taken again."""
+
+    workload: Workload
+    step: Step
+
+
+def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]]) -> None:
+    """Take points again where throughput has fallen; each line is one kind of work by rising depth.
+
+    A plan, which measures nothing, counts the two points of the longest way.
+    """
+    for point in _to_repeat(lines):
+        lab.run(point.workload, label=again(point.step.label), certain=False)
+
+
+def again(label: str) -> str:
+    """Return the label of a point that is taken again."""
+    return f"{label} again"
+
+
+def _to_repeat(lines: Sequence[Sequence[Taken]]) -> tuple[Taken, ...]:
+    lines = [line for line in lines if len(line) > 1]
+    if not lines:
+        return ()
+    if any(point.step.summary is None for line in lines for point in line):
+        return (lines[0][0], lines[0][-1])
+    falls = [(fall, line) for line in lines if (fall := _fall([point.step for point in line])) is not None]
+    if not falls:
+        return ()
+    fall, line = max(falls, key=lambda found: found[0].share)
+    return (line[0], *((line[fall.high],) if fall.high else ()))
+
+
+def _fall(steps: Sequence[Step]) -> Fall | None:
+    by_host = [by_the_host(step) for step in steps]
+    return deepest_fall([float(step.measured.iops) for step in steps], by_host)
+
+
+def by_the_host(step: Step) -> bool:
+    """Return whether the host was the limit of a step, so that it says nothing of the drive."""
+    return attribute(step.result.host).limit == "host"
+
+
+def checks_of(
+    data: RunData,
+    lines: Sequence[Sequence[str]],
+    unit: Unit,
+    steady: SteadyProof | None = None,
+    alike: str = "",
+) -> tuple[StateCheck, ...]:
+    """Return what shows that the state held, or moved.
+
+    Parameters
+    ----------
+    lines
+        Labels of the sweep's points, each kind of work by rising depth.
+    unit
+        Of the figures.
+    steady, alike
+        The writing before, and the label of the point that does the same; empty: none does.
+    """
+    repeated = [check for line in lines for check in _repeated(data, line, unit)]
+    later = data.step(alike) if alike else None
+    if steady is None or later is None or by_the_host(later):
+        return tuple(repeated)
+    check = window_check(steady, later, alike)
+    return (*repeated, *(() if check is None else (check,)))
+
+
+def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateCheck]:
+    steps = [step for label in line if (step := data.step(label)) is not None]
+    for at, step in enumerate(steps):
+        then = data.step(again(step.label))
+        if then is None:
+            continue
+        lowest = min(steps[at + 1 :] or steps, key=lambda each: _value(each, unit))
+        before, after = _value(step, unit), _value(then, unit)
+        yield StateCheck(
+            kind="repeated",
+            unit=unit,
+            what=step.label,
+            before=before,
+            then=then.label,
+            after=after,
+            fallen=lowest.label,
+            lowest=_value(lowest, unit),
+            held=came_back(before, after),
+            ordinals=(step.ordinal, lowest.ordinal, then.ordinal),
+        )
+
+
+def _value(step: Step, unit: Unit) -> float:
+    return float(step.measured.iops if unit == "IOPS" else step.measured.mb_s)

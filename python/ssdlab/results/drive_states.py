@@ -1,0 +1,61 @@
+"""What shows the drive state that figures were taken in, as results keep it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ssdlab.analysis.steady_state import MIN_CAPACITIES
+from ssdlab.model.stored import Stored
+
+
+class StateCheck(Stored):
+    """Two figures of one workload at two times, which one drive state would make alike.
+
+    ``repeated``: the first point of a sweep that fell with rising depth, taken again after it. ``window``:
+    the point of a sweep that does what the writing before it did, beside the window of that writing.
+    """
+
+    kind: Literal["repeated", "window"]
+    unit: Literal["IOPS", "MB/s"]
+    what: str = Field(description="the point, or the writing, that came first")
+    before: float = Field(description="its throughput")
+    then: str = Field(description="the point that came later")
+    after: float = Field(description="its throughput")
+    fallen: str = Field(default="", description="of `repeated`: the point that throughput fell to")
+    lowest: float | None = Field(default=None, description="its throughput")
+    held: bool = Field(description="whether both are within the fifth that SNIA's rule allows")
+    ordinals: tuple[int, ...]
+
+
+class SteadyProof(Stored):
+    """How far the writing before a measurement brought the drive, judged by SNIA's rule over equal rounds."""
+
+    reached: bool = Field(
+        description="whether the window judged last was steady, after as much writing as shows anything"
+    )
+    ordinal: int = Field(description="the step that did the writing")
+    round_s: float = Field(description="length of a round")
+    rounds_mb_s: tuple[float, ...] = Field(description="mean throughput of each whole round, in order")
+    first: int | None = Field(
+        description="first round of the window judged last, from 0; None: too few rounds"
+    )
+    mean_mb_s: float | None = Field(description="of that window, as the three below")
+    range_share: float | None = Field(description="largest minus smallest / mean; at most 0.20 is steady")
+    rise_share: float | None = Field(description="rise of the fitted line / mean; at most 0.10 is steady")
+    slope_mb_s: float | None = Field(description="of the fitted line, per round")
+    written_bytes: int
+    capacities: float = Field(description="bytes written / bytes of the span")
+    seconds: float
+    since: Literal["purge", "trim", "beginning"] = Field(
+        default="beginning", description="from when on what was written before counts"
+    )
+    since_capacities: float | None = Field(
+        default=None, description="bytes written since then / bytes of the span, this writing included"
+    )
+
+    @property
+    def judged(self) -> bool:
+        """Whether there were rounds enough, and writing enough, to tell."""
+        return self.first is not None and self.capacities >= MIN_CAPACITIES

@@ -1,0 +1,159 @@
+"""What is said of the drive's state is derived from what was done: falls, windows, and what was written."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from methods.on_simulated import run
+from ssdlab.analysis.falling import came_back, deepest_fall
+from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first_steady
+from ssdlab.cli import main
+from ssdlab.methods.method import RunData
+from ssdlab.methods.parts.state_checks import checks_of
+from ssdlab.methods.presented.points import peak_findings
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.steady import moved_caveats
+from ssdlab.methods.results.written import written_by
+from ssdlab.results.claim import sentence
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import Step
+from ssdlab.results.schema import PeakResult
+
+SCENE = "sim:samsung-883-dct-960gb,scale=64"
+"""Its quick sweep runs out of fresh blocks on the way: its best is six times its steady rate."""
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_deepest_fall_is_that_of_all_pairs(seed: int) -> None:
+    draw = random.Random(seed)
+    values = [draw.choice([10.0, 50.0, 80.0, 90.0, 100.0]) for _ in range(draw.randint(1, 8))]
+    hosts = [draw.random() < 0.2 for _ in values]
+    pairs = [
+        (1 - values[low] / values[high])
+        for high, low in itertools.combinations(range(len(values)), 2)
+        if not hosts[high] and not hosts[low]
+    ]
+    deepest = max((share for share in pairs if share > MAX_RANGE), default=None)
+    found = deepest_fall(values, hosts)
+    assert (found.share if found else None) == deepest
+    if found is not None:
+        assert 1 - values[found.low] / values[found.high] == deepest
+        assert found.high < found.low
+
+
+def test_a_fifth_is_allowed_and_more_is_not() -> None:
+    assert deepest_fall([100.0, 80.0], [False, False]) is None
+    assert deepest_fall([100.0, 79.0], [False, False]) is not None
+    assert deepest_fall([100.0, 79.0], [False, True]) is None, "what the host costs says nothing of the drive"
+    assert came_back(100.0, 80.0)
+    assert not came_back(100.0, 79.0)
+
+
+def test_what_was_steady_once_and_fell_was_not_in_steady_state() -> None:
+    fell = [100.0] * 8 + [20.0] * 3
+    assert first_steady([fell]) == 0
+    assert first_lasting(fell) is None
+    assert first_lasting([*fell, 20.0, 20.0]) == 8
+    assert first_lasting([*fell, 20.0, 20.0, 24.0, 16.0]) == 8
+    assert first_lasting([*fell, 20.0, 20.0, 24.1]) is None
+    assert first_lasting([1.0] * (WINDOW - 1)) is None
+
+
+def step(ordinal: int, verb: str, written: int = 0, *, args: Any = None, **facts: Any) -> Step:
+    measured: Any = {"write": {"bytes": written}} if written else None
+    result = StepResult(seconds=1.0, measurement=measured, facts=facts)
+    return Step(ordinal, 1, verb, verb, args or {}, result)
+
+
+def test_what_was_written_counts_from_what_last_made_the_state_known() -> None:
+    trimmed = {"start": 0, "length": 1000, "seconds": 1.0, "reached_device": True}
+    steps = [
+        step(0, "fill", 1000),
+        step(1, "purge", purged=False),
+        step(2, "run", 10),
+        step(3, "purge", purged=True),
+        step(4, "fill", 1000),
+        step(5, "fork", forked=True),
+        step(6, "run", 500),
+        step(7, "back", args={"to": 5, "end": False}, forked=True),
+        step(8, "run", 7),
+        step(9, "trim", trim={**trimmed, "length": 999}),
+        step(10, "trim", trim={**trimmed, "reached_device": False}),
+        step(11, "trim", trim=trimmed),
+        step(12, "run", 3),
+    ]
+    found = written_by(steps, 1000)
+    assert found[2] == ("beginning", 1010)
+    assert found[4] == ("purge", 1000)
+    assert found[6] == ("purge", 1500)
+    assert found[8] == ("purge", 1007), "what was done on a fork is undone"
+    assert found[10] == ("purge", 1007), "a trim of a part, or one that came to nothing, makes nothing known"
+    assert found[12] == ("trim", 3)
+    real = [step(5, "fork", forked=False), step(6, "run", 500), step(7, "back", args={"to": 5, "end": True})]
+    assert written_by(real, 1000)[7].bytes == 500, "a real drive does not go back"
+
+
+def test_a_sweep_whose_drive_moved_has_no_headline_and_no_share_of_a_rating(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "steady-random-write", SCENE, "--quick", "--seed", "1", "--library", str(tmp_path)]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "the drive's state moved" in shown
+    assert "of the rated" not in shown
+    assert "Steady state reached" not in shown
+    (folder,) = (path for path in tmp_path.iterdir() if (path / "manifest.json").exists())
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "state moved" in page
+    assert "of the rated" not in page
+
+
+def test_a_sweep_in_one_state_keeps_its_headline(tmp_path: Path) -> None:
+    brief = {
+        "round_seconds": "0.5",
+        "least_seconds": "1",
+        "most_seconds": "120",
+        "depths": "8,32",
+        "seconds": "4",
+    }
+    result = read_result(run("steady-random-write", tmp_path, **brief))
+    assert isinstance(result, PeakResult)
+    assert [(check.kind, check.held) for check in result.checks] == [("window", True)]
+    assert result.shown_scalars == result.scalars != ()
+    quick = read_result(
+        run("steady-random-write", tmp_path, **{**brief, "overwrites": "0", "most_seconds": "3"})
+    )
+    assert isinstance(quick, PeakResult)
+    assert quick.steady is not None
+    assert quick.steady.capacities < 1
+    assert quick.shown_scalars == (), "of a state that was not shown"
+    assert not any("Steady state reached" in sentence(claim) for claim in peak_findings(quick))
+
+
+@pytest.mark.parametrize(("after", "held"), [(90.0, True), (50.0, False)])
+def test_points_taken_again_decide_whether_the_state_held(after: float, held: bool) -> None:
+    figures = {
+        "depth 1": 60.0,
+        "depth 4": 100.0,
+        "depth 8": 40.0,
+        "depth 1 again": 60.0,
+        "depth 4 again": after,
+    }
+    steps = tuple(
+        replace(step(at, "run"), label=label, result=StepResult(seconds=1.0, measurement={"iops": iops}))
+        for at, (label, iops) in enumerate(figures.items())
+    )
+    checks = checks_of(RunData(steps, 1, 1), [["depth 1", "depth 4", "depth 8"]], "IOPS")
+    assert [(check.what, check.fallen, check.lowest) for check in checks] == [
+        ("depth 1", "depth 8", 40.0),
+        ("depth 4", "depth 8", 40.0),
+    ]
+    assert [check.held for check in checks] == [True, held]
+    assert len(list(moved_caveats(checks))) == (0 if held else 1)
