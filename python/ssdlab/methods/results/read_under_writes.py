@@ -15,7 +15,8 @@ from ssdlab.methods.results.steady import CAPACITIES, caveats_of
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
-from ssdlab.results.schema import Latencies, ResultBase, Scalar, SteadyProof
+from ssdlab.results.drive_states import SteadyProof
+from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
     from ssdlab.model.summary import Side
@@ -129,7 +130,7 @@ class ReadUnderWritesResult(ResultBase):
     def concluded(cls, cells: tuple[LoadCell, ...], **facts: Any) -> Self:  # noqa: ANN401 - of the fields
         """Return the Result of the cells with its headlines and caveats; `facts` are its other fields."""
         result = cls(cells=cells, **facts)
-        state = caveats_of(result.steady, quick=result.quick)
+        state = caveats_of(result.steady)
         caveats = (*clauses(state), *clauses(result.limits()))
         return result.model_copy(update={"scalars": result.headlines(), "caveats": caveats})
 
@@ -137,6 +138,11 @@ class ReadUnderWritesResult(ResultBase):
     def proofs(self) -> tuple[SteadyProof, ...]:
         """The writing before the map."""
         return () if self.steady is None else (self.steady,)
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether the writing before is proven to have reached steady state."""
+        del figure
+        return self.in_steady_state
 
     @property
     def in_steady_state(self) -> bool:
