@@ -20,7 +20,7 @@ from machine.tracing import SECTOR_BYTES, TRACEFS, mount_tracefs
 BUFFER_KIB = 8192
 """Per CPU; an event takes about 64 bytes."""
 
-_EVENT = re.compile(r"block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+) ")
+_EVENT = re.compile(r"block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+) \[(.*)\]")
 
 
 class EventLog:
@@ -30,9 +30,12 @@ class EventLog:
     ----------
     device
         Block device; a partition counts as its disk.
+    of
+        How the names of the threads begin that count; empty: everybody's. Others may look at a device.
     """
 
-    def __init__(self, device: Path) -> None:
+    def __init__(self, device: Path, *, of: tuple[str, ...] = ()) -> None:
+        self._of = of
         number = device.stat().st_rdev
         self._filter = f"dev == {(os.major(number) << 20) + os.minor(number)}"
         self.requests: Counter[tuple[str, int, int]] = Counter()
@@ -53,7 +56,9 @@ class EventLog:
     ) -> None:
         try:
             (self._instance / "events/block/block_bio_queue/enable").write_text("0")
-            for flags, sector, sectors in _EVENT.findall((self._instance / "trace").read_text()):
+            for flags, sector, sectors, thread in _EVENT.findall((self._instance / "trace").read_text()):
+                if self._of and not thread.startswith(self._of):
+                    continue
                 self.requests[flags, int(sector) * SECTOR_BYTES, int(sectors) * SECTOR_BYTES] += 1
             lost = self._lost()
         finally:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ssdlab.formats.fio import command
+from ssdlab.formats.fio import Target, command
+from ssdlab.formats.fio.shares import percents
 from ssdlab.model.arrival import Bursts, Closed, Open, Pulses
 from ssdlab.model.pattern import Sequential
-from ssdlab.model.workload import Stop, Stream, Workload
+from ssdlab.model.workload import Ratio, Stop, Stream, Workload
 
 GIB = 1 << 30
+TARGET = Target("/dev/a drive", True, GIB, 512)
 
 
 def options(*streams: Stream, **fields: object) -> dict[str, str]:
     """The options of the line for a drive of 1 GiB, by name."""
-    line = command(Workload.of(*streams, **fields), "/dev/a drive", GIB, 512).splitlines()[0]
+    line = command(Workload.of(*streams, **fields), TARGET).splitlines()[0]
     words = shlex.split(line)
     assert words[0] == "fio"
     return dict(word.removeprefix("--").partition("=")[::2] for word in words[1:])
@@ -28,6 +33,7 @@ def test_a_point_of_a_random_sweep() -> None:
     found = options(Stream(workers=32, stop=Stop(time_ns="12s")), seed=7, ramp_ns="2s")
     assert found == {
         "filename": "/dev/a drive",
+        "allow_file_create": "0",
         "thread": "",
         "group_reporting": "",
         "randseed": "7",
@@ -41,56 +47,103 @@ def test_a_point_of_a_random_sweep() -> None:
         "numjobs": "32",
         "iodepth": "1",
         "direct": "1",
-        "ramp_time": "2",
+        "ramp_time": "2000000us",
         "time_based": "",
-        "runtime": "10",
+        "runtime": "10000000us",
     }
 
 
-def test_sequential_workers_start_apart_as_ours_do() -> None:
+def test_sequential_workers_have_a_part_each() -> None:
     found = options(Stream(block="128k", workers=4, pattern=Sequential(), span="0..50%"))
-    assert (found["rw"], found["offset_increment"], found["size"]) == ("read", str(GIB // 8), str(GIB // 2))
+    assert (found["rw"], found["offset_increment"], found["size"]) == ("read", str(GIB // 8), str(GIB // 8))
     assert "norandommap" not in found
 
 
 def test_bytes_and_ios_are_shared_out_among_the_jobs() -> None:
     found = options(Stream(ops="write", workers=4, stop=Stop(bytes="64m", ios=4000)))
-    assert (found["io_size"], found["number_ios"]) == (str(16 << 20), "1000")
+    assert found["io_size"] == str(1000 * 4096)
+    assert "time_based" not in options(Stream(stop=Stop(ios=10, time_ns="1s")))
 
 
-def test_what_fio_cannot_do_is_said() -> None:
-    for arrival, lacking in (
-        (Open(process="act6", rate=100), "no arrivals like act6"),
-        (Open(rate="400/17"), "rounds its rate"),
-        (Bursts(bytes="1m", every_ns="1s"), "no bursts"),
-        (Pulses(on_ns="5s", every_ns="30s"), "pulses drift"),
-    ):
-        text = command(Workload.of(Stream(arrival=arrival)), "/dev/x", GIB, 512)
-        notes = [line for line in text.splitlines() if line.startswith("# ")]
-        assert any(lacking in note for note in notes), text
+def test_workers_that_have_nothing_to_do_are_no_jobs() -> None:
+    found = options(Stream(workers=32, stop=Stop(ios=5)))
+    assert (found["numjobs"], found["io_size"]) == ("5", "4096")
+
+
+def test_a_rate_below_one_a_second_stays() -> None:
+    assert options(Stream(workers=32, arrival=Open(rate=10)))["rate"] == str(10 * 4096 // 32)
+    assert options(Stream(workers=32, arrival=Open(process="poisson", rate=10)))["numjobs"] == "10"
+
+
+def test_each_direction_has_its_share_of_a_rate() -> None:
+    assert options(Stream(ops=70, arrival=Open(process="poisson", rate=100)))["rate_iops"] == "70,30"
 
 
 @pytest.mark.parametrize(
-    "stream",
+    ("path", "named"),
     [
-        Stream(workers=8),
-        Stream(engine="uring", depth=32, batch=8, polled=True),
-        Stream(ops=70, block="4k:70,128k:30", pattern="zipf:1.1"),
-        Stream(pattern="hot:80/20", arrival=Closed(think_ns="1ms")),
-        Stream(ops="write", dsync=True, flush_every=4, compressible_pct=50, cpus="0-1"),
-        Stream(ops="write", pattern="sequential", workers=2),
-        Stream(ops="trim", arrival=Open(process="poisson", rate=500)),
-        Stream(arrival=Bursts(bytes="1m", every_ns="100ms")),
-        Stream(arrival=Pulses(on_ns="20ms", every_ns="60ms")),
+        ("/dev/disk/by-path/pci-0000:01:00.0", "/dev/disk/by-path/pci-0000\\:01\\:00.0"),
+        ("/tmp/a;b", "DRIVE"),
+        ("/tmp/a#b", "DRIVE"),
+        ("/tmp/a ", "DRIVE"),
+        (None, "DRIVE"),
     ],
-    ids=lambda stream: f"{stream.ops}-{stream.engine}",
 )
-def test_fio_takes_the_line(fio: str, tmp_path: Path, stream: Stream) -> None:
+def test_the_name_of_the_drive_as_fio_reads_it(path: str | None, named: str) -> None:
+    text = command(Workload.of(Stream()), Target(path, True, GIB, 512))
+    assert f"--filename={named}" in shlex.split(text.splitlines()[0])
+    assert ("# DRIVE: " in text) == (named == "DRIVE")
+
+
+SHARES = st.lists(st.integers(1, 2**32 - 1), min_size=1, max_size=64)
+
+
+@given(SHARES)
+def test_percents_sum_to_100_and_are_off_by_less_than_one(weights: list[int]) -> None:
+    found, exact = percents(weights)
+    assert sum(found) == 100
+    assert all(
+        abs(part - Fraction(100 * w, sum(weights))) < 1 for part, w in zip(found, weights, strict=True)
+    )
+    assert exact == all(100 * w % sum(weights) == 0 for w in weights)
+
+
+def test_what_fio_cannot_do_is_said() -> None:
+    for stream, lacking in (
+        (Stream(arrival=Open(process="act6", rate=100)), "no arrivals like act6"),
+        (Stream(arrival=Open(process="poisson", rate="400/17")), "rates to whole I/Os a second"),
+        (Stream(arrival=Bursts(bytes="1m", every_ns="1s")), "no bursts"),
+        (Stream(arrival=Pulses(on_ns="5s", every_ns="30s")), "pulses drift"),
+        (Stream(arrival=Closed(think_ns="5s"), engine="uring", depth=2), "drains its queue"),
+        (Stream(ops=Ratio(read_weight=2, write_weight=1)), "reads in whole percents"),
+        (Stream(block="4k:2,8k:1"), "sizes in whole percents"),
+        (Stream(pattern="zipf:1"), "refuses an exponent of 1"),
+        (Stream(pattern=Sequential(), workers=2), "round its own part"),
+        (Stream(pattern=Sequential(), workers=100, block="1m"), "the last 25165824 bytes are left out"),
+        (Stream(pattern=Sequential(cursors=(4096,))), "not where the step before ended"),
+        (Stream(pattern=Sequential(), ops=50), "a place of their own"),
+        (Stream(stop=Stop()), "until it is stopped"),
+    ):
+        notes = command(Workload.of(stream), TARGET).splitlines()[1:]
+        assert any(lacking in note and note.startswith("# ") for note in notes), (stream, notes)
+
+
+def test_a_seed_that_fio_does_not_take_is_said() -> None:
+    for seed, said in ((2**63 - 1, False), (2**63, True), (2**64 - 1, True)):
+        text = command(Workload.of(Stream(stop=Stop(ios=1)), seed=seed), TARGET)
+        assert (f"{seed} less 2^63" in text) == said
+        assert f"--randseed={seed % 2**63} " in text
+
+
+def test_fio_trims_no_file() -> None:
+    assert command(Workload.of(Stream(ops="trim")), Target("/tmp/x", False, GIB, 512)).startswith("# ")
+
+
+def test_fio_takes_a_polled_line(fio: str, tmp_path: Path) -> None:
+    """Which runs on drives with queues for it only; all other kinds run in tests/truth/test_fio_lines.py."""
     file = tmp_path / "scratch"
     file.write_bytes(bytes(1 << 20))
-    workload = Workload.of(stream.model_copy(update={"stop": Stop(time_ns="1s")}))
-    line = command(workload, str(file), 1 << 20, 512).splitlines()[0]
-    done = subprocess.run(
-        [fio, "--parse-only", *shlex.split(line)[1:]], capture_output=True, text=True, cwd=tmp_path
-    )
+    stream = Stream(engine="uring", depth=32, batch=8, polled=True, stop=Stop(time_ns="1s"))
+    line = command(Workload.of(stream), Target(str(file), False, 1 << 20, 512)).splitlines()[0]
+    done = subprocess.run([fio, "--parse-only", *shlex.split(line)[1:]], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr + done.stdout

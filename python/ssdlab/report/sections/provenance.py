@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import Shown
     from ssdlab.results.run_folder import Step
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import DriveInfo, Manifest
 
 
 @dataclass(frozen=True)
@@ -149,6 +149,12 @@ def _files(manifest: Manifest) -> Table:
     return Table("Raw data beside this page", ("File", "Rows", "SHA-256"), rows)
 
 
+def _fio_target(drive: DriveInfo) -> fio.Target:
+    kind = drive.capabilities
+    path = None if kind.made_to_order else drive.text
+    return fio.Target(path, kind.block_device, drive.capacity_bytes, drive.logical_block_bytes)
+
+
 def _step(step: Step, manifest: Manifest) -> StepText:
     title = f"Step {step.ordinal}: {step.label}"
     stored = step.args.get("workload")
@@ -157,7 +163,7 @@ def _step(step: Step, manifest: Manifest) -> StepText:
     drive = manifest.drive
     try:
         workload = Workload.model_validate(stored)
-        line = fio.command(workload, drive.text, drive.capacity_bytes, drive.logical_block_bytes)
+        line = fio.command(workload, _fio_target(drive))
     except (ValidationError, LabError) as error:
         line = f"# no equivalent: {error}"
     return StepText(title, json.dumps(stored, indent=1, ensure_ascii=False), line)

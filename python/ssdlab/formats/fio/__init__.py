@@ -1,0 +1,183 @@
+"""The same workload as a fio command line, for a reader who wants to check a point with another tool.
+
+Held against fio 3.33: what it refuses, or reads otherwise than one would think, is told here.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.formats.fio.arrivals import arrival, max_jobs
+from ssdlab.formats.fio.jobs import jobs
+from ssdlab.formats.fio.places import distribution
+from ssdlab.formats.fio.shares import percents
+from ssdlab.model.arrival import AsRecorded
+from ssdlab.model.pattern import Recording, Sequential
+from ssdlab.model.workload import Mix, Ratio
+
+if TYPE_CHECKING:
+    from ssdlab.model.workload import Stream, Workload
+
+_KINDS = {"read": "read", "write": "write", "mixed": "rw", "trim": "trim"}
+_SEEDS = 1 << 63
+"""fio reads a seed as a signed number."""
+_MAX_JOBS = 4096
+_STANDS_FOR_DRIVE = "DRIVE"
+
+
+@dataclass(frozen=True)
+class Target:
+    """The drive of a line: `path` as fio opens it, or None where there is nothing to open."""
+
+    path: str | None
+    block_device: bool
+    capacity_bytes: int
+    logical_block_bytes: int
+
+
+def command(workload: Workload, target: Target) -> str:
+    """Return the nearest fio command line: sections for each stream, `#` lines for what fio cannot do.
+
+    Equal are operations, sizes, span, distribution, workers, depth, engine class, amounts and times. Never
+    equal are the offsets drawn: the two tools have other generators.
+    """
+    name, notes = _filename(target)
+    seed = workload.seed % _SEEDS
+    if seed != workload.seed:
+        notes.append(f"fio takes no seed from 2^63 on: {workload.seed} less 2^63")
+    shared = ["fio", f"--filename={name}", "--allow_file_create=0"]
+    shared += ["--thread", "--group_reporting", f"--randseed={seed}"]
+    parts: list[str] = []
+    for stream in workload.streams:
+        options, lacking = _sections(stream, workload.ramp_ns, target, name)
+        parts += ["--new_group", *options] if parts and options else options
+        notes += [f"{stream.name}: {note}" if len(workload.streams) > 1 else note for note in lacking]
+    line = [" ".join(shlex.quote(part) for part in (*shared, *parts))] if parts else []
+    return "\n".join((*line, *(f"# {note}" for note in dict.fromkeys(notes))))
+
+
+def _filename(target: Target) -> tuple[str, list[str]]:
+    path = target.path
+    if path is None:
+        return _STANDS_FOR_DRIVE, [
+            "DRIVE: a simulated drive is nothing that fio could open; `ssdlab sim serve` makes it a device"
+        ]
+    # fio takes these for the beginning of a comment, and trims what is blank.
+    if any(sign in path for sign in ";#\n") or path != path.strip() or "\\" in path:
+        return _STANDS_FOR_DRIVE, ["DRIVE: fio cannot be told the path of this drive; give it another one"]
+    # A colon parts two files.
+    return path.replace(":", "\\:"), []
+
+
+def _sections(stream: Stream, ramp_ns: int, target: Target, filename: str) -> tuple[list[str], list[str]]:
+    if isinstance(stream.pattern, Recording):
+        return _replayed(stream, filename)
+    if stream.trims and not target.block_device:
+        return [], ["fio trims block devices only"]
+    wanted = min(stream.workers, max_jobs(stream), _MAX_JOBS)
+    sections, notes = jobs(stream, wanted, target.capacity_bytes, target.logical_block_bytes)
+    count = sum(section.count for section in sections)
+    if count < stream.workers and not _few_ios(stream):
+        notes.append(f"{count} jobs instead of {stream.workers} threads")
+    what, inexact = _what(stream, target)
+    due, otherwise = arrival(stream, count)
+    issue, ending = _issue(stream), _until(stream, ramp_ns)
+    options: list[str] = []
+    for section in sections:
+        options += [f"--name={stream.name}", *what, *section.options(), *issue, *due, *ending]
+    if ramp_ns and _limited(stream):
+        notes.append("fio counts amounts from the end of the ramp on")
+    if not stream.stop.ever:
+        notes.append("ours goes on until it is stopped; fio ends after as much as the span")
+    return options, [*notes, *inexact, *otherwise]
+
+
+def _few_ios(stream: Stream) -> bool:
+    """Whether there are too few I/Os for each thread to have one: those without have no job."""
+    return stream.stop.ios is not None or stream.stop.bytes is not None
+
+
+def _limited(stream: Stream) -> bool:
+    return stream.stop.span_once or stream.stop.bytes is not None or stream.stop.ios is not None
+
+
+def _replayed(stream: Stream, filename: str) -> tuple[list[str], list[str]]:
+    options = [f"--name={stream.name}", "--read_iolog=TRACE.iolog", f"--replay_redirect={filename}"]
+    options += ["--numjobs=1", *_issue(stream)]
+    if not isinstance(stream.arrival, AsRecorded):
+        options.append("--replay_no_stall=1")
+    notes = ["TRACE.iolog: the same trace as a fio iolog; what was left out or moved, fio will issue"]
+    if stream.workers > 1:
+        notes.append(f"one job, not {stream.workers} threads: each would replay all of it")
+    return options, notes
+
+
+def _what(stream: Stream, target: Target) -> tuple[list[str], list[str]]:
+    kind, share, notes = "trim", 0, list[str]()
+    if isinstance(stream.ops, Mix):
+        share = stream.ops.read_pct
+        kind = {100: "read", 0: "write"}.get(share, "mixed")
+    elif isinstance(stream.ops, Ratio):
+        (share, _), exact = percents((stream.ops.read_weight, stream.ops.write_weight))
+        kind = "mixed"
+        if not exact:
+            notes.append("fio has reads in whole percents")
+    sequential = isinstance(stream.pattern, Sequential)
+    options = [f"--rw={_KINDS[kind] if sequential else f'rand{_KINDS[kind]}'}"]
+    if kind == "mixed":
+        options.append(f"--rwmixread={share}")
+        if sequential:
+            notes.append(
+                "fio's reads and writes each have a place of their own; ours go on behind each other"
+            )
+    if len(stream.block) == 1:
+        options.append(f"--bs={stream.block[0].bytes}")
+    else:
+        shares, exact = percents([block.weight for block in stream.block])
+        sizes = ((block.bytes, part) for block, part in zip(stream.block, shares, strict=True) if part)
+        options.append(f"--bssplit={':'.join(f'{size}/{part}' for size, part in sizes)}")
+        notes.append("fio places all sizes at multiples of the smallest; ours are at multiples of their own")
+        if not exact:
+            notes.append("fio has sizes in whole percents")
+    places, inexact = distribution(stream, target.capacity_bytes, target.logical_block_bytes)
+    return [*options, *places], [*notes, *inexact]
+
+
+def _issue(stream: Stream) -> list[str]:
+    options = ["--ioengine=" + ("psync" if stream.engine == "sync" else "io_uring")]
+    options += [f"--iodepth={stream.depth}", f"--direct={int(stream.direct)}"]
+    if stream.polled:
+        options.append("--hipri")
+    if stream.batch is not None:
+        options.append(f"--iodepth_batch_submit={stream.batch}")
+    if stream.cpus:
+        options += [
+            f"--cpus_allowed={','.join(str(cpu) for cpu in stream.cpus)}",
+            "--cpus_allowed_policy=split",
+        ]
+    if stream.writes:
+        share = stream.compressible_pct
+        options += ["--refill_buffers"] + ([f"--buffer_compress_percentage={share}"] if share else [])
+    if stream.dsync:
+        options.append("--sync=dsync")
+    if stream.flush_every is not None:
+        options.append(f"--fsync={stream.flush_every}")
+    return options
+
+
+def _until(stream: Stream, ramp_ns: int) -> list[str]:
+    """Return when a job ends. Whole microseconds: a number with a point is not read as seconds."""
+    options = []
+    if ramp_ns:
+        options.append(f"--ramp_time={_us(ramp_ns)}us")
+    if stream.stop.time_ns is not None:
+        # With time_based fio disregards every other end.
+        options += [] if _limited(stream) else ["--time_based"]
+        options.append(f"--runtime={_us(stream.stop.time_ns - ramp_ns)}us")
+    return options
+
+
+def _us(time_ns: int) -> int:
+    return max(1, -(-time_ns // 1000))
