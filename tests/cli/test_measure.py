@@ -38,7 +38,7 @@ def test_the_command_and_python_mean_the_same(file: Path, capsys: pytest.Capture
     words = ["--rw", "randrw", "--read-pct", "70", "--bs", "4k:70,8k:30", "--bytes", "1m", "--seed", "9"]
     told = measured(capsys, str(file), *SIZE, *words)
     made = ssdlab.measure(file, rw="randrw", read_pct=70, bs="4k:70,8k:30", bytes="1m", seed=9)
-    ours = made.summary()
+    ours = made.as_dict()
     assert list(ours) == list(told)
     assert ours["workload"] == told["workload"]
     # The same seed gives the same I/Os, whoever asks.

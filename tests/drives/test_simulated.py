@@ -32,9 +32,9 @@ def _of_the_drive(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_same_text_and_seed_give_the_same_figures() -> None:
-    first, again = (measure(TINY, rw="randrw", threads=8, seconds=1, seed=3).summary() for _ in range(2))
+    first, again = (measure(TINY, rw="randrw", threads=8, seconds=1, seed=3).as_dict() for _ in range(2))
     assert _of_the_drive(first) == _of_the_drive(again)
-    other = measure(TINY, rw="randrw", threads=8, seconds=1, seed=4).summary()
+    other = measure(TINY, rw="randrw", threads=8, seconds=1, seed=4).as_dict()
     assert _of_the_drive(first) != _of_the_drive(other)
 
 
@@ -101,7 +101,7 @@ def test_the_log_gives_the_measurement_back(tmp_path: Any) -> None:
 
     path = tmp_path / "run.log"
     measurement = _drive().run(_workload(seconds=2), log_path=path)
-    again = Measurement.from_journal(measurement.summary(), path)
+    again = Measurement.from_journal(measurement.as_dict(), path)
     assert list(again.rows()["ios"]) == list(measurement.rows()["ios"])
 
 

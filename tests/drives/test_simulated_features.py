@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ from ssdlab import measure, open_drive
 from ssdlab.cli import main
 from ssdlab.drives.simulated.drive import SimulatedDrive, profiles
 from ssdlab.model.options import MeasureOptions
+from ssdlab.model.summary import Summary
 
 POWER = """
 [power]
@@ -49,7 +49,7 @@ def _drive(text: str) -> SimulatedDrive:
     return drive
 
 
-def _write(drive: SimulatedDrive) -> dict[str, Any]:
+def _write(drive: SimulatedDrive) -> Summary:
     options = MeasureOptions(rw="write", bs="128k", threads=4, seconds=1)
     return drive.run(options.workload()).summary()
 

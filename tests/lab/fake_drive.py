@@ -58,7 +58,7 @@ class FakeMeasurement:
         self.ios = round(iops * self.seconds)
         self._seed = workload.seed
 
-    def summary(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         block = self._stream.block[0].bytes
         mean = self._stream.in_flight / self._iops * 1e9
         tail = {"min": mean, "mean": mean, "max": mean * 4, "p50": mean, "p90": mean, "p99": mean * 2}

@@ -17,11 +17,11 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import catalogue, compaction, tables
 from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest
-from ssdlab.results.step_log import DIRECTIONS
 from ssdlab.results.store import make_run_folder, write_manifest
 from ssdlab.runs.order import Order
 from ssdlab.runs.saving import save_measurement

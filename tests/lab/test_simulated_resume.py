@@ -18,11 +18,12 @@ from ssdlab.drives.simulated.drive import SimulatedDrive
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method
 from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import Refused
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import JobResult
-from ssdlab.results.step_log import DIRECTIONS, log_name
+from ssdlab.results.step_log import log_name
 from ssdlab.runs import drive_state
 from ssdlab.runs import resume_checks as same_run
 from ssdlab.runs.drive_state import STATES

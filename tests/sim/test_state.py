@@ -36,7 +36,7 @@ def _open(text: str, **options: Any) -> SimulatedDrive:
 
 
 def _figures(drive: SimulatedDrive, **options: Any) -> dict[str, Any]:
-    summary = drive.run(_workload(**options)).summary()
+    summary = drive.run(_workload(**options)).as_dict()
     return {name: value for name, value in summary.items() if name not in _HOST_FACTS}
 
 

@@ -31,7 +31,7 @@ import ssdlab
 options = json.loads(sys.argv[2])
 measured = ssdlab.measure(sys.argv[1], rw="randread", rate=1000, seconds=6, **options)
 beyond = measured.histogram("read", "response").quantile(0.999)
-print(json.dumps({**measured.summary(), "response_p99.9_ns": beyond}))
+print(json.dumps({**measured.as_dict(), "response_p99.9_ns": beyond}))
 """
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from machine.targets import open_target
 from ssdlab.model import measurement
+from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Interrupted, UsageError
-from ssdlab.model.measurement import DIRECTIONS, Measurement
+from ssdlab.model.measurement import Measurement
 from ssdlab.model.warnings import Warning
 from ssdlab.model.workload import Stop, Stream, Workload
 
@@ -44,7 +47,7 @@ def measured(file: Path) -> tuple[Measurement, Path]:
 
 
 def test_the_summary_has_the_contracts_keys_first(measured: tuple[Measurement, Path]) -> None:
-    summary = measured[0].summary()
+    summary = measured[0].as_dict()
     assert list(summary)[: len(KEYS.split())] == KEYS.split()
     assert summary["schema"] == "ssdlab.measurement/1"
     assert list(summary["read"]) == DIRECTION_KEYS.split()
@@ -52,6 +55,26 @@ def test_the_summary_has_the_contracts_keys_first(measured: tuple[Measurement, P
     assert summary["trim"] is None
     assert summary["power"] is None
     assert set(summary["cpu"]) == {"user_s", "sys_s", "per_io_ns"}
+
+
+def test_the_summary_is_a_frozen_model_of_the_same(measured: tuple[Measurement, Path]) -> None:
+    """Every key of the JSON is a field, or found by its name; and nothing of it can be changed."""
+    made, _ = measured
+    summary, stored = made.summary(), made.as_dict()
+    assert summary.iops == stored["iops"] == made.iops
+    assert summary.read is not None
+    assert summary.read.service_ns == stored["read"]["service_ns"]
+    assert set(summary.sides) == {"read", "write"}
+    assert summary.ios == 1500
+    for key, value in stored.items():
+        assert key in summary
+        plain = TypeAdapter(Any).dump_python(summary[key], mode="json", exclude_unset=True)
+        assert json.dumps(plain, sort_keys=True) == json.dumps(value, sort_keys=True), key
+    assert "nothing" not in summary
+    with pytest.raises(KeyError, match="nothing"):
+        summary["nothing"]
+    with pytest.raises(ValidationError, match="frozen"):
+        summary.iops = 1  # type: ignore[misc]
 
 
 def test_percentiles_with_few_samples_beyond_are_null(measured: tuple[Measurement, Path]) -> None:
@@ -86,7 +109,7 @@ def test_one_cell_keeps_its_percentiles(measured: tuple[Measurement, Path]) -> N
 
 def test_rows_as_lists_are_the_columns(measured: tuple[Measurement, Path]) -> None:
     made, log_path = measured
-    before = Measurement.from_journal(made.summary(), log_path).source
+    before = Measurement.from_journal(made.as_dict(), log_path).source
     for stream in made.streams:
         for direction in DIRECTIONS:
             columns = {name: column.tolist() for name, column in made.source.rows(stream, direction).items()}
@@ -130,8 +153,8 @@ def test_an_unknown_stream_is_told_with_the_nearest(measured: tuple[Measurement,
 
 def test_the_journal_gives_the_same_back(measured: tuple[Measurement, Path]) -> None:
     made, log_path = measured
-    again = Measurement.from_journal(made.summary(), log_path)
-    assert again.summary() == made.summary()
+    again = Measurement.from_journal(made.as_dict(), log_path)
+    assert again.as_dict() == made.as_dict()
     assert again.streams == made.streams
     for name, column in made.rows().items():
         assert np.array_equal(again.rows()[name], column), name
@@ -158,7 +181,7 @@ def test_what_an_interruption_leaves_is_a_measurement_too(file: Path) -> None:
         with pytest.raises(Interrupted) as raised:
             measurement.run(target, resolved, {"path": "x"}, on_tick=stop)
     assert isinstance(raised.value.measurement, Measurement)
-    assert raised.value.measurement.summary()["drive"] == {"path": "x"}
+    assert raised.value.measurement.as_dict()["drive"] == {"path": "x"}
 
 
 def test_single_ios_are_read_back(file: Path, tmp_path: Path) -> None:
@@ -173,6 +196,6 @@ def test_single_ios_are_read_back(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_missing_log_is_an_error_of_ours(measured: tuple[Measurement, Path], tmp_path: Path) -> None:
-    gone = Measurement.from_journal(measured[0].summary(), tmp_path / "gone.log")
+    gone = Measurement.from_journal(measured[0].as_dict(), tmp_path / "gone.log")
     with pytest.raises(HostError, match=r"gone\.log"):
         gone.rows()

@@ -13,6 +13,7 @@ import pytest
 from ssdlab.model import warnings
 from ssdlab.model.host_load import HostContext
 from ssdlab.model.queue_settings import Conditions
+from ssdlab.model.summary import Summary
 from ssdlab.model.warning_texts import CATALOGUE
 from ssdlab.model.warnings import Warning, judge
 from ssdlab.model.workload import Bursts, Closed, Open, Stream, Workload
@@ -35,7 +36,7 @@ def part(**changes: Any) -> dict[str, Any]:
     return {**counts, "service_ns": latencies, "response_ns": latencies, **changes}
 
 
-def summary(**changes: Any) -> dict[str, Any]:
+def summary(**changes: Any) -> Summary:
     plain = {
         "iops": 100_000.0,
         "elapsed_s": 1.0,
@@ -45,12 +46,10 @@ def summary(**changes: Any) -> dict[str, Any]:
         "write": None,
         "trim": None,
     }
-    return {**plain, "workers": {"run_queue_wait_ns": 0}, "complete": True, **changes}
+    return Summary.model_validate({**plain, "workers": {"run_queue_wait_ns": 0}, "complete": True, **changes})
 
 
-def codes(
-    measured: dict[str, Any] | None = None, around: HostContext | None = None, **stream: Any
-) -> list[str]:
+def codes(measured: Summary | None = None, around: HostContext | None = None, **stream: Any) -> list[str]:
     workload = Workload.of(Stream(**{"workers": 8, **stream}))
     return [each.code for each in judge(measured or summary(), workload, around or HostContext())]
 

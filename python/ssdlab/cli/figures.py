@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import paint, print_line, table
 from ssdlab.model.capabilities import capabilities_of
+from ssdlab.model.summary import Cpu
 from ssdlab.model.units import (
     block_text,
     capacity_text,
@@ -20,6 +21,8 @@ from ssdlab.model.units import (
 )
 
 if TYPE_CHECKING:
+    from ssdlab.model.direction import Direction
+    from ssdlab.model.summary import MeasuredDrive, Side, Summary, SummaryWarning
     from ssdlab.model.workload import Stream, Workload
     from ssdlab.results.schema import MeasureResult
 
@@ -27,7 +30,7 @@ _COLUMNS = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "m
 _INDENT = "  "
 
 
-def print_measurement(summary: Mapping[str, Any], workload: Workload | None = None) -> None:
+def print_measurement(summary: Summary, workload: Workload | None = None) -> None:
     """Print the totals of a measurement, its warnings last.
 
     Parameters
@@ -37,44 +40,43 @@ def print_measurement(summary: Mapping[str, Any], workload: Workload | None = No
     workload
         What was asked for, if that is to be printed.
     """
-    if drive := summary.get("drive"):
-        print_line(drive_text(drive), "bold")
+    if summary.drive is not None:
+        print_line(drive_text(summary.drive), "bold")
     for stream in workload.streams if workload else ():
-        print_line(f"{stream_text(stream)}, seed {summary['seed']}", "dim")
+        print_line(f"{stream_text(stream)}, seed {summary.seed}", "dim")
     print_line()
-    for direction in ("read", "write", "trim"):
-        if part := summary.get(direction):
-            _print_direction(direction, part, summary, _closed(workload))
+    for direction, side in summary.sides.items():
+        _print_direction(direction, side, summary, _closed(workload))
     if model := model_text(summary):
         print_line(f"{_INDENT}{model}", "dim")
     print_line(f"{_INDENT}{self_text(summary, workload)}", "dim")
-    print_warnings(summary.get("warnings") or ())
+    print_warnings(summary.warnings or ())
 
 
 def print_result(result: MeasureResult) -> None:
     """Print the saved result of `measure`."""
     print_line()
-    print_measurement(result.measurement)
+    print_measurement(result.summary)
 
 
-def print_warnings(warnings: Sequence[Mapping[str, Any]]) -> None:
+def print_warnings(warnings: Sequence[SummaryWarning]) -> None:
     """Print warnings with what to do about each."""
     if warnings:
         print_line()
     for warning in warnings:
-        print_line(f"{paint('warning:', 'warn')} {warning['what']}")
-        if advice := warning.get("advice"):
+        print_line(f"{paint('warning:', 'warn')} {warning.what}")
+        if advice := warning.advice:
             print_line(f"         {advice[0].upper()}{advice[1:]}", "dim")
 
 
-def drive_text(drive: Mapping[str, Any]) -> str:
+def drive_text(drive: MeasuredDrive) -> str:
     """Return a drive in one line: path, model, what it is, capacity."""
-    capacity = capacity_text(drive["capacity_bytes"])
-    if capabilities_of(drive["kind"]).on_file_system:
-        beneath = f" on {drive['backing']}" if drive.get("backing") else ""
-        return f"{drive['path']}  file{beneath}, {capacity}"
-    known = " ".join(part for part in (drive.get("model"), drive.get("serial")) if part)
-    return "  ".join(part for part in (drive["path"], known, capacity) if part)
+    capacity = capacity_text(drive.capacity_bytes)
+    if capabilities_of(drive.kind).on_file_system:
+        beneath = f" on {drive.backing}" if drive.backing else ""
+        return f"{drive.path}  file{beneath}, {capacity}"
+    known = " ".join(part for part in (drive.model, drive.serial) if part)
+    return "  ".join(part for part in (drive.path, known, capacity) if part)
 
 
 def stream_text(stream: Stream) -> str:
@@ -92,52 +94,51 @@ def stream_text(stream: Stream) -> str:
     return ", ".join(parts)
 
 
-def self_text(summary: Mapping[str, Any], workload: Workload | None) -> str:
+def self_text(summary: Summary, workload: Workload | None) -> str:
     """Return what the tool says of itself: I/Os in flight, CPU time per I/O."""
     closed = workload is not None and _closed(workload)
     asked = sum(stream.in_flight for stream in workload.streams) if workload and closed else None
-    in_flight = f"in flight {significant(summary['in_flight'])}" + (f" of {asked}" if asked else "")
-    cpu = summary["cpu"]
-    per_io = "" if cpu["per_io_ns"] is None else f"CPU {latency_text(cpu['per_io_ns'])} per I/O, "
-    times = f"user {significant(cpu['user_s'])} s, system {significant(cpu['sys_s'])} s"
-    return f"{in_flight}; {per_io}{times}; measured for {span_text(summary['elapsed_s'])}"
+    in_flight = f"in flight {significant(summary.in_flight or 0.0)}" + (f" of {asked}" if asked else "")
+    cpu = summary.cpu or Cpu()
+    per_io = "" if cpu.per_io_ns is None else f"CPU {latency_text(cpu.per_io_ns)} per I/O, "
+    times = f"user {significant(cpu.user_s)} s, system {significant(cpu.sys_s)} s"
+    return f"{in_flight}; {per_io}{times}; measured for {span_text(summary.elapsed_s)}"
 
 
-def model_text(summary: Mapping[str, Any]) -> str:
+def model_text(summary: Summary) -> str:
     """Return what a simulated drive says of its inside; nothing for a real one."""
-    drive = summary.get("drive") or {}
-    if "scale" not in drive:
+    drive, power = summary.drive, summary.power
+    if drive is None or drive.scale is None:
         return ""
-    size = f"at 1/{drive['scale']} of its size" if drive["scale"] > 1 else "at scale 1"
-    text = [f"simulated {size}", f"effective spare {100 * drive['effective_spare']:.1f} %"]
-    if (amplification := drive["write_amplification"]) is not None:
-        text.append(f"write amplification {significant(amplification)}")
-    if power := summary.get("power"):
-        text.append(f"{significant(power['mean_w'])} W, {significant(power['energy_j'])} J by its model")
-    if (temperature := drive.get("temperature_c")) is not None:
-        text.append(f"{temperature:.1f} °C at the end")
+    size = f"at 1/{drive.scale} of its size" if drive.scale > 1 else "at scale 1"
+    text = [f"simulated {size}"]
+    if drive.effective_spare is not None:
+        text.append(f"effective spare {100 * drive.effective_spare:.1f} %")
+    if drive.write_amplification is not None:
+        text.append(f"write amplification {significant(drive.write_amplification)}")
+    if power is not None:
+        text.append(f"{significant(power.mean_w)} W, {significant(power.energy_j or 0.0)} J by its model")
+    if drive.temperature_c is not None:
+        text.append(f"{drive.temperature_c:.1f} °C at the end")
     return "; ".join(text)
 
 
-def _print_direction(
-    direction: str, part: Mapping[str, Any], summary: Mapping[str, Any], closed: bool
-) -> None:
-    seconds = summary["elapsed_s"] or float("inf")
-    iops, mb_s = part["ios"] / seconds, part["bytes"] / seconds / 1e6
+def _print_direction(direction: Direction, side: Side, summary: Summary, closed: bool) -> None:
+    seconds = summary.elapsed_s or float("inf")
+    iops, mb_s = side.ios / seconds, side.bytes / seconds / 1e6
     rates = f"{count_text(iops)} IOPS  {throughput_text(mb_s)}"
-    print_line(f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(part)}")
-    clocks = ("response",) if closed else ("service", "response")
-    rows = [
-        ["latency" if closed else clock, *(_latency(part[f"{clock}_ns"][name]) for name in _COLUMNS)]
-        for clock in clocks
-    ]
+    print_line(f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(side)}")
+    clocks = {"service": side.service_ns, "response": side.response_ns}
+    shown = {"latency": side.response_ns} if closed else clocks
+    rows = [[name, *(_latency(times[key]) for key in _COLUMNS)] for name, times in shown.items()]
     for number, line in enumerate(table(rows, ["", *_COLUMNS], right=range(1, 10))):
         print_line(f"{_INDENT * 2}{line}", "dim" if number == 0 else None)
 
 
-def _counts_text(part: Mapping[str, Any]) -> str:
-    text = [f"{part['ios']} I/Os"]
-    text += [f"{part[name]} {name}" for name in ("failed", "dropped", "late") if part[name]]
+def _counts_text(side: Side) -> str:
+    counts = {"failed": side.failed, "dropped": side.dropped, "late": side.late}
+    text = [f"{side.ios} I/Os"]
+    text += [f"{count} {name}" for name, count in counts.items() if count]
     return ", ".join(text)
 
 

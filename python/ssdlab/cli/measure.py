@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.live import TerminalWatcher, watcher
 from ssdlab.cli.output import print_json, say
 from ssdlab.model.errors import LabError
+from ssdlab.model.measurement import Measurement
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
 from ssdlab.runs.measure import perform
+
+if TYPE_CHECKING:
+    from ssdlab.model.summary import Summary
 
 
 @takes(MeasureOptions)
@@ -37,7 +41,7 @@ def measure(
     try:
         measurement = perform(drive, asked, looker)
     except LabError as error:
-        if error.measurement is not None and not json:
+        if isinstance(error.measurement, Measurement) and not json:
             _print(error.measurement.summary())
         raise
     finally:
@@ -48,11 +52,11 @@ def measure(
         return
     summary = measurement.summary()
     _print(summary)
-    if run := summary.get("run"):
-        say(f"saved: {run}")
+    if summary.run:
+        say(f"saved: {summary.run}")
 
 
-def _print(summary: dict[str, Any]) -> None:
+def _print(summary: Summary) -> None:
     from ssdlab.cli.figures import print_measurement
 
-    print_measurement(summary, Workload.model_validate(summary["workload"]))
+    print_measurement(summary, Workload.model_validate(summary.workload))

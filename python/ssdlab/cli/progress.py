@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ssdlab.cli.output import on_terminal, one_line, say
 from ssdlab.methods.verbs.table import describe_step
@@ -156,24 +156,24 @@ class RunProgress:
 
 def outcome(step: Step) -> str | None:
     """Return a step's result in a line; None for one that measured nothing."""
-    summary = step.result.measurement
+    summary = step.summary
     if summary is None:
         return (
             "already written, nothing to do"
             if step.result.facts.get("already_written")
             else describe_step(step)
         )
-    sides: list[Any] = [summary.get(name) for name in ("read", "write", "trim")]
-    tails = [side["response_ns"] for side in sides if side and side["ios"]]
+    sides = summary.sides.values()
+    tails = [side.response_ns for side in sides if side.ios]
     parts = [
-        f"{units.count_text(_number(summary, 'iops'))} IOPS",
-        units.throughput_text(_number(summary, "mb_s")),
+        f"{units.count_text(float(summary.iops))} IOPS",
+        units.throughput_text(float(summary.mb_s)),
     ]
     for key in ("mean", "p99"):
-        values = [tail[key] for tail in tails if tail.get(key) is not None]
+        values = [value for tail in tails if (value := tail.get(key)) is not None]
         if values:
             parts.append(f"{key} {units.latency_text(max(values))}")
-    failed = sum(side["failed"] for side in sides if side)
+    failed = sum(side.failed for side in sides)
     if failed:
         parts.append(f"{failed} failed")
     return ", ".join(parts)
@@ -223,7 +223,3 @@ def _expected(progress: Progress) -> str:
 
 def _place(progress: Progress) -> str:
     return f"[{progress.ordinal + 1}/{progress.steps}]" if progress.steps else "[before]"
-
-
-def _number(summary: dict[str, Any], key: str) -> float:
-    return float(summary[key])

@@ -40,10 +40,7 @@ from ssdlab.results.schema import JobResult
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
     from ssdlab.results.run_folder import RunFolder, Step
-    from ssdlab.results.schema import Direction, Point
-
-
-_DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
+    from ssdlab.results.schema import Point
 
 
 class JobParams(Params):
@@ -105,7 +102,7 @@ def conclude(data: RunData, p: JobParams) -> JobResult:
 
 
 def _points(step: Step) -> list[Point]:
-    used = [name for name in _DIRECTIONS if (side := step.measured.side(name)) is not None and side.requested]
+    used = [name for name, side in step.measured.sides.items() if side.requested]
     return [
         point_of(step, direction=name, label=step.label if len(used) == 1 else f"{step.label}, {name}s")
         for name in used

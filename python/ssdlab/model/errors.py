@@ -27,7 +27,7 @@ from ssdlab.model.printable import printable
 class Measured(Protocol):
     """What was measured until an error came: a `Measurement`, which knows errors and so is not named here."""
 
-    def summary(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return its totals as JSON can hold them."""
 
 
@@ -97,7 +97,7 @@ class LabError(Exception):
             "exit_status": self.exit_status,
         }
         if self.measurement is not None:
-            described["measurement"] = self.measurement.summary()
+            described["measurement"] = self.measurement.as_dict()
         return described
 
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from ssdlab.model.stored import Stored
+from ssdlab.model.summary import NO_WORKERS
 
 if TYPE_CHECKING:
     from ssdlab.model.queue_settings import Conditions
+    from ssdlab.model.summary import Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class HostLoad(Stored):
     )
 
 
-def host_load(threads: int, summary: dict[str, Any], around: HostContext) -> HostLoad:
+def host_load(threads: int, summary: Summary, around: HostContext) -> HostLoad:
     """Put together what the host had to do with a step.
 
     Parameters
@@ -91,9 +93,9 @@ def host_load(threads: int, summary: dict[str, Any], around: HostContext) -> Hos
     around
         The state of the host meanwhile.
     """
-    workers = summary.get("workers") or {}
-    ran, waited = workers.get("run_ns", 0), workers.get("run_queue_wait_ns", 0)
-    own = workers.get("user_cpu_ns", 0) + workers.get("system_cpu_ns", 0)
+    workers = summary.workers or NO_WORKERS
+    ran, waited = workers.run_ns, workers.run_queue_wait_ns or 0
+    own = workers.user_cpu_ns + workers.system_cpu_ns
     return HostLoad(
         cores=around.cores or len(os.sched_getaffinity(0)),
         threads=threads,

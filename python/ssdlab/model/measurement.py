@@ -1,7 +1,7 @@
 """A measurement as Python sees it: totals, interval rows, histograms and what to think of them.
 
 The figures stay where they were counted, in native memory or in a step's append log; this file only gives
-them their documented shape. `summary()` is what ``ssdlab measure --json`` prints: schema
+them their documented shape. `as_dict()` is what ``ssdlab measure --json`` prints: schema
 ``ssdlab.measurement/1``, latencies in ns, null for a percentile with fewer than 10 samples beyond it.
 
 Interval rows as plain objects are made without numpy, which takes as long to load as a short measurement
@@ -15,12 +15,14 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from ssdlab.model.direction import DIRECTIONS, Direction
 from ssdlab.model.errors import LabError, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     import ssdlab._core as _core
+    from ssdlab.model.summary import Summary
     from ssdlab.model.warnings import Warning
 
     Columns = dict[str, NDArray[Any]]
@@ -32,8 +34,6 @@ SCHEMA = "ssdlab.measurement/1"
 PERCENTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
 """Keys of the percentiles in a summary; null where fewer than 10 samples lie beyond."""
 
-Direction = Literal["read", "write", "trim"]
-DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 Clock = Literal["service", "response"]
 """Where a latency begins: *service* at submission, *response* at the intended start."""
 
@@ -110,7 +110,16 @@ class Measurement:
 
         return cls(record, read)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
+        """Return the totals as a frozen model, with a side for each direction.
+
+        Its fields are the keys of the JSON; those that have no field are found as ``summary["key"]``.
+        """
+        from ssdlab.model.summary import Summary
+
+        return Summary.model_validate(self._summary)
+
+    def as_dict(self) -> dict[str, Any]:
         """Return the totals as `measure --json` prints them; a copy at the top level."""
         return dict(self._summary)
 
@@ -278,8 +287,8 @@ _PERCENTILES = {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 
 def as_dicts(measurement: Measurement) -> list[dict[str, Any]]:
     """Return one object per interval, in order; `Measurement.report` says what is in it."""
-    summary = measurement.summary()
-    directions: list[Direction] = [name for name in DIRECTIONS if summary[name] is not None]
+    totals = measurement.as_dict()
+    directions: list[Direction] = [name for name in DIRECTIONS if totals[name] is not None]
     cells = [
         {name: measurement.source.row_lists(stream, name) for name in DIRECTIONS}
         for stream in measurement.streams

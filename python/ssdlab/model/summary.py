@@ -1,14 +1,17 @@
-"""A measurement's summary as a model: what `Measurement.summary()` says, with a side for each direction.
+"""A measurement's summary as a model: what `Measurement.summary()` returns, with a side for each direction.
 
-The JSON of `ssdlab.measurement/1` is the contract; this reads it back. Numbers keep the type that the JSON
-has, so that nothing computed from them depends on whether a whole number was written with a point.
+The JSON of `ssdlab.measurement/1` is the contract (`Measurement.as_dict()`, journals, saved results); this
+reads it. Numbers keep the type that the JSON has, so that nothing computed from them depends on whether a
+whole number was written with a point. A key of the JSON that is no field here is kept, and found by its name.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
+
+from ssdlab.model.direction import DIRECTIONS, Direction
 
 Number = int | float
 Times = dict[str, int | float | None]
@@ -20,6 +23,22 @@ class _Read(BaseModel):
     """What is read of a summary; what a newer ssdlab adds is kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - whatever the JSON has there
+        """Return what stands under a key of the JSON.
+
+        Raises
+        ------
+        KeyError
+            There is no such key.
+        """
+        if key in type(self).model_fields:
+            return getattr(self, key)
+        return (self.model_extra or {})[key]
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether the JSON can have a key."""
+        return key in type(self).model_fields or key in (self.model_extra or {})
 
 
 class Side(_Read):
@@ -70,12 +89,61 @@ class Workers(_Read):
 
     busy_ns: int = 0
     """Time with at least one I/O in flight."""
+    run_ns: int = 0
+    """Time on a CPU, all together."""
+    run_queue_wait_ns: int | None = 0
+    """Time in wait for one."""
+    user_cpu_ns: int = 0
+    system_cpu_ns: int = 0
 
 
-class DriveCost(_Read):
-    """What a simulated drive says of its inside."""
+NO_WORKERS = Workers()
+"""Of a measurement that says nothing of its threads."""
 
+
+class MeasuredDrive(_Read):
+    """What was measured: its identity, and what a simulated drive says of its inside."""
+
+    path: str = ""
+    kind: str = ""
+    capacity_bytes: int = 0
+    model: str | None = None
+    serial: str | None = None
+    backing: str | None = None
+    scale: Number | None = None
+    """None of a real drive."""
+    effective_spare: Number | None = None
     write_amplification: Number | None = None
+    temperature_c: Number | None = None
+    throttle_events: int | None = None
+    """How often its heat made it slower meanwhile."""
+    throttled_to_w: Number | None = None
+
+
+NO_DRIVE = MeasuredDrive()
+"""Of a measurement that says nothing of it."""
+
+
+class SummaryWarning(_Read):
+    """A warning about the measurement."""
+
+    code: str
+    what: str
+    advice: str = ""
+
+
+class Around(_Read):
+    """The host meanwhile: what is no part of the environment record."""
+
+    cores: int | None = None
+    cpu_busy_share: float | None = None
+    device_in_flight: float | None = None
+
+
+class Build(_Read):
+    """Of the native module."""
+
+    profile: str | None = None
 
 
 class Summary(_Read):
@@ -92,13 +160,34 @@ class Summary(_Read):
     cpu: Cpu | None = None
     power: MeanPower | None = None
     engine: str | None = None
-    drive: DriveCost | None = None
+    seed: int | None = None
+    requested_iops: Number | None = None
+    drive: MeasuredDrive | None = None
     workers: Workers | None = None
     lateness_ns: Times = NO_TIMES
+    warnings: tuple[SummaryWarning, ...] | None = ()
+    complete: bool = True
+    build: Build | None = None
+    workload: dict[str, Any] | None = None
+    """What was asked for, as `Workload` reads it; where it was kept with the figures."""
+    host: Around | None = None
+    run: str | None = None
+    """The run folder that it was saved in."""
 
-    def side(self, direction: Literal["read", "write", "trim"]) -> Side | None:
+    def side(self, direction: Direction) -> Side | None:
         """Return what was done in a direction; None where nothing was asked for."""
         return {"read": self.read, "write": self.write, "trim": self.trim}[direction]
+
+    @property
+    def sides(self) -> dict[Direction, Side]:
+        """The directions that something was asked for in: reads, writes, trims."""
+        found = ((name, self.side(name)) for name in DIRECTIONS)
+        return {name: side for name, side in found if side is not None}
+
+    @property
+    def ios(self) -> int:
+        """I/Os done, in all directions."""
+        return sum(side.ios for side in self.sides.values())
 
     @property
     def transfers(self) -> tuple[Side, ...]:

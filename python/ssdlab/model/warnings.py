@@ -16,12 +16,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from ssdlab.model.errors import nearest
+from ssdlab.model.summary import NO_DRIVE, NO_WORKERS
 from ssdlab.model.units import block_text, latency_text, significant
 from ssdlab.model.warning_texts import CATALOGUE
 from ssdlab.model.workload import Bursts, Closed, Stream, Workload
 
 if TYPE_CHECKING:
     from ssdlab.model.host_load import HostContext
+    from ssdlab.model.summary import Summary
 
 RATE_REACHED = 0.995
 """Share of the requested rate that must be done: Aerospike ACT's users ask 99.5 % of each slice."""
@@ -80,7 +82,7 @@ class Warning:
         return cls(stored["code"], stored["what"], stored.get("advice", ""), dict(stored.get("facts", {})))
 
 
-def judge(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> list[Warning]:
+def judge(summary: Summary, workload: Workload, around: HostContext) -> list[Warning]:
     """Return what could make a measurement mean less than it seems to.
 
     Parameters
@@ -105,17 +107,17 @@ def judge_fills(what: str, fills: float) -> list[Warning]:
     return [Warning.of("steady-before-full", {"fills": significant(fills)}, what=what, fills=fills)]
 
 
-Rule = Callable[[Mapping[str, Any], Workload, "HostContext"], Iterator[Warning]]
+Rule = Callable[["Summary", Workload, "HostContext"], Iterator[Warning]]
 
 
-def _judge_host(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
+def _judge_host(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     threads = sum(stream.workers for stream in workload.streams)
     busy, cores = around.cpu_busy_share, around.cores
     if busy is not None and cores is not None and busy >= CPU_BUSY and threads >= cores:
         yield Warning.of("host-limited", busy=busy, threads=threads, cores=cores)
-    done = _done(summary)
-    waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns")
-    tails = [part["response_ns"]["p99"] for part in _directions(summary).values()]
+    done = summary.ios
+    waited_ns = (summary.workers or NO_WORKERS).run_queue_wait_ns
+    tails = [side.response_ns["p99"] for side in summary.sides.values()]
     p99_ns = max((tail for tail in tails if tail is not None), default=None)
     if waited_ns and done and p99_ns and waited_ns / done >= QUEUE_DELAY_OF_P99 * p99_ns:
         words = {"delay": latency_text(waited_ns / done), "p99": latency_text(p99_ns)}
@@ -127,23 +129,23 @@ def _judge_host(summary: Mapping[str, Any], workload: Workload, around: HostCont
         yield Warning.of("debug-build", profile=around.build_profile)
 
 
-def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
+def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     rates = [stream.requested_iops for stream in workload.streams]
     requested = float(sum((rate for rate in rates if rate is not None), Fraction()))
-    if requested and None not in rates and summary["iops"] < _min_iops(requested, summary, workload):
-        words = {"achieved": significant(summary["iops"], 5), "requested": significant(requested, 5)}
-        words["share"] = f"{100 * summary['iops'] / requested:.1f} %"
-        yield Warning.of("rate-not-reached", words, achieved=summary["iops"], requested=requested)
-    parts = _directions(summary).values()
-    late, done = sum(part["late"] for part in parts), sum(part["ios"] for part in parts)
+    if requested and None not in rates and summary.iops < _min_iops(requested, summary, workload):
+        words = {"achieved": significant(summary.iops, 5), "requested": significant(requested, 5)}
+        words["share"] = f"{100 * summary.iops / requested:.1f} %"
+        yield Warning.of("rate-not-reached", words, achieved=summary.iops, requested=requested)
+    sides = summary.sides.values()
+    late, done = sum(side.late for side in sides), summary.ios
     # The I/Os of a burst are due at once, so all but the first are late by intent.
     bursts = any(isinstance(stream.arrival, Bursts) for stream in workload.streams)
     if done and late / done >= LATE_SHARE and not bursts:
         yield Warning.of("late", {"count": _were(done)}, late=late, done=done)
-    if dropped := sum(part["dropped"] for part in parts):
+    if dropped := sum(side.dropped for side in sides):
         yield Warning.of("dropped", {"count": _were(dropped)}, dropped=dropped)
-    asked, reached = _asked_depth(workload), summary["in_flight"]
-    if asked is None:
+    asked, reached = _asked_depth(workload), summary.in_flight
+    if asked is None or reached is None:
         return
     if reached < DEPTH_REACHED * asked:
         yield _depth("depth-not-reached", reached, asked)
@@ -154,22 +156,22 @@ def _judge_pace(summary: Mapping[str, Any], workload: Workload, around: HostCont
             yield Warning.of("device-depth", words, reached=around.device_in_flight, due=due, asked=asked)
 
 
-def _in_host(summary: Mapping[str, Any]) -> float:
+def _in_host(summary: Summary) -> float:
     """Return how many of the I/Os in flight were in the host on average.
 
     By Little's law: their time on a CPU and in wait for one, times their rate.
     """
-    done, elapsed_s = _done(summary), summary["elapsed_s"]
-    if not done or not elapsed_s:
+    done = summary.ios
+    if not done or not summary.elapsed_s:
         return 0.0
-    per_io_ns = (summary.get("cpu") or {}).get("per_io_ns") or 0.0
-    waited_ns = (summary.get("workers") or {}).get("run_queue_wait_ns") or 0
-    return float(summary["iops"] * (per_io_ns + waited_ns / done) / 1e9)
+    per_io_ns = (None if summary.cpu is None else summary.cpu.per_io_ns) or 0.0
+    waited_ns = (summary.workers or NO_WORKERS).run_queue_wait_ns or 0
+    return float(summary.iops * (per_io_ns + waited_ns / done) / 1e9)
 
 
-def _min_iops(requested: float, summary: Mapping[str, Any], workload: Workload) -> float:
+def _min_iops(requested: float, summary: Summary, workload: Workload) -> float:
     """Return the rate that must be reached; random arrivals vary by the root of their number."""
-    due = max(requested * summary["elapsed_s"], 1.0)
+    due = max(requested * summary.elapsed_s, 1.0)
     drawn = any(getattr(stream.arrival, "process", None) == "poisson" for stream in workload.streams)
     slack = max(1 - RATE_REACHED, 4 / math.sqrt(due) if drawn else 1 / due)
     return requested * (1 - slack)
@@ -179,21 +181,21 @@ def _depth(code: str, reached: float, asked: int) -> Warning:
     return Warning.of(code, {"reached": significant(reached)}, reached=reached, asked=asked)
 
 
-def _judge_counts(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
-    if not summary.get("complete", True):
+def _judge_counts(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
+    if not summary.complete:
         yield Warning.of("incomplete")
-    if not _done(summary):
+    if not summary.ios:
         yield Warning.of("nothing-measured")
-    for direction, part in _directions(summary).items():
-        if part["failed"]:
-            words = {"count": _ios(part["failed"]), "errors": _errors_text(part["errors"])}
-            yield Warning.of("failed", words, failed=part["failed"], errors=dict(part["errors"]))
-        if part["requested"] and 0 < part["ios"] < P99_SAMPLES:
-            words = {"count": _were(part["ios"], f"{direction} ")}
-            yield Warning.of("few-samples", words, samples=part["ios"], direction=direction)
+    for direction, side in summary.sides.items():
+        if side.failed:
+            words = {"count": _ios(side.failed), "errors": _errors_text(side.errors)}
+            yield Warning.of("failed", words, failed=side.failed, errors=dict(side.errors))
+        if side.requested and 0 < side.ios < P99_SAMPLES:
+            words = {"count": _were(side.ios, f"{direction} ")}
+            yield Warning.of("few-samples", words, samples=side.ios, direction=direction)
 
 
-def _judge_target(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
+def _judge_target(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     if around.is_file:
         yield Warning.of("file-system")
     if around.allow_unwritten and workload.reads:
@@ -202,19 +204,17 @@ def _judge_target(summary: Mapping[str, Any], workload: Workload, around: HostCo
         yield Warning.of("buffered")
 
 
-def _judge_leftovers(
-    summary: Mapping[str, Any], workload: Workload, around: HostContext
-) -> Iterator[Warning]:
+def _judge_leftovers(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     for what, advice in around.left:
         yield Warning.of("settings-left", what=what, advice=advice)
 
 
-def _judge_unseen(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
+def _judge_unseen(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     if around.unseen:
         yield Warning.of("unseen", what=" and ".join(around.unseen))
 
 
-def _judge_device(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
+def _judge_device(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
     settings = around.conditions
     if settings is None:
         return
@@ -237,14 +237,14 @@ def _judge_device(summary: Mapping[str, Any], workload: Workload, around: HostCo
         yield Warning.of("queue-limit", asked=asked, limit=settings.nr_requests, device=device)
 
 
-def _judge_heat(summary: Mapping[str, Any], workload: Workload, around: HostContext) -> Iterator[Warning]:
-    drive = summary.get("drive") or {}
-    events, limit_w = drive.get("throttle_events") or 0, drive.get("throttled_to_w")
+def _judge_heat(summary: Summary, workload: Workload, around: HostContext) -> Iterator[Warning]:
+    drive = summary.drive or NO_DRIVE
+    events, limit_w = drive.throttle_events or 0, drive.throttled_to_w
     if not (events or limit_w):
         return
     when = "from the beginning on" if not events else "once" if events == 1 else f"{events} times"
     limit = "" if limit_w is None else f", limited to {limit_w:g} W"
-    words = {"when": when, "temperature": f"{drive['temperature_c']:.1f} °C", "limit": limit}
+    words = {"when": when, "temperature": f"{drive.temperature_c:.1f} °C", "limit": limit}
     yield Warning.of("throttled", words, events=events, limit_w=limit_w)
 
 
@@ -260,20 +260,12 @@ _RULES: tuple[Rule, ...] = (
 )
 
 
-def _done(summary: Mapping[str, Any]) -> int:
-    return sum(part["ios"] for part in _directions(summary).values())
-
-
 def _ios(count: int, direction: str = "") -> str:
     return f"{count} {direction}{'I/O' if count == 1 else 'I/Os'}"
 
 
 def _were(count: int, direction: str = "") -> str:
     return f"{_ios(count, direction)} {'was' if count == 1 else 'were'}"
-
-
-def _directions(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    return {name: summary[name] for name in ("read", "write", "trim") if summary.get(name)}
 
 
 def _asked_depth(workload: Workload) -> int | None:

@@ -20,13 +20,15 @@ import numpy as np
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
+from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, LabError, Refused
+from ssdlab.model.summary import NO_SIDE
 from ssdlab.results import tables
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, step_logs
 from ssdlab.results.schema import Manifest, TableInfo
 from ssdlab.results.seal import file_digest
-from ssdlab.results.step_log import DIRECTIONS, log_name
+from ssdlab.results.step_log import log_name
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
@@ -325,13 +327,12 @@ def bucket_width(low_ns: Any) -> Any:  # noqa: ANN401 - an array of integers in,
 
 def rows_fault(step: Step, series: tables.Columns) -> str | None:
     """Say how the rows of a finished step fall short of its record, if they do."""
-    summary = step.result.measurement
+    summary = step.summary
     if summary is None or step.result.segments:
         return None
     of_step = (series["ordinal"] == step.ordinal) & (series["attempt"] == step.attempt) & ~series["ramp"]
     for direction in DIRECTIONS:
-        side: Any = summary.get(direction)
-        stated = side["ios"] if side else 0
+        stated = (summary.side(direction) or NO_SIDE).ios
         kept = int(series["ios"][of_step & (series["direction"] == direction)].sum())
         if kept != stated:
             return f"the rows of step {step.ordinal} hold {kept} {direction}s, its record {stated}"

@@ -16,8 +16,10 @@ from pydantic import Field, JsonValue
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.drives.rated import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of
+from ssdlab.model.direction import Direction
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
+from ssdlab.model.summary import Summary
 from ssdlab.results.drive_states import StateCheck, SteadyProof
 from ssdlab.results.seal import Sealed
 
@@ -27,7 +29,6 @@ RUN_SCHEMA = "ssdlab.run/2"
 SealState = Literal["sealed", "unfinished", "not sealed"]
 """Of a run: finished and sealed; its journal and manifest sealed so far; made before there were seals."""
 Status = Literal["running", "interrupted", "finished", "failed"]
-Direction = Literal["read", "write", "trim"]
 Latencies = dict[str, float | None]
 """`min mean max p50 p90 p99 p99.9 p99.99 p99.999` in ns; None where fewer than 10 samples lie beyond."""
 
@@ -428,7 +429,12 @@ class MeasureResult(ResultBase):
     """One workload taken by `ssdlab measure --save`."""
 
     kind: Literal["measure"] = "measure"
-    measurement: dict[str, Any]
+    measurement: dict[str, Any] = Field(description="as `measure --json` prints it, without the intervals")
+
+    @property
+    def summary(self) -> Summary:
+        """What was measured, as a model."""
+        return Summary.model_validate(self.measurement)
 
 
 class JobResult(ResultBase):

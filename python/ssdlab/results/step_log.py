@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import LabError
-from ssdlab.results.schema import Direction, Spread
+from ssdlab.results.schema import Spread
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-DIRECTIONS: tuple[Direction, ...] = ("read", "write", "trim")
 
 
 def log_name(ordinal: int, attempt: int) -> str:

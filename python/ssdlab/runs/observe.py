@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.model.host_load import HostContext
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ssdlab.drives.base import Drive
     from ssdlab.model.queue_settings import Conditions
+    from ssdlab.model.summary import Summary
 
 _DEVICE_READING_S = 0.5
 """The kernel adds a request's time when it completes: over a shorter run the mean in flight is too rough."""
@@ -38,7 +37,7 @@ class Observation:
         self._left = _left_on(drive, self._conditions)
         self._cpu = read_cpu_times()
 
-    def around(self, summary: Mapping[str, Any]) -> HostContext:
+    def around(self, summary: Summary) -> HostContext:
         """Return the state of the host during the measurement that has just ended, given its summary."""
         from ssdlab.host.cpus import busy_share, governors, read_cpu_times
 
@@ -54,8 +53,8 @@ class Observation:
             cores=len(os.sched_getaffinity(0)),
             cpu_busy_share=busy,
             governors=governors(),
-            device_in_flight=self._in_flight(device, float(summary.get("total_s") or 0)),
-            build_profile=(summary.get("build") or {}).get("profile"),
+            device_in_flight=self._in_flight(device, float(summary.total_s or 0)),
+            build_profile=None if summary.build is None else summary.build.profile,
             left=self._left,
             unseen=self._drive.unseen,
         )

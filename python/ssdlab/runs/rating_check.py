@@ -20,6 +20,7 @@ from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.fill import fill_workload
 from ssdlab.model.pattern import Sequential, Uniform
 from ssdlab.model.span import Span
+from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 
@@ -246,8 +247,7 @@ class _PreparedDrive:
         before = 0.0
         settled = 0
         for _ in range(_MAX_PASSES):
-            drive = self._overwrite(rating).summary()["drive"]
-            now = float(drive["write_amplification"])
+            now = _amplification(self._overwrite(rating))
             settled = settled + 1 if abs(now / before - 1 if before else 1) < _SETTLED else 0
             before = now
             if settled >= 2:
@@ -299,5 +299,10 @@ def _figure(rating: Rating, measurement: Measurement) -> float:
         return measurement.mb_s
     if rating.metric.endswith("_iops"):
         return measurement.iops
-    direction = "write" if rating.metric == "depth_1_write_us" else "read"
-    return float(measurement.summary()[direction]["service_ns"]["mean"]) / 1e3
+    side = measurement.summary().side("write" if rating.metric == "depth_1_write_us" else "read")
+    return float((side or NO_SIDE).service_mean_ns) / 1e3
+
+
+def _amplification(measurement: Measurement) -> float:
+    drive = measurement.summary().drive
+    return float((drive.write_amplification if drive is not None else None) or 0.0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.host_load import HostContext, host_load
+from ssdlab.model.summary import Around, Summary
 from ssdlab.results.journal import RunLock, boot_id, now, step_hash
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
@@ -93,18 +94,19 @@ def measured_run(
 ) -> tuple[Manifest, list[AnyRecord]]:
     """Return manifest and journal of a measurement as a finished run; see `store.save_measurement`."""
     moment = now()
-    summary: dict[str, Any] = json.loads(json.dumps(measurement.summary()))
+    stored: dict[str, Any] = json.loads(json.dumps(measurement.as_dict()))
+    summary = Summary.model_validate(stored)
     warnings = tuple(
-        Warned(code=each["code"], what=each["what"], advice=each.get("advice", ""), ordinal=0)
-        for each in summary.get("warnings") or []
+        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=0)
+        for each in summary.warnings or ()
     )
     args: dict[str, JsonValue] = {"workload": workload.model_dump(mode="json")}
     label = workload.streams[0].name
-    around = HostContext(**(summary.get("host") or {}))
+    around = HostContext(**(Around() if summary.host is None else summary.host).model_dump())
     threads = sum(stream.workers for stream in workload.streams)
     result = StepResult(
-        seconds=float(summary.get("total_s") or summary["elapsed_s"]),
-        measurement=summary,
+        seconds=float(summary.total_s or summary.elapsed_s),
+        measurement=stored,
         spread_iops=spread_of(measurement),
         host=host_load(threads, summary, around),
         warnings=warnings,
@@ -123,23 +125,24 @@ def measured_run(
         ),
         EndRecord(ordinal=0, attempt=1, result=result, at=moment),
     ]
-    return _manifest(drive, text, workload, summary, warnings, params, moment), journal
+    return _manifest(drive, text, workload, stored, warnings, params, moment), journal
 
 
 def _manifest(
     drive: Drive,
     text: str,
     workload: Workload,
-    summary: dict[str, Any],
+    stored: dict[str, Any],
     warnings: tuple[Warned, ...],
     params: dict[str, JsonValue],
     moment: str,
 ) -> Manifest:
+    summary = Summary.model_validate(stored)
     scalars = (
-        Scalar(name="iops", label="IOPS", value=summary["iops"], unit="IOPS", better="higher"),
-        Scalar(name="mb_s", label="throughput", value=summary["mb_s"], unit="MB/s", better="higher"),
+        Scalar(name="iops", label="IOPS", value=summary.iops, unit="IOPS", better="higher"),
+        Scalar(name="mb_s", label="throughput", value=summary.mb_s, unit="MB/s", better="higher"),
     )
-    result = MeasureResult(quick=False, scalars=scalars, measurement=summary)
+    result = MeasureResult(quick=False, scalars=scalars, measurement=stored)
     method = MethodInfo(
         name="measure", version=1, title="One workload", prose=_PROSE, destructive=workload.changes_data
     )
@@ -150,7 +153,7 @@ def _manifest(
         quick=False,
         params=params,
         drive=drive_info(text, drive),
-        engine=str(summary.get("engine") or workload.streams[0].engine),
+        engine=str(summary.engine or workload.streams[0].engine),
         seed=workload.seed,
         environment=host_context(drive),
         tool=tool(),

@@ -20,6 +20,7 @@ from ssdlab.methods.traces.recording import in_folder
 from ssdlab.methods.verbs.workload_verb import totals
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
+from ssdlab.model.summary import Summary
 from ssdlab.model.warnings import judge
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
@@ -111,13 +112,14 @@ class StepExecutor:
                 until=until,
             )
         _check_log(self._steps, log_name(step.ordinal, step.attempt), log_fault(measured))
-        summary = json.loads(json.dumps(measured.summary()))  # as the journal will give it back
+        stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
+        summary = Summary.model_validate(stored)
         around = observed.around(summary)
         whole = step.request.workload or workload
         segments = tuple(part.attempt for part in step.parts)
         return StepResult(
             seconds=0.0,
-            measurement=summary,
+            measurement=stored,
             spread_iops=spread_of(measured),
             host=host_load(threads, summary, around),
             facts=totals(step.parts, summary) if step.parts else {},
@@ -237,7 +239,7 @@ def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:
 
 
 def _warned(
-    ordinal: int, workload: Workload, summary: dict[str, Any], around: HostContext, *, overload: bool
+    ordinal: int, workload: Workload, summary: Summary, around: HostContext, *, overload: bool
 ) -> tuple[Warned, ...]:
     """Judge a step's measurement by the catalogue; what an overload was to find out is no warning."""
     found = judge(summary, workload, around)

@@ -12,10 +12,11 @@ from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.percentiles import of_time
 from ssdlab.methods.results.figures import power_scalars
+from ssdlab.model.direction import Direction
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Claim, Evidence, clauses
-from ssdlab.results.schema import Direction, Latencies, ResultBase, Scalar
+from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
-from ssdlab.model.measurement import DIRECTIONS
+from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Workers
 from ssdlab.model.units import NS_PER_S

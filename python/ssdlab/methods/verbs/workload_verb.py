@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SkipValidation
@@ -13,7 +13,6 @@ from ssdlab.methods.verbs.stream_bounds import workload_bounds
 from ssdlab.methods.verbs.stream_words import describe_stream
 from ssdlab.methods.verbs.verb import Facts, Verb
 from ssdlab.model.errors import UsageError
-from ssdlab.model.measurement import DIRECTIONS
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import NS_PER_S
 from ssdlab.model.workload import Workload
@@ -22,6 +21,7 @@ from ssdlab.results.records import StepResult
 if TYPE_CHECKING:
     from ssdlab.drives.base import Until as Ends
     from ssdlab.methods.verbs.context import StepContext
+    from ssdlab.model.summary import Summary
     from ssdlab.results.records import PartRecord, Policy
 
 
@@ -166,17 +166,16 @@ def resume_from(workload: Workload, parts: Iterable[PartRecord]) -> Workload | N
     )
 
 
-def totals(parts: Iterable[PartRecord], summary: Mapping[str, Any] | None) -> dict[str, JsonValue]:
+def totals(parts: Iterable[PartRecord], summary: Summary | None) -> dict[str, JsonValue]:
     """Add up the segments of a continued step."""
     totals: dict[str, int] = {"bytes": 0, "ios": 0, "ns": 0}
     for part in parts:
         for key in totals:
             totals[key] += part.done[key]
     if summary is not None:
-        sides = [summary[side] for side in DIRECTIONS if summary.get(side)]
-        totals["bytes"] += sum(side["bytes"] for side in sides)
-        totals["ios"] += sum(side["ios"] for side in sides)
-        totals["ns"] += int(summary["elapsed_s"] * 1e9)
+        totals["bytes"] += sum(side.bytes for side in summary.sides.values())
+        totals["ios"] += summary.ios
+        totals["ns"] += int(summary.elapsed_s * 1e9)
     return dict(totals)
 
 

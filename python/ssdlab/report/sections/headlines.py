@@ -80,12 +80,12 @@ def of_trim(shown: Shown) -> Iterator[tuple[str, Headline]]:
 def of_measure(shown: Shown) -> Iterator[tuple[str, Headline]]:
     """Yield the one workload of `ssdlab measure`."""
     ((_, result),) = with_result([shown], MeasureResult)
-    summary = result.measurement
-    throughput = of_unit(summary["mb_s"], "MB/s")
+    summary = result.summary
+    throughput = of_unit(summary.mb_s, "MB/s")
     latencies = tuple(
-        f"{name} {line}" for name, side in sides(summary) for line in _latency(side["response_ns"])
+        f"{name} {line}" for name, side in sides(summary) for line in _latency(side.response_ns)
     )
-    yield "One workload", Headline(shown.index, of_unit(summary["iops"], "IOPS"), (throughput, *latencies))
+    yield "One workload", Headline(shown.index, of_unit(summary.iops, "IOPS"), (throughput, *latencies))
 
 
 def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:

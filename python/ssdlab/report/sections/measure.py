@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.methods.presented.points import LATENCIES
+from ssdlab.model.direction import DIRECTIONS
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import over_time, percentiles
 from ssdlab.report.tree import flat
@@ -14,11 +15,11 @@ from ssdlab.results.numbers import Cell, Table
 from ssdlab.results.schema import MeasureResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from ssdlab.model.summary import Side, Summary
     from ssdlab.report.runs import Shown
 
-DIRECTIONS = ("read", "write", "trim")
 _COUNTS = ("requested", "ios", "failed", "dropped", "late")
 _INSIDE = {"service_ns", "response_ns", "errors", *_COUNTS, "bytes"}
 
@@ -26,11 +27,9 @@ _INSIDE = {"service_ns", "response_ns", "errors", *_COUNTS, "bytes"}
 def measured(runs: Sequence[Shown]) -> Section:
     """All runs of `measure`, side by side."""
     kept = with_result(runs, MeasureResult)
-    latencies = tuple(_latencies(shown, result.measurement, many=len(kept) > 1) for shown, result in kept)
-    tables = tuple(
-        table for shown, result in kept for table in _tables(shown, result.measurement, many=len(kept) > 1)
-    )
-    tails = [tail for shown, result in kept for tail in _tails(shown, result.measurement)]
+    latencies = tuple(_latencies(shown, result.summary, many=len(kept) > 1) for shown, result in kept)
+    tables = tuple(table for shown, result in kept for table in _tables(shown, result, many=len(kept) > 1))
+    tails = [tail for shown, result in kept for tail in _tails(shown, result.summary)]
     watched = [over_time.Watched(shown, step, "the run") for shown, _ in kept for step in _steps(shown)]
     figures = (
         percentiles.marks("measure", "Latency", tails, latencies) if tails else None,
@@ -40,7 +39,7 @@ def measured(runs: Sequence[Shown]) -> Section:
     return Section(
         id="measure",
         title="One workload",
-        lead=tuple(_finding(shown, result.measurement) for shown, result in kept),
+        lead=tuple(_finding(shown, result.summary) for shown, result in kept),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         exhibits=(Exhibit("The measurement", "Everything that ssdlab measure returned.", tables),),
@@ -48,60 +47,58 @@ def measured(runs: Sequence[Shown]) -> Section:
     )
 
 
-def sides(summary: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def sides(summary: Summary) -> list[tuple[str, Side]]:
     """Return the directions of a measurement that did something, with their figures."""
-    found = [(name, summary.get(name)) for name in DIRECTIONS]
-    return [(name, side) for name, side in found if side is not None and side["requested"]]
+    return [(name, side) for name, side in summary.sides.items() if side.requested]
 
 
 def _steps(shown: Shown) -> list[int]:
     return [step.ordinal for step in shown.run.steps if step.result.measurement is not None]
 
 
-def _finding(shown: Shown, summary: Mapping[str, Any]) -> str:
-    figures = (numbers.of_unit(summary["iops"], "IOPS"), numbers.of_unit(summary["mb_s"], "MB/s"))
+def _finding(shown: Shown, summary: Summary) -> str:
+    figures = (numbers.of_unit(summary.iops, "IOPS"), numbers.of_unit(summary.mb_s, "MB/s"))
     text = f"{shown.label}: {', '.join(figures)}"
-    asked = summary.get("requested_iops")
+    asked = summary.requested_iops
     return text + (f" of {numbers.of_unit(asked, 'IOPS')} requested." if asked is not None else ".")
 
 
-def _tails(shown: Shown, summary: Mapping[str, Any]) -> list[percentiles.Tail]:
+def _tails(shown: Shown, summary: Summary) -> list[percentiles.Tail]:
     steps = _steps(shown)
     ordinal = steps[0] if len(steps) == 1 else None
     return [
-        percentiles.Tail(shown, name, "", name, ordinal, side["service_ns"], side["response_ns"])
+        percentiles.Tail(shown, name, "", name, ordinal, side.service_ns, side.response_ns)
         for name, side in sides(summary)
     ]
 
 
-def _latencies(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> Table:
+def _latencies(shown: Shown, summary: Summary, *, many: bool) -> Table:
     of = f", {shown.label}" if many else ""
     rows = tuple(
-        (
-            numbers.words(f"{name} {clock}"),
-            *(numbers.latency(side[f"{clock}_ns"].get(key)) for key in LATENCIES),
-        )
+        (numbers.words(f"{name} {clock}"), *(numbers.latency(times.get(key)) for key in LATENCIES))
         for name, side in sides(summary)
-        for clock in ("service", "response")
+        for clock, times in (("service", side.service_ns), ("response", side.response_ns))
     )
     return Table(f"Latency{of}", ("Direction", *LATENCIES), rows)
 
 
-def _tables(shown: Shown, summary: Mapping[str, Any], *, many: bool) -> tuple[Table, ...]:
+def _tables(shown: Shown, result: MeasureResult, *, many: bool) -> tuple[Table, ...]:
     of = f", {shown.label}" if many else ""
-    active = sides(summary)
+    active = sides(result.summary)
     counts = tuple(
         (
             numbers.words(name),
-            *(numbers.count(side[key]) for key in _COUNTS),
-            numbers.count(side["bytes"]),
-            numbers.words(
-                ", ".join(f"{errno}: {n}" for errno, n in side["errors"].items()) or numbers.NOTHING
-            ),
+            *(numbers.count(getattr(side, key)) for key in _COUNTS),
+            numbers.count(side.bytes),
+            numbers.words(", ".join(f"{errno}: {n}" for errno, n in side.errors.items()) or numbers.NOTHING),
         )
         for name, side in active
     )
-    rest = {key: value for key, value in summary.items() if key not in (*DIRECTIONS, "drive", "warnings")}
+    rest = {
+        key: value
+        for key, value in result.measurement.items()
+        if key not in (*DIRECTIONS, "drive", "warnings")
+    }
     whole = tuple((numbers.words(name), _plain(value)) for name, value in flat(rest))
     return (
         Table(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.methods.results.paced import BurstLoad
+    from ssdlab.model.direction import Direction
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Direction
 
 Paced = tuple["Shown", PacedBurstResult]
 _NAMES = ("paced", "saturated")
