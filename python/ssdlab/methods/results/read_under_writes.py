@@ -131,8 +131,9 @@ class ReadUnderWritesResult(ResultBase):
         """Return the Result of the cells with its headlines and caveats; `facts` are its other fields."""
         result = cls(cells=cells, **facts)
         state = caveats_of(result.steady)
-        caveats = (*clauses(state), *clauses(result.limits()))
-        return result.model_copy(update={"scalars": result.headlines(), "caveats": caveats})
+        return result.model_copy(
+            update={"scalars": result.headlines(), "caveats": clauses((*state, *result.limits()))}
+        )
 
     @property
     def proofs(self) -> tuple[SteadyProof, ...]:
