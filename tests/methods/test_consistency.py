@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import stretch
-from ssdlab.methods.results.consistency import ConsistencyResult
+from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.methods.presented.consistency import findings
+from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.results.claim import sentence
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import Step
 
 
 def test_a_stretch_holds_the_rows_that_end_in_it() -> None:
@@ -24,6 +30,40 @@ def test_a_stretch_holds_the_rows_that_end_in_it() -> None:
     level = stretch(ends_s, np.full(10, 7.0), 0.0, 10.0)
     assert level is not None
     assert level.evenness is None
+
+
+def entry_of(iops: list[float], capacities: float) -> ConsistencyEntry:
+    """Of a run whose rows of a second have these rates, over a drive that they write over so often."""
+    second = 10**9
+    ends_ns = np.arange(1, len(iops) + 1) * second
+    rows = {
+        "start_ns": ends_ns - second,
+        "end_ns": ends_ns,
+        "ios": np.array(iops),
+        "partial": np.zeros(len(iops), dtype=bool),
+    }
+    capacity = round(sum(iops) * 4096 / capacities) // 4096 * 4096
+    workload = closed_loop("random", "write", block_bytes=4096, in_flight=32, seconds=len(iops))
+    summary: Any = {"iops": 1.0, "mb_s": 1.0, "write": {"bytes": round(sum(iops)) * 4096}}
+    args = {"workload": workload.model_dump(mode="json")}
+    step = Step(3, 1, "run", "stock", args, StepResult(seconds=1.0, measurement=summary))
+    return ConsistencyEntry.of("stock", step, rows, capacity, 1.0)
+
+
+def test_what_falls_later_was_not_steady_and_little_writing_is_not_judged() -> None:
+    assert entry_of([100.0] * 20, 2.0).steady_from_s == 0
+    fell = entry_of([100.0] * 20 + [20.0] * 20, 2.0)
+    assert fell.steady_from_s == 20, "and not from 0 s on"
+    little = entry_of([100.0] * 20, 0.5)
+    assert little.steady_from_s is None
+    assert not little.judged
+    said = [sentence(claim) for claim in findings(ConsistencyResult.model_construct(entries=(little, fell)))]
+    assert "whether it was steady is not judged, as 0.500 capacities were written over" in said[0]
+    assert "steady from 20.0 s on" in said[1]
+    assert "in the last 20.0 s" in said[0], "the length that was measured"
+    (ranked,) = little.headlines
+    assert ranked.label == "stock, last 20 s"
+    assert not ConsistencyResult.model_construct(entries=(little,)).shows(ranked)
 
 
 def test_more_spare_area_makes_it_faster_and_both_runs_begin_fresh(tmp_path: Path) -> None:

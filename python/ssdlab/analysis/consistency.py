@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.analysis.steady_state import first_lasting
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -80,7 +80,9 @@ def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, t
 
 
 def steady_from(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int) -> float | None:
-    """Return when the first window begins that SNIA's rule calls steady, in seconds; None: there is none.
+    """Return when the first window begins that SNIA's rule calls steady and that no later round leaves.
+
+    In seconds; None: there is none.
 
     Parameters
     ----------
@@ -90,5 +92,5 @@ def steady_from(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int) -
         Intervals of a round, whose mean the rule judges.
     """
     rounds = values[: len(values) // rows * rows].reshape(-1, rows).mean(axis=1)
-    first = first_steady([rounds.tolist()]) if len(rounds) >= WINDOW else None
+    first = first_lasting(rounds.tolist())
     return None if first is None else float(ends_s[first * rows]) - float(ends_s[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -11,25 +12,32 @@ from ssdlab.results.numbers import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ssdlab.methods.results.consistency import ConsistencyResult
+    from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
 
 
 def findings(result: ConsistencyResult) -> Iterator[Claim]:
     """Yield the end of each run, its slowest second, and from when on it was steady."""
     for entry in result.entries:
-        last = next(part for part in entry.stretches if part.name == "last")
-        known = entry.steady_from_s is not None
+        says = "{name}: {figure} in the last {length}, never under {floor} in a second of them"
         yield Claim(
-            "{name}: {figure} at the end, never under {floor} in its slowest second; "
-            + ("steady from {steady} on" if known else "no steady state was found"),
-            figure=Amount(last.mean, "IOPS"),
+            f"{says}; {_state(entry)}",
+            figure=Amount(entry.last.mean, "IOPS"),
             evidence=Evidence((entry.ordinal,)),
+            judged=entry.judged,
             others={
                 "name": entry.name,
-                "floor": Amount(last.floor, "IOPS"),
+                "length": Amount(entry.last.rows, "s"),
+                "floor": Amount(entry.last.floor, "IOPS"),
                 "steady": Amount(entry.steady_from_s, "s"),
+                "written": f"{significant(entry.capacities or 0.0)} capacities",
             },
         )
+
+
+def _state(entry: ConsistencyEntry) -> str:
+    if not entry.judged:
+        return "whether it was steady is not judged, as {written} were written over"
+    return "no steady state was found" if entry.steady_from_s is None else "steady from {steady} on"
 
 
 def stretches(result: ConsistencyResult) -> Table:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
 from ssdlab.analysis.efficiency import efficiency
+from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
@@ -49,7 +50,12 @@ class ConsistencyEntry(Stored):
     usable_bytes: int
     spare_of_capacity: float = Field(description="share of the user capacity that stays unwritten")
     ordinal: int
-    steady_from_s: float | None = Field(description="from when on SNIA's rule holds; None: it never did")
+    steady_from_s: float | None = Field(
+        description="from when on SNIA's rule holds, and no later round leaves its window; None: not shown"
+    )
+    capacities: float | None = Field(
+        default=None, description="bytes written at random / bytes of the part in use; None: not recorded"
+    )
     stretches: tuple[StretchFigures, ...] = Field(description="whole, late, steady, last")
     write_amplification: float | None = None
     iops: float = Field(description="of the whole run, as the two below")
@@ -64,19 +70,21 @@ class ConsistencyEntry(Stored):
         whole = ~rows["partial"]
         ends_s, iops = ends_s[whole], iops[whole]
         end_s = float(ends_s[-1]) if ends_s.size else 0.0
-        steady_s = steady_from(ends_s, iops, round(round_s))
+        summary = step.measured
+        _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
+        capacities = summary.written_bytes / length
+        steady_s = steady_from(ends_s, iops, round(round_s)) if capacities >= MIN_CAPACITIES else None
         parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", max(0.0, end_s - LAST_S))]
         if steady_s is not None:
             parts.append(("steady", steady_s))
         found = [(part, stretch(ends_s, iops, from_s, end_s)) for part, from_s in parts]
-        summary = step.measured
-        _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
         return cls(
             name=name,
             usable_bytes=length,
             spare_of_capacity=1 - length / capacity_bytes,
             ordinal=step.ordinal,
             steady_from_s=steady_s,
+            capacities=capacities,
             stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
             write_amplification=None if summary.drive is None else summary.drive.write_amplification,
             mb_s=summary.mb_s,
@@ -85,14 +93,33 @@ class ConsistencyEntry(Stored):
         )
 
     @property
+    def judged(self) -> bool:
+        """Whether enough was written over to tell whether it was steady."""
+        return self.capacities is None or self.capacities >= MIN_CAPACITIES
+
+    @property
+    def last(self) -> StretchFigures:
+        """The last seconds."""
+        return next(part for part in self.stretches if part.name == "last")
+
+    @property
+    def key(self) -> str:
+        """What the names of its headline figures begin with."""
+        spare = round(self.spare_of_capacity * 100)
+        return f"consistency_spare_{spare}" if self.spare_of_capacity else "consistency_stock"
+
+    @property
+    def steady_at_end(self) -> bool:
+        """Whether it was shown to be steady during the last seconds."""
+        return self.steady_from_s is not None and self.steady_from_s <= self.last.from_s
+
+    @property
     def headlines(self) -> tuple[Scalar, ...]:
         """The figures that it is ranked by."""
-        last = next(part for part in self.stretches if part.name == "last")
-        spare = round(self.spare_of_capacity * 100)
-        name = f"consistency_spare_{spare}" if self.spare_of_capacity else "consistency_stock"
+        last, name = self.last, self.key
         found = efficiency("random", self.iops, self.mb_s, self.mean_w)
         return (
-            Scalar.more(f"{name}_iops", f"{self.name}, last {LAST_S:g} s", last.mean, "IOPS"),
+            Scalar.more(f"{name}_iops", f"{self.name}, last {last.rows} s", last.mean, "IOPS"),
             *power_scalars(name, f"{self.name}, all of it,", found, self.mean_w),
         )
 
@@ -106,6 +133,10 @@ class ConsistencyResult(ResultBase):
     engine: str
     purged: bool
     entries: tuple[ConsistencyEntry, ...]
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether the last seconds were in steady state, as which their IOPS are compared."""
+        return all(entry.steady_at_end for entry in self.entries if figure.name == f"{entry.key}_iops")
 
 
 def caveats_of(*, purged: bool, seconds: float) -> Iterator[Claim]:

@@ -14,6 +14,7 @@ from ssdlab.analysis.consistency import LATE_FROM_S
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
 from ssdlab.methods.presented import consistency
 from ssdlab.methods.results.consistency import ConsistencyResult
+from ssdlab.model.units import block_text
 from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
@@ -56,7 +57,7 @@ class _Graph:
 
 
 _GRAPHS = (
-    _Graph("whole", "Whole run", "From the fresh drive on.", lambda entry: 0.0, ("log",), "log", "not run"),
+    _Graph("whole", "Whole run", "From the first second on.", lambda entry: 0.0, ("log",), "log", "not run"),
     _Graph(
         "late",
         f"From {LATE_FROM_S:g} s",
@@ -73,7 +74,7 @@ _GRAPHS = (
         lambda entry: entry.steady_from_s,
         _SCALES,
         "linear",
-        "not run, or never steady",
+        "not run, or not shown to be steady",
     ),
 )
 
@@ -82,7 +83,8 @@ def section(runs: Sequence[Shown]) -> Section:
     """Return the section of consistency; buttons choose the drive and the spare area, on the same axes."""
     kept = with_result(runs, ConsistencyResult)
     sources = _sources(kept)
-    found = [*(_figure(graph, sources) for graph in _GRAPHS), _efficiency(kept)]
+    how = _how(kept)
+    found = [*(_figure(graph, sources, how) for graph in _GRAPHS), _efficiency(kept)]
     return Section(
         id="consistency",
         title=runs[0].run.manifest.method.title,
@@ -124,7 +126,7 @@ def _source(shown: Shown, result: ConsistencyResult, spare: str) -> _Source:
     return _Source(shown.label, spare, entry, found[0] if found else None)
 
 
-def _figure(graph: _Graph, sources: Sequence[_Source]) -> Figure | None:
+def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Figure | None:
     """Return a graph; None where no source reaches into it."""
     shown = list(_shown(graph, sources))
     if not shown:
@@ -149,13 +151,26 @@ def _figure(graph: _Graph, sources: Sequence[_Source]) -> Figure | None:
         ),
         tables=(_table_of(graph, shown),),
         measured=(
-            "4 KiB random writes over all that was filled, 32 in flight, data that does not compress.",
+            *how,
             _stalls(len(iops) - len(positive)),
         ),
         buttons=tuple(_buttons(graph, drives, spares)),
         zoom=True,
         wide=True,
     )
+
+
+def _how(kept: Sequence[Consistent]) -> tuple[str, ...]:
+    """Return what was done, as the runs have it."""
+    lines = []
+    for _, result in kept:
+        lines.append(
+            f"{block_text(result.block_bytes)} random writes over all that was filled, {result.depth} in "
+            "flight, data that does not compress."
+        )
+        if not result.purged:
+            lines.append("The drive was not purged before.")
+    return tuple(dict.fromkeys(lines))
 
 
 def _shown(graph: _Graph, sources: Sequence[_Source]) -> Iterator[tuple[over_time.Rows, float]]:
