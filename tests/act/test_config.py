@@ -56,7 +56,7 @@ def test_comments_order_and_blanks_do_not_count_and_what_is_left_out_is_acts_def
     lines = (
         "# mine",
         "",
-        "  write-reqs-per-sec :  1000   # 1x",
+        "\twrite-reqs-per-sec:  1000   # 1x",
         "read-reqs-per-sec: 2000",
         "device-names: /dev/sdb, /dev/sdc",
     )
@@ -79,7 +79,6 @@ def test_a_rate_that_is_left_out_is_none() -> None:
         ("cache-threads: 8", "no ACT option 'cache-threads'"),  # of the other program
         ("num-queues: 8", "before 6.0"),
         ("scheduler-mode: noop", "before 6.5"),
-        ("read-reqs-per-sec 5", "line 1"),
         ("read-reqs-per-sec: 5\nread-reqs-per-sec: 6", "line 2 of file gives read-reqs-per-sec again"),
         ("read-reqs-per-sec: -5", "whole number"),
         ("read-reqs-per-sec: 1e3", "whole number"),
@@ -92,11 +91,20 @@ def test_a_rate_that_is_left_out_is_none() -> None:
         ("", "no load"),
         ("large-block-op-kbytes: 100", "power of two"),
         ("defrag-lwm-pct: 100", "between 0 and 99"),
-        ("commit-to-device: maybe", "yes or no"),
         ("disable-odsync: yes\ncommit-to-device: yes", "synchronous"),
         ("record-bytes-range-max: 1536", "above record-bytes"),
         ("record-bytes-range-max: 131088", "large block of 128 KiB"),
-        ("device-names: /dev/sdb,,/dev/sdc", "list of drives"),
+        ("record-bytes : 1536", "takes the colon itself for the value of record-bytes"),
+        ("tomb-raider : yes", "takes the colon itself"),
+        ("device-names : /dev/sdb", "takes it for a drive"),
+        ("device-names: " + 128 * "x", "more than 127 bytes"),
+        ("device-names: " + 129 * "a ", "more than 128 drives"),
+        ("record-bytes: 1536" + 5000 * " ", "longer than 4094 bytes"),
+        ("record-bytes: 15\0", "a byte of 0"),
+        ("record-bytes:", "whole number"),
+        ("record-bytes: 1,536", "whole number"),
+        ("record-bytes: 0x600", "whole number"),
+        ("record-bytes\f1536", "no ACT option"),
         ("service-threads: 0", "between 1 and"),
     ],
 )
@@ -122,7 +130,7 @@ def test_a_file_gives_a_runs_parameters_and_what_is_set_goes_before_it(tmp_path:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("device-names: /dev/a,/dev/b\nread-reqs-per-sec: 4000\n", "names 2 drives"),
+        ("device-names: /dev/a,/dev/b\nread-reqs-per-sec: 4000\n", "names 2 drives \\(/dev/a, /dev/b\\)"),
         ("file-size-mbytes: 100\nread-reqs-per-sec: 4000\n", "page cache"),
     ],
 )

@@ -1,19 +1,24 @@
 """ACT's files: its configuration, its log, and the table that act_latency.py makes of it.
 
-**Configuration**, in both directions: `name: value` a line, `#` begins a comment. What is left out has ACT's
-default; of the two rates that is 0. A file that was written reads back as the same options, and is then
-written the same again, to the byte: every option in ACT's own order, without comments.
+**Configuration**, in both directions, read as ACT does: a `#` begins a comment; the name ends at a colon or a
+blank, and the value is the next word, whatever stands behind it. Drives are parted by commas, semicolons and
+blanks, and add up. Yes is what begins with `y`, and no all else. Where the original takes a colon, a 0
+or a part of a number, the file is refused. What is left out has ACT's default; of the two rates that is 0. A
+file that was written reads back as the same options, and is then written the same again, to the byte: every
+option in ACT's own order, without comments.
 
 **Log**: what act_storage or act_index would have printed of a run. Each report counts since the start, in
 buckets of powers of two: bucket 0 is below 1 ms, bucket b from 2^(b-1) ms to below 2^b ms. Those that are
 empty are left out, four stand on a line. Our own buckets are a 64th of an octave: one that a power of two
 cuts counts by its parts, so that a count can be off by the I/Os of half such a bucket.
 
-Source: Aerospike ACT 6.6, src/common/histogram.c (dump) and analysis/act_latency.py (what is read of it).
+Source: Aerospike ACT 6.6, src/common/cfg.c and src/storage/cfg_storage.c (words), src/common/histogram.c
+(dump) and analysis/act_latency.py (what is read of it).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -42,6 +47,11 @@ REMOVED = {
 
 _YES_NO = {"yes": True, "no": False, "true": True, "false": False}
 NS_PER_MS = 1_000_000
+BLANKS = " \t\n\r"
+LONGEST_LINE = 4094
+LONGEST_NAME = 127
+MAX_DRIVES = 128
+COLON = "write `name: value`"
 BUCKETS = 65
 ON_A_LINE = 4
 
@@ -67,17 +77,23 @@ def read_config(text: str, where: str, program: type[AnyConfig]) -> AnyConfig:
     values: dict[str, Any] = {"read_reqs_per_sec": 0, "write_reqs_per_sec": 0}
     defined = {option_name(each.name): each for each in fields(program)}
     seen: dict[str, int] = {}
-    for number, line in _lines(text):
-        name, colon, value = (part.strip() for part in line.partition(":"))
+    for number, name, rest in _lines(text, where):
         place = f"line {number} of {where}"
-        if not colon:
-            raise UsageError(f"{place} is no option: {excerpt(line)!r}", "write `name: value`", line=number)
         if name not in defined:
             raise _unknown(name, place, list(defined))
+        key, default = defined[name].name, defined[name].default
+        if isinstance(default, tuple):
+            values[key] = values.get(key, ()) + _drives(rest, place)
+            if len(values[key]) > MAX_DRIVES:
+                raise UsageError(f"{place} names more than {MAX_DRIVES} drives", "the original takes no more")
+            continue
         if name in seen:
             raise UsageError(f"{place} gives {name} again, after line {seen[name]}", "give it once")
         seen[name] = number
-        values[defined[name].name] = _value(defined[name].name, defined[name].default, value)
+        word = next(iter(_words(rest)), "")
+        if word.startswith(":"):
+            raise UsageError(f"{place}: the original takes the colon itself for the value of {name}", COLON)
+        values[key] = word.startswith("y") if isinstance(default, bool) else _number(key, word)
     return program(**values)
 
 
@@ -149,27 +165,54 @@ def echo(config: ActConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        kept = line.partition("#")[0].strip()
+def _lines(text: str, where: str) -> Iterator[tuple[int, str, str]]:
+    """Yield number, name and rest of each line that has a name."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line.encode()) > LONGEST_LINE or "\0" in line:
+            raise UsageError(
+                f"line {number} of {where} is longer than {LONGEST_LINE} bytes, or has a byte of 0",
+                "put it right: the original reads a part of it",
+                line=number,
+            )
+        kept = line.partition("#")[0].lstrip(f":{BLANKS}")
         if kept:
-            yield number, kept
+            name = re.split(f"[:{BLANKS}]", kept, maxsplit=1)
+            yield number, name[0], "".join(name[1:])
+
+
+def _words(text: str, also: str = "") -> list[str]:
+    return [word for word in re.split(f"[{BLANKS}{also}]", text) if word]
+
+
+def _drives(text: str, place: str) -> tuple[str, ...]:
+    names = tuple(_words(text, ",;"))
+    if bad_name := next((name for name in names if len(name.encode()) > LONGEST_NAME), None):
+        raise UsageError(
+            f"{place} names a drive in more than {LONGEST_NAME} bytes: {excerpt(bad_name)}",
+            "use a shorter path",
+        )
+    if ":" in names:
+        raise UsageError(f"{place} has a blank before the colon: the original takes it for a drive", COLON)
+    return names
+
+
+def _number(key: str, word: str) -> int:
+    """Read a number; the original goes on with the digits that a word begins with, or with 0."""
+    digits = word.removeprefix("+")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= NUMBER_CHARACTERS):
+        raise bad(key, repr(excerpt(word)), "it is a whole number")
+    return int(digits)
 
 
 def _value(key: str, default: object, text: str) -> object:
-    """Read a value of the kind that the default is; a number may be left out by default."""
+    """Read what somebody sets, of the kind that the default is; a number may be left out by default."""
     if isinstance(default, tuple):
-        names = tuple(part.strip() for part in text.split(","))
-        if not all(names):
-            raise bad(key, repr(excerpt(text)), "it is a list of drives with commas between")
-        return names
+        return _drives(text, "--set")
     if isinstance(default, bool):
         if text not in _YES_NO:
             raise bad(key, repr(excerpt(text)), "it is yes or no")
         return _YES_NO[text]
-    if not (text.isascii() and text.isdecimal() and len(text) <= NUMBER_CHARACTERS):
-        raise bad(key, repr(excerpt(text)), "it is a whole number")
-    return int(text)
+    return _number(key, text)
 
 
 def _unknown(name: str, place: str, known: list[str]) -> UsageError:

@@ -111,7 +111,7 @@ def _of_one_drive(config: ActConfig) -> ActConfig:
     """Refuse what this run would do otherwise than the file says."""
     if (count := len(config.device_names)) > 1:
         raise UsageError(
-            f"the file names {count} drives, and its rates are for all of them together",
+            f"the file names {count} drives ({', '.join(config.device_names)}), with rates for all of them",
             f"a run is of one drive: give a file for one, its rates divided by {count}",
             device_names=count,
         )
