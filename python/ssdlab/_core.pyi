@@ -295,11 +295,12 @@ class Measurement:
         """Whether the run was recorded to its end; False for what a torn log holds."""
 
     def interval_histograms(self) -> _Columns:
-        """``row stream direction kind bucket_low_ns count``, if they were kept: one entry per filled bucket.
+        """``row stream direction kind bucket_low_ns count sum_ns``, if they were kept: one per filled bucket.
 
         ``stream``, ``direction`` and ``kind`` are places in `streams`, in (read, write, trim) and in
         (service, response). A response that is the service, as in a closed loop without think time, is not
-        repeated.
+        repeated. ``sum_ns`` is the exact sum of a histogram, beside its first bucket and 0 beside the others:
+        adding up the entries of whole histograms gives the sum of all their samples.
         """
 
 @final

@@ -12,6 +12,7 @@ import pytest
 
 from lab.fake_drive import FakeDrive, knee, resume_on, run_on
 from pts.scripted import Scripted
+from ssdlab.cli import main
 from ssdlab.methods import find_method
 from ssdlab.methods.method import RunFacts
 from ssdlab.methods.pts import specification
@@ -144,6 +145,28 @@ def test_what_the_drive_is_and_how_it_is_purged(
 )
 def test_what_the_operator_sets(tmp_path: Path, settings: dict[str, str], expected: set[str]) -> None:
     assert codes(run(drive_of(), tmp_path, **settings)) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(21_600, []), (86_400, []), (43_200, ["parameter-most_seconds"])]
+)
+def test_a_write_saturation_of_24_hours_is_as_the_specification_has_it(
+    seconds: int, expected: list[str]
+) -> None:
+    params = find_method("pts-write-saturation").params.build({"most_seconds": str(seconds)})
+    assert [each.code for each in specification._of_parameters(params)] == expected  # type: ignore[arg-type]
+
+
+def test_what_the_text_leaves_open_is_printed_as_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = run(drive_of(), tmp_path, setting="client")
+    assert main(["show", str(found.path)]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    for point in ("the tracked variable", "the order of the block sizes", "twice the active range"):
+        assert point in printed.partition("Open in the text")[2]
+    assert find_method("pts-throughput").params.build({}).open_points[0].startswith("the tracked variable")  # type: ignore[attr-defined]
+    assert find_method("pts-iops").params.build({}).open_points == ()  # type: ignore[attr-defined]
 
 
 def test_of_the_iops_test(tmp_path: Path) -> None:

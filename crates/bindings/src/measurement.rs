@@ -198,7 +198,7 @@ impl Measurement {
         self.measured.log_error.as_ref().map(ToString::to_string)
     }
 
-    /// One entry per bucket that is not empty.
+    /// One entry per bucket that is not empty; with the exact sum at the first of each histogram.
     fn interval_histograms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let op_index = |op| {
             OPS.iter()
@@ -211,11 +211,12 @@ impl Measurement {
                 continue;
             };
             let place = (one.row, one.stream as u32, op_index(one.op), kind);
-            buckets.extend(
-                one.histogram()
-                    .nonzero()
-                    .map(|(at, count)| (place, bucket_bounds_ns(at).start, count)),
-            );
+            let histogram = one.histogram();
+            let mut sum_ns = u64::try_from(histogram.sum_ns()).unwrap_or(u64::MAX);
+            buckets.extend(histogram.nonzero().map(|(at, count)| {
+                let sum_ns = std::mem::take(&mut sum_ns);
+                (place, bucket_bounds_ns(at).start, count, sum_ns)
+            }));
         }
         let columns = [
             Column::new(
@@ -247,12 +248,17 @@ impl Measurement {
             Column::new(
                 py,
                 "bucket_low_ns",
-                buckets.iter().map(|(_, low, _)| *low).collect(),
+                buckets.iter().map(|(_, low, ..)| *low).collect(),
             ),
             Column::new(
                 py,
                 "count",
-                buckets.iter().map(|(.., count)| *count).collect(),
+                buckets.iter().map(|(_, _, count, _)| *count).collect(),
+            ),
+            Column::new(
+                py,
+                "sum_ns",
+                buckets.iter().map(|(.., sum)| *sum).collect(),
             ),
         ];
         dict(py, &columns)

@@ -5,18 +5,24 @@ the samples do not exceed. It is always a latency that occurred, and at a bucket
 the bucket's width. A percentile is worth printing only while several samples lie beyond it: with fewer than
 10 its own error (that of a binomial count, about 1/sqrt(n)) is over 30 %.
 
+Where a standard asks for a percentile whatever the count, it is given with bounds instead: the number of
+samples below the true value is binomial, so that two order statistics enclose it with 95 % confidence. With
+few samples nothing encloses it from above.
+
 Weighted by time a percentile is the latency up to which that share of all waiting was spent: rare slow I/Os
 weigh by their length, F(t) = sum of latencies up to t / sum of all.
 
 Sources: R. J. Hyndman, Y. Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50
 (1996), definition 1; for the count beyond, W. J. Conover, "Practical Nonparametric Statistics" (1999),
-section 3.2; the weighting by time is that of PC Perspective, "Latency Weighted Percentile" (2016).
+section 3.2 (bounds of a quantile as well); the weighting by time is that of PC Perspective, "Latency Weighted
+Percentile" (2016).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, exp, inf, lgamma, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +33,31 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 SAMPLES_BEYOND = 10
+CONFIDENCE = 0.95
+"""That the bounds of an estimate enclose the true percentile."""
+_REACH = 12
+"""Standard deviations around the mean of a binomial count outside which nothing is added up: 1e-32."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A percentile of few samples or many: the order statistic, and what it stands on.
+
+    Attributes
+    ----------
+    value_ns
+        The nearest rank.
+    samples
+        How many it is of.
+    low_ns, high_ns
+        Order statistics between which the true percentile lies, with `CONFIDENCE`; None: the samples are too
+        few to bound it on that side.
+    """
+
+    value_ns: float
+    samples: int
+    low_ns: float | None
+    high_ns: float | None
 
 
 def rank(percent: Fraction | str, samples: int) -> int:
@@ -71,6 +102,61 @@ def of_buckets(
     total = int(count.sum())
     at = int(np.searchsorted(np.cumsum(count), rank(percent, total)))
     return (float(low_ns[at]) + float(high_ns[at]) - 1) / 2
+
+
+def bounding_ranks(
+    percent: Fraction | str, samples: int, confidence: float = CONFIDENCE
+) -> tuple[int | None, int | None]:
+    """Return the ranks, from 1, of the order statistics that enclose the true percentile.
+
+    Each side errs with at most half of what is left of the confidence. None where no rank does.
+    """
+    beyond = float(1 - Fraction(percent) / 100)
+    error = (1 - confidence) / 2
+    mean, reach = samples * beyond, _REACH * sqrt(samples * beyond) + _REACH
+    above, below, total = None, None, 0.0
+    for count in range(max(0, int(mean - reach)), min(samples, int(mean + reach)) + 1):
+        total += _binomial(count, samples, beyond)
+        if total <= error:
+            below = count  # at most so many lie beyond in so few cases that it can be left out
+        if above is None and 1 - total <= error:
+            above = count
+    low = None if above is None or above >= samples else samples - above
+    return low, None if below is None else samples - below
+
+
+def _binomial(count: int, samples: int, share: float) -> float:
+    """Probability of that many of so many, each with a chance of `share`, above 0 and below 1."""
+    ways = lgamma(samples + 1) - lgamma(count + 1) - lgamma(samples - count + 1)
+    return exp(ways + count * log(share) + (samples - count) * log(1 - share))
+
+
+def estimate(
+    low_ns: npt.NDArray[Any],
+    high_ns: npt.NDArray[Any],
+    count: npt.NDArray[Any],
+    percent: Fraction | str,
+    max_ns: float = inf,
+) -> Estimate | None:
+    """Return a percentile of buckets with its count and bounds; None without samples.
+
+    `max_ns` is the greatest sample, where it is known: the middle of a bucket may lie beyond it.
+    """
+    total = int(count.sum())
+    if not total:
+        return None
+    reached = np.cumsum(count)
+
+    def at(place: int | None) -> float | None:
+        if place is None:
+            return None
+        bucket = int(np.searchsorted(reached, place))
+        return min((float(low_ns[bucket]) + float(high_ns[bucket]) - 1) / 2, max_ns)
+
+    low, high = bounding_ranks(percent, total)
+    value = at(rank(percent, total))
+    assert value is not None  # there is a sample of every rank
+    return Estimate(value, total, at(low), at(high))
 
 
 def of_time(

@@ -1,9 +1,10 @@
 """Mean and tail of the response times of each record of a long run, from its histogram buckets.
 
-A record is an interval row: a minute of a test of hours. Its mean is that of the middles of the buckets,
-which with 64 buckets an octave is exact to 0.8 %; its percentile is the nearest rank, as in `percentiles`,
-and is left out where fewer than 10 samples lie beyond it. Reads and writes of a record count together, each
-by its I/Os, so that the mean of a mix is that of what was really done.
+A record is an interval row: a minute of a test of hours. Its mean is of the exact sums that are kept beside
+the buckets, where they are given, else of the middles of the buckets, exact to 0.8 %. Its percentile is the
+nearest rank, as in `percentiles`; SNIA's five nines are never left out, but given with the number of samples
+and the bounds within which the true value lies (`percentiles.estimate`). Reads and writes of a record count
+together, each by its I/Os, so that the mean of a mix is that of what was really done.
 
 Source: SNIA SSS PTS 2.0.2, section 9 (average, five nines and maximum response time).
 """
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.analysis.percentiles import of_buckets, sayable
+from ssdlab.analysis.percentiles import Estimate, estimate, of_buckets, sayable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,12 +40,15 @@ class Buckets:
         Samples in each.
     max_ns
         The greatest sample, exactly: no other can be above it, wherever its bucket ends.
+    sum_ns
+        Of all samples, exactly; None where it is not known.
     """
 
     low_ns: npt.NDArray[Any]
     high_ns: npt.NDArray[Any]
     count: npt.NDArray[Any]
     max_ns: float
+    sum_ns: int | None = None
 
     @property
     def samples(self) -> int:
@@ -53,7 +57,9 @@ class Buckets:
 
     @property
     def mean_ns(self) -> float | None:
-        """Mean of the buckets' middles; None without samples."""
+        """Mean of the samples, or of the buckets' middles; None without samples."""
+        if self.sum_ns is not None and self.samples:
+            return self.sum_ns / self.samples
         middle = np.minimum((self.low_ns.astype(np.float64) + self.high_ns - 1) / 2, self.max_ns)
         return float((middle * self.count).sum()) / self.samples if self.samples else None
 
@@ -62,6 +68,10 @@ class Buckets:
         if not sayable(percent, self.samples):
             return None
         return min(of_buckets(self.low_ns, self.high_ns, self.count, percent), self.max_ns)
+
+    def estimate(self, percent: Fraction) -> Estimate | None:
+        """Return a percentile with what it stands on, however few samples there are; None without any."""
+        return estimate(self.low_ns, self.high_ns, self.count, percent, self.max_ns)
 
 
 def merged(columns: Mapping[str, npt.NDArray[Any]], kept: npt.NDArray[Any], max_ns: float = inf) -> Buckets:
@@ -73,8 +83,9 @@ def merged(columns: Mapping[str, npt.NDArray[Any]], kept: npt.NDArray[Any], max_
     edges, which = np.unique(low, return_inverse=True)
     upper = np.zeros(edges.size, dtype=np.int64)
     upper[which] = high
+    total = int(columns["sum_ns"][kept].sum()) if "sum_ns" in columns else None
     summed = np.bincount(which, weights=count, minlength=edges.size).astype(np.int64)
-    return Buckets(edges, upper, summed, max_ns)
+    return Buckets(edges, upper, summed, max_ns, total)
 
 
 def by_record(columns: Mapping[str, npt.NDArray[Any]], max_ns: Sequence[float]) -> list[Buckets]:

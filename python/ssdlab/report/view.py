@@ -31,6 +31,8 @@ class Sheet:
     """Heading of each column, and its rows of name and value."""
     departures: tuple[tuple[str, str], ...]
     """Code and sentence of each."""
+    left_open: tuple[str, ...] = ()
+    """What the standard leaves open, with what was done."""
 
 
 @dataclass(frozen=True)

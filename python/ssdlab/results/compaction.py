@@ -152,9 +152,14 @@ def buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
 
 
 def row_buckets_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
-    """Return the histogram buckets of each interval row of a step, likewise."""
+    """Return the histogram buckets of each interval row of a step, likewise.
+
+    A column more than the table has, `sum_ns`: the exact sum of a histogram beside its first bucket, 0 beside
+    the others, so that adding up the lines of whole histograms gives that of all their samples.
+    """
     attempts = _attempts_of(folder, step, histograms=True)
-    found = tables.concatenate([part for each in attempts for part in _hist(each)], tables.HIST_COLUMNS)
+    columns = {**tables.HIST_COLUMNS, "sum_ns": "BIGINT"}
+    found = tables.concatenate([part for each in attempts for part in _hist(each)], columns)
     kept = found["row"] != tables.TOTAL_ROW
     return {name: column[kept] for name, column in found.items()}
 
@@ -271,21 +276,28 @@ def _hist(attempt: _Attempt) -> list[tables.Columns]:
     for stream in measured.streams:
         for direction in DIRECTIONS:
             for clock in _CLOCKS:
-                low, count = measured.histogram(direction, clock, stream).buckets()
+                histogram = measured.histogram(direction, clock, stream)
+                low, count = histogram.buckets()
                 if len(low):
-                    parts.append(_buckets(attempt, stream, direction, tables.TOTAL_ROW, clock, low, count))
+                    whole = _buckets(attempt, stream, direction, tables.TOTAL_ROW, clock, low, count)
+                    parts.append({**whole, "sum_ns": _beside_the_first(histogram.sum_ns, len(low))})
     found = measured.interval_histograms()
     if len(found["row"]):
         names = [np.array(values, dtype=np.object_) for values in (measured.streams, DIRECTIONS, _CLOCKS)]
         streams, directions, clocks = (
             names[i][found[key]] for i, key in enumerate(("stream", "direction", "kind"))
         )
-        parts.append(
-            _buckets(
-                attempt, streams, directions, found["row"], clocks, found["bucket_low_ns"], found["count"]
-            )
+        of_rows = _buckets(
+            attempt, streams, directions, found["row"], clocks, found["bucket_low_ns"], found["count"]
         )
+        parts.append({**of_rows, "sum_ns": found["sum_ns"]})
     return parts
+
+
+def _beside_the_first(total: int, lines: int) -> Any:  # noqa: ANN401 - an array of integers
+    sums = np.zeros(lines, dtype=np.int64)
+    sums[0] = total
+    return sums
 
 
 def _ios(attempt: _Attempt) -> list[tables.Columns]:

@@ -14,7 +14,7 @@ from ssdlab.results.numbers import Table, of_unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ssdlab.methods.results.pts import PtsCell, PtsResult, PtsRounds, TrackedVariable
+    from ssdlab.methods.results.pts import FiveNines, PtsBase, PtsCell, PtsResult, PtsRounds, TrackedVariable
     from ssdlab.results.numbers import Quantity
 
 NAMES = {"iops": "IOPS", "throughput": "Throughput", "latency": "Latency"}
@@ -200,18 +200,23 @@ ART = Measure(
     "average response time", "ART", "ns", "lower", lambda g, c: g.of_window(c.mean_ns), numbers.latency
 )
 NINES = Measure(
-    "99.999 %, worst round",
+    "99.999 % of the I/Os of the reported rounds together",
     "99.999 %",
     "ns",
     "lower",
-    lambda g, c: g.max_of_window(c.five_nines_ns),
+    lambda g, c: g.max_of_window(c.five_nines_ns) if c.pooled is None else c.pooled.value_ns,
     numbers.latency,
 )
 MRT = Measure(
     "maximum response time", "MRT", "ns", "lower", lambda g, c: g.max_of_window(c.max_ns), numbers.latency
 )
-MEASURES: dict[str, tuple[Measure, ...]] = {"iops": (IOPS,), "throughput": (MB_S,), "latency": (ART, MRT)}
+MEASURES: dict[str, tuple[Measure, ...]] = {
+    "iops": (IOPS,),
+    "throughput": (MB_S,),
+    "latency": (ART, MRT, IOPS),
+}
 """What each test reports of its cells."""
+NINES_HEAD = ("5 9s", "I/Os", "true value at least", "at most")
 
 
 def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table:
@@ -234,6 +239,42 @@ def grid(result: PtsResult, measure: Measure, group: str | None = None) -> Table
     return Table(f"{measure.title}, by R/W mix", head, tuple(rows))
 
 
+def nines_cells(found: FiveNines | None) -> tuple[numbers.Cell, ...]:
+    """Return five nines with their count and bounds, four cells; one that the I/Os do not give is said."""
+    if found is None:
+        return tuple(numbers.words(numbers.NOTHING) for _ in NINES_HEAD)
+    too_few = numbers.Cell("too few I/Os", "")
+    return (
+        numbers.latency(found.value_ns),
+        numbers.count(found.ios),
+        too_few if found.low_ns is None else numbers.latency(found.low_ns),
+        too_few if found.high_ns is None else numbers.latency(found.high_ns),
+    )
+
+
+def nines_table(result: PtsResult) -> Table:
+    """Return the five nines of each cell with the number of I/Os and the binomial bounds."""
+    rows = tuple(
+        (numbers.words(mix_text(cell.read_pct)), numbers.block(cell.block_bytes), *nines_cells(cell.pooled))
+        for group in result.groups
+        for cell in group.cells
+        if not cell.missing
+    )
+    caption = "99.999 % of the I/Os of the reported rounds together: order statistic, and its bounds at 95 %"
+    return Table(caption, ("R/W mix", "Block", *NINES_HEAD), rows)
+
+
+def open_table(result: PtsBase) -> Table:
+    """Return what the text leaves open of the test, with what was done."""
+    rows = tuple(tuple(map(numbers.words, point.split(": here ", 1))) for point in result.open_points)
+    return Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows))
+
+
+def _filled(row: tuple[numbers.Cell, ...]) -> tuple[numbers.Cell, ...]:
+    """Return the row with both columns: of what is only cited nothing was to be decided."""
+    return row if len(row) > 1 else (*row, numbers.words(numbers.NOTHING))
+
+
 def mix_text(read_pct: int) -> str:
     """Return a mix as the specification writes it."""
     return f"{read_pct}/{100 - read_pct}"
@@ -247,4 +288,10 @@ def tables(result: PtsResult) -> tuple[Table, ...]:
         for window in Window.each_of(each)
         if window.variable.mean is not None
     ]
-    return (window_table(windows), *(grid(result, measure) for measure in MEASURES[result.test]))
+    tails = (nines_table(result),) if result.test == "latency" else ()
+    return (
+        window_table(windows),
+        *(grid(result, measure) for measure in MEASURES[result.test]),
+        *tails,
+        open_table(result),
+    )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.pts import Window, cut_claim, not_achieved, window_claim, window_table
+from ssdlab.methods.presented.pts import (
+    Window,
+    cut_claim,
+    not_achieved,
+    open_table,
+    window_claim,
+    window_table,
+)
 from ssdlab.methods.presented.pts_series import window_of
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -185,4 +192,5 @@ def tables(result: DemandResult) -> tuple[Table, ...]:
         iops_grid(result),
         art_grid(result),
         cpu_grid(result),
+        open_table(result),
     )

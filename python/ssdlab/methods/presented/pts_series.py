@@ -6,7 +6,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.write_saturation import REASONS
-from ssdlab.methods.presented.pts import Window, window_claim, window_table
+from ssdlab.methods.presented.pts import (
+    NINES_HEAD,
+    Window,
+    nines_cells,
+    open_table,
+    window_claim,
+    window_table,
+)
 from ssdlab.model.units import significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -86,13 +93,14 @@ def course_table(result: PtsSaturationResult) -> Table:
             numbers.iops(records.iops[at]),
             numbers.throughput(records.mb_s[at]),
             numbers.latency(records.mean_ns[at]),
-            numbers.latency(records.five_nines_ns[at]),
+            *nines_cells(records.five_nines(at)),
             numbers.latency(records.max_ns[at]),
         )
         for at in course(fills[: result.ended])
     )
-    head = ("Drive fills", "Time", "IOPS", "MB/s", "ART", "5 9s", "MRT")
-    return Table("Every half drive fill, and the last record", head, rows)
+    head = ("Drive fills", "Time", "IOPS", "MB/s", "ART", *NINES_HEAD, "MRT")
+    caption = "Every half drive fill, and the last record; bounds of the five nines at 95 %"
+    return Table(caption, head, rows, brief=tuple(each for each in head if each != "Drive fills"))
 
 
 def course(fills: Sequence[float]) -> list[int]:
@@ -104,7 +112,7 @@ def course(fills: Sequence[float]) -> list[int]:
 
 def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
     """Return the reason for the stop, the window, and the course of the load."""
-    return (ends(result), window_table([window_of(result.samples)]), course_table(result))
+    return (ends(result), window_table([window_of(result.samples)]), course_table(result), open_table(result))
 
 
 def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
@@ -164,7 +172,7 @@ def _row(wait: PtsWait) -> tuple[numbers.Cell, ...]:
 
 def idle_tables(result: PtsIdleRecoveryResult) -> tuple[Table, ...]:
     """Return the window of the preconditioning, and the wait states."""
-    return (window_table([window_of(result.samples)]), waits(result))
+    return (window_table([window_of(result.samples)]), waits(result), open_table(result))
 
 
 def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
@@ -222,4 +230,4 @@ def _recovered(result: PtsCrossStimulusResult) -> numbers.Cell:
 
 def cross_tables(result: PtsCrossStimulusResult) -> tuple[Table, ...]:
     """Return the three loads."""
-    return (groups(result),)
+    return (groups(result), open_table(result))

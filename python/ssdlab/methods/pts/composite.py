@@ -22,7 +22,7 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.pts.demand import DemandParams, conclude_demand, vary_demand
@@ -64,6 +64,11 @@ ACCESS = Bands(
 
 class PtsCompositeParams(DemandParams):
     """Of the composite block-size workload."""
+
+    left_open: ClassVar[tuple[str, ...]] = (
+        "the share of reads of the composite of 1.1 (ECW): here that of 2.0",
+        "the number of the section",
+    )
 
     read_pct: int = param(40, "share of reads of the mix (RW1)", unit="%", ge=0, le=100)
 

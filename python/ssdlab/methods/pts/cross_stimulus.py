@@ -23,7 +23,7 @@ What it cannot show
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ssdlab.analysis.recovery import recovery_s
 from ssdlab.methods.method import Method, RunData, Seconds, param
@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 
 class PtsCrossStimulusParams(PtsParams):
     """Of the cross stimulus recovery test."""
+
+    left_open: ClassVar[tuple[str, ...]] = (
+        "thread count and depth: here 1 and 32",
+        "the plots of 2.0, and the number of the section",
+    )
 
     threads: int = param(1, "thread count (TC)", unit="threads", ge=1, le=512)
     depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)

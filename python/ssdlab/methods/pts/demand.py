@@ -8,8 +8,8 @@ Source: SNIA SSS PTS 2.0.1, section 14, as an open implementation of all eight t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from math import inf
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -21,18 +21,14 @@ from ssdlab.methods.presented.pts_demand import caveats_of
 from ssdlab.methods.pts.rounds import (
     Cell,
     Tracked,
-    collect,
     iops,
     mean_ns,
-    rounds_text,
     run_rounds,
     sittings_of,
     stretch_label,
-    was_purged,
     worst,
 )
 from ssdlab.methods.pts.series import (
-    TAIL,
     Load,
     Shape,
     blocks_of,
@@ -42,10 +38,12 @@ from ssdlab.methods.pts.series import (
     records_of,
     samples_of,
     samples_text,
+    tail_of,
     why_left_out,
     written_rows,
 )
 from ssdlab.methods.pts.specification import LoopParams, begin
+from ssdlab.methods.pts.window import collect, rounds_text, was_purged
 from ssdlab.methods.results.pts import (
     DemandCell,
     DemandPoint,
@@ -81,6 +79,10 @@ MIN_SHARE_NAMED = 0.001
 
 class DemandParams(LoopParams):
     """Of the two tests."""
+
+    left_open: ClassVar[tuple[str, ...]] = (
+        "the mean response time below which MaxIOPS is sought: here art_limit, read from one implementation",
+    )
 
     threads: int = param(
         32,
@@ -316,16 +318,15 @@ def _histogram(data: RunData, step: Step) -> PtsHistogram:
     """Return all response times of a step, reads and writes together."""
     summary = step.measured
     columns = data.buckets(step)
-    total = merged(columns, columns["clock"] == "response")
     longest = worst(summary, "max")
-    tail = {name: total.percentile(Fraction(name)) for name in TAIL}
+    # The middle of the last bucket may lie beyond what the slowest I/O took.
+    total = merged(columns, columns["clock"] == "response", longest or inf)
     return PtsHistogram(
         seconds=summary.elapsed_s,
         iops=summary.iops,
         mb_s=summary.mb_s,
         mean_ns=mean_ns(summary),
-        # The middle of the last bucket may lie beyond what the slowest I/O took.
-        percentiles_ns={name: ns if ns is None else min(ns, longest or ns) for name, ns in tail.items()},
+        **tail_of(total),
         max_ns=longest,
         low_ns=tuple(total.low_ns.tolist()),
         high_ns=tuple(total.high_ns.tolist()),

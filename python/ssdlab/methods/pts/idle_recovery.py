@@ -63,6 +63,12 @@ PRECONDITIONING = "WDPC"
 class PtsIdleRecoveryParams(PtsParams):
     """Of the host idle recovery test."""
 
+    left_open: ClassVar[tuple[str, ...]] = (
+        "thread count and depth: here those recommended for IOPS",
+        "which minute of a half hour of the preconditioning counts: here as sample says",
+        "the plots of 2.0, and the number of the section",
+    )
+
     # A buffer and the delay before idle work are as large in a simulated drive of any scale.
     absolute: ClassVar[frozenset[str]] = frozenset({"burst_seconds"})
 

@@ -27,17 +27,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.pts.rounds import (
-    Cell,
-    Tracked,
-    access,
-    cell_label,
-    conclude_rounds,
-    iops,
-    needed,
-    run_rounds,
-)
+from ssdlab.methods.pts.rounds import Cell, Tracked, access, cell_label, iops, needed, run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsCell, PtsResult
 

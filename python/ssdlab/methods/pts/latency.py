@@ -19,20 +19,12 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ssdlab.methods.method import Method, RunData, Seconds, param
-from ssdlab.methods.pts.rounds import (
-    Cell,
-    Tracked,
-    access,
-    cell_label,
-    conclude_rounds,
-    mean_ns,
-    needed,
-    run_rounds,
-)
+from ssdlab.methods.pts.rounds import Cell, Tracked, access, cell_label, mean_ns, needed, run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.pts import PtsCell, PtsResult, Stimulus
 from ssdlab.model.units import significant
@@ -48,6 +40,10 @@ HISTOGRAM = "histogram, 0/100 4 KiB"
 
 class PtsLatencyParams(RoundsParams):
     """Of the latency test."""
+
+    left_open: ClassVar[tuple[str, ...]] = (
+        "the maximum response time of a cell: here the greatest of the window",
+    )
 
     histogram_seconds: Seconds = param(
         1200.0, "of single writes after steady state", unit="s", quick=1.0, gt=0, le=86_400

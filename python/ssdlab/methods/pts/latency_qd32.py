@@ -21,12 +21,13 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ssdlab.methods.method import Method, RunData, param
 from ssdlab.methods.pts.latency import cells_of, tracked_of
-from ssdlab.methods.pts.rounds import conclude_rounds, run_rounds
+from ssdlab.methods.pts.rounds import run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.pts.window import conclude_rounds
 from ssdlab.methods.results import kinds
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ IN_FLIGHT = 32
 
 class LatencyQd32Params(RoundsParams):
     """Of latency at 32 I/Os in flight."""
+
+    left_open: ClassVar[tuple[str, ...]] = (
+        "the maximum response time of a cell: here the greatest of the window",
+    )
 
     issued: Literal["uring", "threads"] = param(
         "uring",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.analysis.records import FIVE_NINES, by_record, merged
+from ssdlab.analysis.records import FIVE_NINES, Buckets, by_record, merged
 from ssdlab.analysis.steady_state import WINDOW, first_steady
-from ssdlab.methods.pts.rounds import judged, was_purged
 from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_bytes
+from ssdlab.methods.pts.window import judged, was_purged
 from ssdlab.methods.results.pts import (
     BlockShare,
     PtsHistogram,
@@ -84,6 +84,7 @@ def common(data: RunData, p: PtsParams) -> dict[str, Any]:
         "threads": threads,
         "depth": depth,
         "active_range_pct": p.range_pct,
+        "open_points": p.open_points,
         "purged": was_purged(data),
         "capacity_bytes": data.capacity_bytes,
         "fills": written_bytes(data.steps) / data.capacity_bytes,
@@ -106,13 +107,17 @@ def records_of(data: RunData, step: Step) -> PtsRecords:
     worst = np.zeros(count)
     np.maximum.at(worst, rows["row"][kept], np.nan_to_num(rows["response_max_ns"][kept]))
     found = by_record(data.row_buckets(step), worst.tolist())
+    nines = [each.estimate(FIVE_NINES) for each in found]
     return PtsRecords(
         ordinal=step.ordinal,
         seconds=seconds,
         iops=tuple((_sums(rows, "ios", kept, count) / seconds).tolist()) if count else (),
         mb_s=tuple((_sums(rows, "bytes", kept, count) / seconds / 1e6).tolist()) if count else (),
         mean_ns=tuple(each.mean_ns for each in found),
-        five_nines_ns=tuple(each.percentile(FIVE_NINES) for each in found),
+        five_nines_ns=tuple(None if each is None else each.value_ns for each in nines),
+        five_nines_low_ns=tuple(None if each is None else each.low_ns for each in nines),
+        five_nines_high_ns=tuple(None if each is None else each.high_ns for each in nines),
+        ios=tuple(each.samples for each in found),
         max_ns=tuple(float(each) or None for each in worst),
         written_bytes=tuple(int(each) for each in _sums(rows, "bytes", writes, count)),
     )
@@ -120,9 +125,11 @@ def records_of(data: RunData, step: Step) -> PtsRecords:
 
 def picked(found: PtsRecords, numbers: Sequence[int]) -> PtsRecords:
     """Return only the records of these numbers, from 0."""
-    columns = ("iops", "mb_s", "mean_ns", "five_nines_ns", "max_ns", "written_bytes")
+    columns = {
+        name: values for name in type(found).model_fields if isinstance(values := getattr(found, name), tuple)
+    }
     return found.model_copy(
-        update={name: tuple(getattr(found, name)[at] for at in numbers) for name in columns}
+        update={name: tuple(values[at] for at in numbers) for name, values in columns.items() if values}
     )
 
 
@@ -172,12 +179,21 @@ def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> Pt
         iops=fmean(stretch.iops),
         mb_s=fmean(stretch.mb_s),
         mean_ns=total.mean_ns,
-        percentiles_ns={name: total.percentile(Fraction(name)) for name in TAIL},
+        **tail_of(total),
         max_ns=max_ns,
         low_ns=tuple(total.low_ns.tolist()),
         high_ns=tuple(total.high_ns.tolist()),
         count=tuple(total.count.tolist()),
     )
+
+
+def tail_of(total: Buckets) -> dict[str, Any]:
+    """Return the percentiles of a histogram and their bounds, as `PtsHistogram` has them; never blank."""
+    found = {name: total.estimate(Fraction(name)) for name in TAIL}
+    return {
+        "percentiles_ns": {name: None if each is None else each.value_ns for name, each in found.items()},
+        "bounds_ns": {name: (each.low_ns, each.high_ns) for name, each in found.items() if each is not None},
+    }
 
 
 def written_rows(rows: Sequence[Any]) -> tuple[list[float], list[int]]:

@@ -14,7 +14,8 @@ recorded (a purge left out or replaced by a discard, a write cache that is not a
 here: a drive that is none, an active range of another size or by a limit of the LBAs, sizes that the sectors
 do not allow, another shape or engine, interruptions, and every parameter that is not as the specification
 has it. So a parameter's default must be the specification's value; one that it leaves open is named in
-`choices` of the parameters, and the shape that it recommends is `recommended`. The warning of a steady state
+`choices` of the parameters, one of which it names several in `allowed`, and the shape that it recommends is
+`recommended`. The warning of a steady state
 before the drive was full comes from the result's `windows`.
 
 Source: SNIA SSS PTS 2.0.2, sections 2 (definitions), 2.1.18 (preconditioning) and 3 (settings and purge).
@@ -23,7 +24,7 @@ Source: SNIA SSS PTS 2.0.2, sections 2 (definitions), 2.1.18 (preconditioning) a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from ssdlab.methods.method import Params, Remarks, Seconds, param
@@ -63,6 +64,16 @@ class PtsParams(Params):
     """Parameters that are no departure by being other than the default: the operator's choice by the
     specification, or judged by more than their value."""
 
+    allowed: ClassVar[Mapping[str, frozenset[object]]] = {}
+    """Further values of parameters that the specification names beside the default: no departures."""
+    left_open: ClassVar[tuple[str, ...]] = ()
+    """What the text leaves open of the test, or was not at hand: printed as open, with what is done. A
+    subclass adds its own to those of the classes that it is made of."""
+    left_open_client: ClassVar[tuple[str, ...]] = (
+        "amounts and segments of the active range in PTS-C 1.2: here one segment, the whole of the range",
+    )
+    """Likewise, only under the setting PTS-C."""
+
     setting: Setting = param(
         "enterprise",
         "PTS-E: write cache off, whole range; PTS-C (client): write cache on, 75 % of the range",
@@ -95,6 +106,14 @@ class PtsParams(Params):
         return "sync" if self.shape[1] == 1 else "uring"
 
     @property
+    def open_points(self) -> tuple[str, ...]:
+        """What the text leaves open of this test under its setting."""
+        names = ("left_open", "left_open_client") if self.setting == "client" else ("left_open",)
+        return tuple(
+            each for name in names for kind in type(self).__mro__ for each in vars(kind).get(name, ())
+        )
+
+    @property
     def range_pct(self) -> int:
         """Share of the user capacity in use, in percent."""
         return self.active_range or ACTIVE_RANGE_PCT[self.setting]
@@ -113,6 +132,11 @@ class LoopParams(PtsParams):
 
 class RoundsParams(LoopParams):
     """Of those that write the drive over before."""
+
+    left_open_client: ClassVar[tuple[str, ...]] = (
+        "whether PTS-C writes twice the user capacity or twice the active range before the rounds: here as "
+        "overwrites_of says",
+    )
 
     overwrites: float = param(
         2.0,
@@ -292,7 +316,7 @@ def _of_parameters(p: PtsParams) -> Iterator[Departure]:
     for info in type(p).table():
         value = getattr(p, info.name)
         plain = list(value) if isinstance(value, tuple) else value
-        if plain != info.default and info.name not in p.choices:
+        if plain != info.default and info.name not in p.choices and plain not in p.allowed.get(info.name, ()):
             yield Departure(
                 code=f"parameter-{info.name}",
                 what=f"{info.name.replace('_', ' ')}: {_format_value(plain, info)}, "

@@ -19,20 +19,12 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from ssdlab.methods.method import Method, RunData, param
-from ssdlab.methods.pts.rounds import (
-    Cell,
-    Group,
-    Tracked,
-    access,
-    cell_label,
-    conclude_rounds,
-    mb_s,
-    run_rounds,
-)
+from ssdlab.methods.pts.rounds import Cell, Tracked, access, cell_label, mb_s, run_rounds
 from ssdlab.methods.pts.specification import KIB, RoundsParams, begin, precondition, pts_remarks
+from ssdlab.methods.pts.window import Group, conclude_rounds
 from ssdlab.methods.results import kinds
 from ssdlab.model.units import block_text
 
@@ -45,6 +37,11 @@ BLOCKS = (1024 * KIB, 128 * KIB)
 
 class PtsThroughputParams(RoundsParams):
     """Of the throughput test."""
+
+    left_open: ClassVar[tuple[str, ...]] = (
+        "the tracked variable: here the throughput of the writes",
+        "the order of the block sizes: here 1024 KiB, then 128 KiB",
+    )
 
     threads: int = param(1, "thread count (TC)", unit="threads", ge=1, le=512)
     depth: int = param(32, "I/Os in flight of each thread (QD)", ge=1, le=4096)

@@ -17,6 +17,18 @@ from ssdlab.results.schema import ResultBase
 PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
 
 
+class FiveNines(Stored):
+    """The 99.999 % response time of the I/Os of several rounds together, and what it stands on."""
+
+    value_ns: float = Field(description="order statistic: the nearest rank")
+    ios: int = Field(description="how many I/Os it is of")
+    low_ns: float | None = Field(
+        description="order statistic above which the true value lies; it and its counterpart enclose it at "
+        "95 %; None: the I/Os are too few to say"
+    )
+    high_ns: float | None = Field(description="likewise below which")
+
+
 class PtsCell(Stored):
     """One access pattern: its figures in every round."""
 
@@ -29,7 +41,10 @@ class PtsCell(Stored):
         default=(), description="mean response time, reads and writes by count"
     )
     five_nines_ns: tuple[float | None, ...] = Field(
-        default=(), description="99.999 %; None: too few I/Os for it"
+        default=(), description="99.999 % of each round; None: too few I/Os for it"
+    )
+    pooled: FiveNines | None = Field(
+        default=None, description="of the I/Os of all reported rounds; None: the test does not report it"
     )
     max_ns: tuple[float | None, ...] = ()
     written_bytes: tuple[int, ...] = ()
@@ -105,6 +120,9 @@ class PtsBase(ResultBase):
     threads: int
     depth: int = Field(description="I/Os in flight of each thread")
     active_range_pct: int
+    open_points: tuple[str, ...] = Field(
+        default=(), description="what the text leaves open of the test, or was not at hand, and what was done"
+    )
     purged: bool
     fills: float = Field(description="user capacities written in the whole test")
     preconditioning: tuple[Stimulus, ...] = Field(
@@ -167,11 +185,26 @@ class PtsRecords(Stored):
     iops: tuple[float, ...]
     mb_s: tuple[float, ...]
     mean_ns: tuple[float | None, ...] = Field(
-        description="mean response time (ART), of a histogram: exact to 0.8 %; None: no I/O"
+        description="mean response time (ART), of exact sums; None: no I/O"
     )
-    five_nines_ns: tuple[float | None, ...] = Field(description="99.999 %; None: too few I/Os for it")
+    five_nines_ns: tuple[float | None, ...] = Field(
+        description="99.999 %: the order statistic, however few the I/Os; None: none"
+    )
     max_ns: tuple[float | None, ...] = Field(description="maximum response time (MRT)")
     written_bytes: tuple[int, ...] = Field(description="in the record")
+    ios: tuple[int, ...] = Field(default=(), description="response times counted")
+    five_nines_low_ns: tuple[float | None, ...] = Field(
+        default=(), description="order statistic above which the true 99.999 % lies; see `FiveNines`"
+    )
+    five_nines_high_ns: tuple[float | None, ...] = Field(default=(), description="likewise below which")
+
+    def five_nines(self, at: int) -> FiveNines | None:
+        """Return the five nines of a record with what they stand on; None where that is not known."""
+        value = self.five_nines_ns[at]
+        if value is None or not self.ios:
+            return None
+        low, high = self.five_nines_low_ns[at], self.five_nines_high_ns[at]
+        return FiveNines(value_ns=value, ios=self.ios[at], low_ns=low, high_ns=high)
 
     def ends_s(self) -> tuple[float, ...]:
         """Return when each record ends, from the beginning of the load."""
@@ -194,7 +227,11 @@ class PtsHistogram(Stored):
     mb_s: float
     mean_ns: float | None
     percentiles_ns: dict[str, float | None] = Field(
-        description="99.9, 99.99 and 99.999 %; None: too few I/Os"
+        description="99.9, 99.99 and 99.999 %: order statistics, however few the I/Os"
+    )
+    bounds_ns: dict[str, tuple[float | None, float | None]] = Field(
+        default={},
+        description="of each, what encloses the true value at 95 %; None: too few I/Os to say",
     )
     max_ns: float | None
     low_ns: tuple[int, ...] = Field(description="lower edge of each bucket")

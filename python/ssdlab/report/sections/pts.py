@@ -6,9 +6,12 @@ What was measured in the cells of a round is drawn as maps with values, lines ov
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.records import merged
 from ssdlab.methods.presented.pts import (
     ART,
     IOPS,
@@ -21,7 +24,9 @@ from ssdlab.methods.presented.pts import (
     findings,
     grid,
     mix_text,
+    nines_table,
 )
+from ssdlab.methods.pts.series import tail_of
 from ssdlab.methods.results.pts import PtsHistogram, PtsResult
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.model.units import block_text, count_text, significant, throughput_text
@@ -91,7 +96,9 @@ def _pages(name: str, kept: Sequence[Tested]) -> Iterator[Page]:
         yield "", over_blocks(f"{name}-blocks", "IOPS over block sizes", kept, IOPS, how)
     elif test == "latency":
         measures = [ART, NINES, MRT, IOPS]
-        yield "", heat_map(f"{name}-cells", "Latency by block and mix", kept, measures, how)
+        cells = heat_map(f"{name}-cells", "Latency by block and mix", kept, measures, how)
+        nines = (named(shown, nines_table(result)) for shown, result in kept)
+        yield "", replace(cells, tables=(*cells.tables, *nines))
         yield from _histogram(name, kept)
 
 
@@ -240,7 +247,7 @@ def _of_step(shown: Shown, ordinal: int | None) -> PtsHistogram | None:
         iops=summary.iops,
         mb_s=summary.mb_s,
         mean_ns=times.get("mean") or 0.0,
-        percentiles_ns={name: times.get(f"p{name}") for name in ("99.9", "99.99", "99.999")},
+        **tail_of(merged(buckets, kept, times.get("max") or inf)),
         max_ns=times.get("max"),
         low_ns=low,
         high_ns=high,

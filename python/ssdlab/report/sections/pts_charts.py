@@ -145,8 +145,8 @@ def histogram_figure(name: str, title: str, kept: Sequence[Counted]) -> Figure:
         measured=(
             f"All response times of {span_text(kept[0][1].seconds)}, reads and writes together, drawn in "
             f"{BINS} bins of equal width on the log axis.",
-            "Percentiles are of 64 buckets an octave, exact to 0.8 %; those with fewer than 10 I/Os beyond "
-            "them are left out. The maximum is exact.",
+            "Percentiles are order statistics of 64 buckets an octave, exact to 0.8 %; the true value lies "
+            "between the bounds beside the five nines, at 95 %. The maximum is exact.",
         ),
         buttons=(Buttons("view", "Shown as", tuple(view.label for view in views)),),
     )
@@ -197,7 +197,8 @@ def _histogram_rules(shown: Shown, each: PtsHistogram) -> list[Rule]:
 
 def _histogram_table(kept: Sequence[Counted]) -> Table:
     names = list(dict.fromkeys(name for _, each in kept for name in each.percentiles_ns))
-    head = ("Run", "I/Os", "IOPS", "MB/s", "ART", *(f"{name} %" for name in names), "MRT")
+    bounds = ("99.999 % at least", "at most")
+    head = ("Run", "I/Os", "IOPS", "MB/s", "ART", *(f"{name} %" for name in names), *bounds, "MRT")
     rows = tuple(
         (
             numbers.of_run(shown.label, shown.index),
@@ -206,6 +207,7 @@ def _histogram_table(kept: Sequence[Counted]) -> Table:
             numbers.throughput(each.mb_s),
             numbers.latency(each.mean_ns),
             *(numbers.latency(each.percentiles_ns.get(name)) for name in names),
+            *(numbers.latency(bound) for bound in each.bounds_ns.get("99.999", (None, None))),
             numbers.latency(each.max_ns),
         )
         for shown, each in kept

@@ -5,7 +5,7 @@ A page is a figure. A section of one of its tests makes its figures, and then::
     figures = pages(kept, figures)
 
 gives each the line (test and page, setting and specification, times, drive, tester), the four columns of ten
-rows, and the departures of its runs. What nobody knows is printed as unknown.
+rows, the departures of its runs, and what the text leaves open. What nobody knows is printed as unknown.
 
 A section is put together here from what the runs of a test found and its pages; the pages of the demand tests
 have a frame of their own.
@@ -88,6 +88,7 @@ def sheet(shown: Shown, result: PtsBase, page: int, of: int, group: str = "") ->
             ("Test", _test(result, group)),
         ),
         departures=tuple((each.code, f"{each.what}: {each.why}") for each in manifest.departures),
+        left_open=result.open_points,
     )
 
 

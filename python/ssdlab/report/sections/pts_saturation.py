@@ -125,7 +125,10 @@ def _response_times(kept: Sequence[Saturated], finding_text: str, measured: tupl
         described=finding_text,
         chart=XyChart(views),
         tables=(),
-        measured=(*measured, "Five nines are left out where fewer than 10 I/Os of a record lie beyond them."),
+        measured=(
+            *measured,
+            "Five nines are order statistics, however few the I/Os; count and bounds are in the table.",
+        ),
         buttons=(Buttons("view", "Over", tuple(window_view.label for window_view in views)),),
         wide=True,
     )

@@ -1,0 +1,267 @@
+"""What tests of rounds conclude: every cell's values, and the window that is judged and reported.
+
+What is reported of a cell is its mean over the rounds of the window that proves steady state; where none
+does, over the last five. Of an interrupted run only rounds after the last cut are judged.
+
+Source: SNIA SSS PTS 2.0.2, sections 2.1.13 (measurement window) and 2.1.24 (steady state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ssdlab.analysis.records import FIVE_NINES, merged
+from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
+from ssdlab.methods.presented.pts import cut_claim, not_achieved
+from ssdlab.methods.pts.rounds import (
+    Cell,
+    Tracked,
+    cuts_of,
+    iops,
+    mb_s,
+    mean_ns,
+    round_label,
+    tracked_value,
+    worst,
+)
+from ssdlab.methods.pts.specification import (
+    SETTINGS,
+    SPECIFICATION,
+    RoundsParams,
+    fills_until,
+    written_bytes,
+)
+from ssdlab.methods.results.pts import FiveNines, PtsCell, PtsResult, PtsRounds, Stimulus, TrackedVariable
+from ssdlab.methods.verbs.purge import PurgeFacts
+from ssdlab.model.units import block_text, significant
+from ssdlab.results.claim import Claim, clauses
+from ssdlab.results.schema import Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.methods.method import RunData
+    from ssdlab.results.run_folder import Step
+
+
+Test = Literal["iops", "throughput", "latency"]
+PATTERN = {"iops": "RND", "throughput": "SEQ", "latency": "RND"}
+
+
+def collect(
+    data: RunData,
+    cells: Sequence[Cell],
+    tracked: Sequence[Tracked],
+    missing: Sequence[PtsCell],
+    *,
+    group: str,
+    reported: Literal["window", "four-after"] = "window",
+    tails: bool = False,
+) -> PtsRounds:
+    """Put the rounds of a group together: every cell's values, and the window that is judged.
+
+    With `tails` each cell has the five nines of its I/Os in all reported rounds, reads and writes together.
+    """
+    rounds = 0
+    while data.step(round_label(group, rounds + 1, cells[-1].label)) is not None:
+        rounds += 1
+    steps = {cell.label: _steps(data, group, cell, rounds) for cell in cells}
+    variables = [_followed(each, steps[each.cell]) for each in tracked]
+    cuts = cuts_of(data, group, rounds)
+    begins = cuts[-1] - 1 if cuts else 0
+    first = first_steady([each.values[begins:] for each in variables])
+    at = max(begins, rounds - WINDOW) if first is None else begins + first
+    last = min(rounds, at + WINDOW)
+    reported_rounds = (at + 1, last) if reported == "window" else _four_after(last, rounds)
+    return PtsRounds(
+        group=group,
+        rounds=rounds,
+        cuts=cuts,
+        steady=first is not None,
+        first=at + 1,
+        last=last,
+        reported=reported_rounds,
+        fills=fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells)),
+        tracked=tuple(judged(each, at) for each in variables),
+        cells=(
+            *(_cell(data, cell, steps[cell.label], reported_rounds if tails else None) for cell in cells),
+            *missing,
+        ),
+    )
+
+
+def _steps(data: RunData, group: str, cell: Cell, rounds: int) -> list[Step]:
+    """Return a cell's steps, round by round."""
+    found = (data.step(round_label(group, number, cell.label)) for number in range(1, rounds + 1))
+    return [step for step in found if step is not None]
+
+
+def _followed(variable: Tracked, steps: Sequence[Step]) -> TrackedVariable:
+    """Return a tracked variable with its value of each round."""
+    values = tuple(value for step in steps for value in tracked_value(step, variable))
+    return TrackedVariable(name=variable.name, unit=variable.unit, values=values)
+
+
+def _four_after(last: int, rounds: int) -> tuple[int, int]:
+    """Return the first and the last of the four rounds after a window, or of the last four there are."""
+    return (last + 1, last + 4) if last + 4 <= rounds else (max(1, rounds - 3), rounds)
+
+
+def judged(variable: TrackedVariable, first: int) -> TrackedVariable:
+    """Add what the rule finds in the window that begins at that position, from 0."""
+    values = variable.values[first : first + WINDOW]
+    if len(values) < WINDOW:
+        return variable
+    found = judge_window(values, first)
+    return variable.model_copy(
+        update={
+            "mean": found.mean,
+            "range_share": found.range_share,
+            "rise_share": found.rise_share,
+            "slope": found.slope,
+            "intercept": found.intercept,
+            "correlation": found.correlation,
+        }
+    )
+
+
+def _cell(data: RunData, cell: Cell, steps: Sequence[Step], pooled: tuple[int, int] | None) -> PtsCell:
+    summaries = [step.measured for step in steps]
+    return PtsCell(
+        read_pct=cell.read_pct,
+        block_bytes=cell.block_bytes,
+        ordinals=tuple(step.ordinal for step in steps),
+        iops=tuple(iops(each) for each in summaries),
+        mb_s=tuple(mb_s(each) for each in summaries),
+        mean_ns=tuple(mean_ns(each) for each in summaries),
+        five_nines_ns=tuple(worst(each, "p99.999") for each in summaries),
+        pooled=None if pooled is None else _five_nines(data, steps[pooled[0] - 1 : pooled[1]]),
+        max_ns=tuple(worst(each, "max") for each in summaries),
+        written_bytes=tuple(each.written_bytes for each in summaries),
+    )
+
+
+def _five_nines(data: RunData, steps: Sequence[Step]) -> FiveNines | None:
+    """Return the 99.999 % response time of all I/Os of some steps, reads and writes together."""
+    parts = [data.buckets(step) for step in steps]
+    buckets = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    longest = max((value for step in steps if (value := worst(step.measured, "max"))), default=inf)
+    found = merged(buckets, buckets["clock"] == "response", longest).estimate(FIVE_NINES)
+    if found is None:
+        return None
+    return FiveNines(value_ns=found.value_ns, ios=found.samples, low_ns=found.low_ns, high_ns=found.high_ns)
+
+
+Group = tuple[str, Sequence[Cell], Sequence[Tracked], Sequence[PtsCell]]
+"""A group's name, cells in the written order, tracked variables, and cells that cannot be measured."""
+
+
+def conclude_rounds(
+    data: RunData,
+    p: RoundsParams,
+    test: Test,
+    groups: Sequence[Group],
+    *,
+    shape: tuple[int, int] | None = None,
+) -> PtsResult:
+    """Return the result of a test of rounds; `shape` is that of its cells, where not the parameters'."""
+    found = tuple(
+        collect(data, cells, tracked, missing, group=group, reported=p.reported, tails=test == "latency")
+        for group, cells, tracked, missing in groups
+    )
+    threads, depth = shape or p.shape
+    missing = [cell for group in found for cell in group.cells if cell.missing]
+    return PtsResult(
+        quick=data.quick,
+        test=test,
+        specification=SPECIFICATION,
+        setting=SETTINGS[p.setting],
+        threads=threads,
+        depth=depth,
+        active_range_pct=p.range_pct,
+        open_points=p.open_points,
+        seconds=p.seconds,
+        groups=found,
+        purged=was_purged(data),
+        fills=written_bytes(data.steps) / data.capacity_bytes,
+        preconditioning=tuple(_preconditioning(p, found, (threads, depth))),
+        stimuli=tuple(_stimulus(p, test, each, (threads, depth)) for each in found),
+        left_out=tuple(dict.fromkeys(block_text(cell.block_bytes) for cell in missing)),
+        left_out_why=next((cell.missing or "" for cell in missing), ""),
+        caveats=clauses(_caveats(found)),
+        scalars=tuple(_scalars(test, found)),
+    )
+
+
+def was_purged(data: RunData) -> bool:
+    """Return whether the drive was, by anything that counts as one."""
+    return any(step.verb == "purge" and step.found(PurgeFacts).purged for step in data.steps)
+
+
+def rounds_text(rounds: PtsRounds) -> str:
+    """Return the verdict on steady state as the header of a page gives it."""
+    if rounds.reported != (rounds.first, rounds.last):
+        verdict = f"steady in {rounds.first} to {rounds.last}" if rounds.steady else "NOT ACHIEVED"
+        return f"{verdict}; mean of rounds {rounds.reported[0]} to {rounds.reported[1]} of {rounds.rounds}"
+    if rounds.steady:
+        return f"steady state in rounds {rounds.first} to {rounds.last}"
+    return f"NOT ACHIEVED in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
+
+
+def _preconditioning(
+    p: RoundsParams, groups: Sequence[PtsRounds], shape: tuple[int, int]
+) -> Iterator[Stimulus]:
+    for group in groups:
+        threads, depth = p.shape
+        block = group.group or "128 KiB"
+        if p.overwrites > 0:
+            lasted = f"{significant(p.overwrites)} x {p.overwrites_of.replace('-', ' ')}"
+            what = f"SEQ {block} write"
+            yield Stimulus(group=group.group, what=what, threads=threads, depth=depth, lasted=lasted)
+        yield Stimulus(
+            group=group.group,
+            dependent=True,
+            what="the test's own loop",
+            threads=shape[0],
+            depth=shape[1],
+            outcome=rounds_text(group),
+        )
+
+
+def _stimulus(p: RoundsParams, test: Test, group: PtsRounds, shape: tuple[int, int]) -> Stimulus:
+    mixes = dict.fromkeys(f"{cell.read_pct}/{100 - cell.read_pct}" for cell in group.cells)
+    blocks = dict.fromkeys(block_text(cell.block_bytes) for cell in group.cells)
+    return Stimulus(
+        group=group.group,
+        what=f"{PATTERN[test]}, R/W {', '.join(mixes)} (outer) x {', '.join(blocks)} (inner)",
+        threads=shape[0],
+        depth=shape[1],
+        lasted=f"{significant(p.seconds)} s a cell, {group.rounds} rounds",
+        outcome=rounds_text(group),
+    )
+
+
+def _caveats(groups: Sequence[PtsRounds]) -> Iterator[Claim]:
+    for group in groups:
+        if not group.steady:
+            yield not_achieved(group)
+        if group.cuts:
+            yield cut_claim(group)
+
+
+def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Scalar]:
+    """Yield what was tracked, as headline figures: the mean over the reported rounds."""
+    for group in groups:
+        for each in group.tracked:
+            key = each.name.replace("/", "_").replace(" ", "_").lower()
+            mean = group.of_window(each.values)
+            value = mean if mean is None or test != "latency" else mean / 1000
+            yield Scalar(
+                name=f"pts_{test}_{key}",
+                label=f"{each.name}{'' if group.steady else ' (not steady)'}",
+                value=value,
+                unit="µs" if test == "latency" else each.unit,
+                better="lower" if test == "latency" else "higher",
+            )
