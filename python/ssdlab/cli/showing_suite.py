@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_row, shares_of
+from ssdlab.methods.presented.points import headline_label
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
 from ssdlab.results.run_folder import MANIFEST, read_manifest
@@ -104,5 +105,8 @@ def _state(child: Child, folder: Any) -> str:  # noqa: ANN401 - a path
 
 def _headlines(run: RunFolder) -> list[str]:
     found = read_result(run)
-    scalars = () if found is None else found.scalars
-    return [f"{each.label} {units.figure_text(each.value, each.unit)}" for each in scalars]
+    if found is None:
+        return []
+    return [
+        f"{headline_label(found, each)} {units.figure_text(each.value, each.unit)}" for each in found.scalars
+    ]

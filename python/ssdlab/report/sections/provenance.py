@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from ssdlab.formats import fio
+from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.model.errors import LabError
 from ssdlab.model.workload import Workload
 from ssdlab.report.tree import flat, text
@@ -38,7 +39,10 @@ class Panel:
     run: int
     label: str
     method: str
+    done: tuple[str, ...]
+    """What was done, from the steps that count."""
     prose: str
+    """What the method is and does in full."""
     tables: tuple[Table, ...]
     steps: tuple[StepText, ...]
     voided: tuple[str, ...]
@@ -65,6 +69,7 @@ def _panel(shown: Shown) -> Panel:
         run=shown.index,
         label=shown.label,
         method=f"{manifest.method.title} ({manifest.method.name}, version {manifest.method.version})",
+        done=what_was_done(shown.run.steps, manifest.drive.capacity_bytes),
         prose=manifest.method.prose,
         tables=tuple(table for table in tables if table.rows),
         steps=tuple(_step(step, manifest) for step in shown.run.steps),

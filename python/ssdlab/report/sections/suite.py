@@ -32,7 +32,7 @@ def sections(suites: Sequence[SuiteRun]) -> list[Section]:
 def _section(number: int, suite: SuiteRun) -> Section:
     manifest, result = suite.manifest, suite.result
     done = [each for each in result.outcomes if each.left_out is None]
-    exhibits = [Exhibit("Parts", _procedure(manifest.method.prose), (_parts(result.outcomes),))]
+    exhibits = [Exhibit("Parts", _done(result.outcomes), (_parts(result.outcomes),))]
     if result.repeated:
         exhibits.append(
             Exhibit(
@@ -58,11 +58,15 @@ def _section(number: int, suite: SuiteRun) -> Section:
     )
 
 
-def _procedure(prose: str) -> str:
-    """Return the procedure of a suite, as its prose has it."""
-    paragraphs = [" ".join(part.split()) for part in prose.split("\n\n")]
-    found = next((part for part in paragraphs if part.startswith("Procedure ")), paragraphs[0])
-    return found.removeprefix("Procedure ").replace("`", "")
+def _done(outcomes: Sequence[ChildOutcome]) -> str:
+    """Return what was done of a suite; what each part did stands at the end of the page."""
+    done = [each for each in outcomes if each.left_out is None]
+    forked = sum(each.prepared_by is not None for each in done)
+    lines = [f"{len(done)} of {len(outcomes)} parts were done, in this order."]
+    if forked:
+        lines.append(f"{forked} of them began on a fork of another's drive.")
+    lines.append("The state is the one asked for; whether it was reached stands with each part.")
+    return " ".join(lines)
 
 
 def _parts(outcomes: Sequence[ChildOutcome]) -> Table:
@@ -73,7 +77,7 @@ def _parts(outcomes: Sequence[ChildOutcome]) -> Table:
             begins += f", made once: forked from {short_id(each.prepared_by)}"
         run = "left out" if each.left_out else short_id(each.run_id)
         rows.append((words(each.part), words(each.title), words(begins), words(run)))
-    return Table("Parts of the review", ("Part", "Method", "Began in", "Run"), tuple(rows))
+    return Table("Parts of the review", ("Part", "Method", "State asked for", "Run"), tuple(rows))
 
 
 def _repeated(figures: Sequence[RepeatedFigure]) -> Table:

@@ -1,0 +1,63 @@
+"""What a page says was done follows from the finished steps, and from nothing that the method intends."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from methods.on_simulated import run
+from ssdlab.methods import find_method
+from ssdlab.methods.presented.procedure import what_was_done
+from ssdlab.model.units import span_text
+from ssdlab.report import page, source
+from ssdlab.results.run_folder import RunFolder
+
+SHORT = {
+    "qd1": {"steady": "false", "seconds": "0.5", "size_seconds": "0.1", "ramp_seconds": "0", "sizes": "4k"},
+    "low-depths": {"seconds": "0.3", "rest_seconds": "0.1"},
+    "consistency": {"seconds": "6", "round_seconds": "1"},
+    "trim-validation": {"torture_seconds": "1", "sustained_seconds": "0.5"},
+    "paced-burst": {"reads": "2", "rate_seconds": "0.3", "rest_seconds": "0.1", "span": "4MB", "most": "64"},
+}
+
+
+@pytest.fixture(params=SHORT)
+def done(request: pytest.FixtureRequest, tmp_path: Path) -> RunFolder:
+    return run(request.param, tmp_path, **SHORT[request.param])
+
+
+def told(folder: RunFolder) -> tuple[str, ...]:
+    return what_was_done(folder.steps(), folder.manifest.drive.capacity_bytes)
+
+
+def test_every_time_that_is_told_was_measured(done: RunFolder) -> None:
+    steps = done.steps()
+    allowed = {span_text(float(step.measured.elapsed_s)) for step in steps if step.summary is not None}
+    rests = [step.result.seconds for step in steps if step.verb == "idle"]
+    allowed |= {span_text(each) for each in rests} | {span_text(sum(rests))}
+    times = [each for line in told(done) for each in re.findall(r"[\d.]+ s\b|\d+ min \d+ s", line)]
+    assert times
+    assert set(times) <= allowed
+
+
+def test_every_measured_step_is_told_once(done: RunFolder) -> None:
+    told_of = 0
+    for line in told(done):
+        if line.startswith(("Measured", "Prepared", "Filled")):
+            told_of += int(found[1]) if (found := re.search(r"\((\d+) steps", line)) else 1
+    assert told_of == sum(step.summary is not None for step in done.steps())
+
+
+def test_what_was_left_out_is_told(tmp_path: Path) -> None:
+    folder = run("qd1", tmp_path, **SHORT["qd1"])
+    assert any("left out, as every block was known to be written" in line for line in told(folder))
+    assert not any("steady" in line for line in told(folder)), "the method's steady state was skipped"
+
+
+def test_a_page_tells_what_was_done_before_the_method_in_full(tmp_path: Path) -> None:
+    folder = run("qd1", tmp_path, **SHORT["qd1"])
+    text = page.render([source.read_run(folder.path)])
+    first = text.index("What this run did, from its finished steps")
+    assert first < text.index("The method in full") < text.index(find_method("qd1").prose.partition("\n")[0])
