@@ -13,32 +13,16 @@ from typing import Any
 
 import pytest
 
+from methods.foreign import DOCUMENT, fenced, install, with_own_result
 from report.reading import Page
 from ssdlab import plugin
 from ssdlab.cli import main
 from ssdlab.methods import find_method, methods_of_others
 from ssdlab.methods.lab import Lab
 from ssdlab.model.errors import Unsupported, UsageError
-from ssdlab.model.units import latency_text
+from ssdlab.model.units import figure_text, latency_text
 
 READS = ("at rest", "after writes", "after the pause")
-DOCUMENT = Path(__file__).parents[2] / "docs" / "writing-a-method.md"
-
-
-def fenced(language: str) -> str:
-    found = re.findall(rf"^```{language}\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
-    return found[0]
-
-
-def install(site: Path, name: str, entries: dict[str, str], **modules: str) -> None:
-    """Lay out what an installer would: modules and the metadata with their entry points."""
-    info = site / f"{name.replace('-', '_')}-0.1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n")
-    listed = "".join(f"{entry} = {value}\n" for entry, value in entries.items())
-    (info / "entry_points.txt").write_text(f"[ssdlab.methods]\n{listed}")
-    for module, text in modules.items():
-        (site / f"{module}.py").write_text(text)
 
 
 @pytest.fixture
@@ -121,12 +105,6 @@ def test_the_document_lists_what_is_public() -> None:
     assert sorted(name for row in rows for name in re.findall(r"`(\w+)`", row)) == sorted(plugin.__all__)
 
 
-def with_own_result() -> str:
-    """The file of the document with the result of its own: the second block instead of `conclude`."""
-    first, second = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
-    return first.partition("def conclude")[0] + second
-
-
 @pytest.fixture(scope="module")
 def brought(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], Path, dict[str, Any]]:
     """A package that brings its own result: the environment with it, a run of it, and its JSON."""
@@ -161,7 +139,7 @@ def test_a_result_of_its_own_is_read_and_shown_everywhere(brought: Brought, tmp_
     assert ran["result"]["kind"] == "after-writes" and list(ran["result"]["means_ns"]) == list(READS)
     means = ran["result"]["means_ns"]
     times = round(means["after writes"] / means["at rest"], 2)
-    said = f"After writes a read takes {times:g}x its time at rest; unhurt is at most 1.1x."
+    said = f"After writes a read takes {figure_text(times, 'x')} its time at rest; unhurt is at most 1.10x."
     shown = tell(environment, "show", str(run))
     assert said in shown
     assert re.search(r"^When +Mean\nat rest ", shown, re.MULTILINE) and "no results of the kind" not in shown
