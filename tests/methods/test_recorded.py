@@ -3,14 +3,21 @@
 `recorded/` was made before results were opened by registration, from files of `ssdlab run METHOD
 sim:tiny-test --quick --seed 7 --json` (`python tests/methods/test_recorded.py FOLDER`). What the host puts
 into a result (CPU time, its own load) is left out, and of everything else the keys are compared.
+
+`recorded/commands/` holds what `measure --json`, `show --json` of a saved measurement and `job --json` said
+before summaries became models (`python tests/methods/test_recorded.py --commands`): whole, but for the values
+of `MASKED`, whose keys are compared.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +26,47 @@ import pytest
 from ssdlab.cli import main
 
 RECORDED = Path(__file__).parent / "recorded"
+COMMANDS = RECORDED / "commands"
 SETTINGS = {"trace": ["--set", "seconds=2"]}
 SLOW = {"pts-iops", "pts-latency", "pts-demand-intensity", "qd1", "mixed-random", "quick-look"}
 OF_THE_HOST = {"host", "cpu_per_io_ns", "attribution"}
+TIMES = {
+    "started",
+    "cpu",
+    "user_cpu_ns",
+    "system_cpu_ns",
+    "run_ns",
+    "run_queue_wait_ns",
+    "voluntary_switches",
+    "involuntary_switches",
+    "own_cpu_s",
+    "run_queue_delay_share",
+    "cpu_per_io_ns",
+}
+"""What the host's clocks and scheduler gave: of a simulated run nothing else differs from one to the next."""
+MASKED = TIMES | {"build", "cores", "environment", "run"}
+"""And which build on which host it was, and the folder that it was saved in."""
+JOB = """
+[[step]]
+do = "run"
+label = "mixed"
+rw = "randrw"
+seconds = "1s"
+
+[[step]]
+do = "idle"
+seconds = "1s"
+
+[[step]]
+do = "run"
+label = "writes"
+rw = "write"
+bs = "128k"
+seconds = "1s"
+"""
+WORDS = "measure sim:tiny-test,scale=4 --rw randrw --threads 2 --seconds 1 --seed 7"
+MEASURE = WORDS.split()
+PRINTED = ("measure", "measure-saved", "job")
 NOT_OURS = re.compile(r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs)\b")
 
 
@@ -74,11 +119,61 @@ def test_the_json_of_a_run_is_that_of_before(
 def test_every_kind_of_result_is_recorded() -> None:
     from ssdlab.methods.results.kinds import KINDS
 
-    kinds = {json.loads(path.read_text())["result"]["kind"] for path in RECORDED.glob("*.json")}
-    assert set(KINDS) - kinds == {"measure", "job"}, "of a command of their own"
+    of_methods = list(RECORDED.glob("*.json"))
+    of_commands = [COMMANDS / "measure-saved.json", COMMANDS / "job.json"]
+    kinds = {json.loads(path.read_text())["result"]["kind"] for path in of_methods + of_commands}
+    assert kinds == set(KINDS)
 
 
-if __name__ == "__main__":
+def masked(value: Any) -> Any:
+    """The same with nothing but its key of what no run repeats."""
+    if isinstance(value, dict):
+        return {key: "" if key in MASKED else masked(inner) for key, inner in value.items()}
+    return [masked(each) for each in value] if isinstance(value, list) else value
+
+
+def told(*words: str) -> dict[str, Any]:
+    """What a command prints as JSON."""
+    with redirect_stdout(io.StringIO()) as out:
+        assert main([*words, "--json"]) == 0
+    shown: dict[str, Any] = json.loads(out.getvalue())
+    return shown
+
+
+def printed_by(name: str, folder: Path) -> dict[str, Any]:
+    """What is kept of what a command prints: of a run the result and the keys, of a measurement all."""
+    library = ["--library", str(folder)]
+    if name == "measure":
+        return {key: masked({key: value})[key] for key, value in told(*MEASURE).items()}
+    if name == "job":
+        (folder / "job.toml").write_text(JOB)
+        shown = told("job", str(folder / "job.toml"), "sim:tiny-test,scale=4", "--seed", "7", *library)
+    else:
+        shown = told("show", told(*MEASURE, "--save", *library)["run"])
+    keys = sorted({place for place in places(shown) if not NOT_OURS.match(place)})
+    return {"result": masked(shown["result"]), "keys": keys}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_json_of_a_command_is_that_of_before(name: str, tmp_path: Path) -> None:
+    recorded = json.loads((COMMANDS / f"{name}.json").read_text())
+    assert json.dumps(printed_by(name, tmp_path)) == json.dumps(recorded), "to the bit, in its order"
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_nothing_but_times_is_masked(name: str) -> None:
+    """Every other figure that a simulated measurement has is held to the bit."""
+    text = (COMMANDS / f"{name}.json").read_text()
+    assert all(f'"{figure}":' in text for figure in ("iops", "mb_s", "service_ns", "p99"))
+    assert text.count('":""') == sum(text.count(f'"{key}":""') for key in MASKED)
+
+
+if __name__ == "__main__" and sys.argv[1] == "--commands":
+    for each in PRINTED:
+        with tempfile.TemporaryDirectory() as place:
+            kept = printed_by(each, Path(place))
+            (COMMANDS / f"{each}.json").write_text(json.dumps(kept, separators=(",", ":")) + "\n")
+elif __name__ == "__main__":
     for path in Path(sys.argv[1]).glob("*.json"):
         kept = kept_of(json.loads(path.read_text()))
         (RECORDED / path.name).write_text(json.dumps(kept, separators=(",", ":")) + "\n")
