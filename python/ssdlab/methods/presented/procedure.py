@@ -53,7 +53,7 @@ def _told(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator[str
     if verb == "idle":
         yield f"Rest of {span_text(sum(step.result.seconds for step in steps))}."
         return
-    if verb not in _RUNS:
+    if verb not in _RUNS or steps[0].workload is None:
         for step in steps:
             yield f"{step.label.capitalize()}: {describe_step(step) or 'done'}."
         return
