@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 SMALL = "sim:tiny-test,scale=4"
 
 
-def run(name: str, library: Path, drive: str = SMALL, *, seed: int = 1, **settings: str) -> RunFolder:
+def run(
+    name: str, library: Path, drive: str = SMALL, *, seed: int = 1, destroy: str = "", **settings: str
+) -> RunFolder:
     """Run a method with these settings and return its folder; a simulated drive does the same for a seed."""
     method = find_method(name)
     params = method.params.build(settings)
-    return RunFolder(start(Order(method, params, drive, destroy=drive, seed=seed), library))
+    return RunFolder(start(Order(method, params, drive, destroy=destroy or drive, seed=seed), library))

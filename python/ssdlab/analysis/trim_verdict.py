@@ -4,20 +4,42 @@ Of two shares of the clean speed the lesser counts, that of the first minutes an
 ten minutes a small drive is written many times over and cleans itself. Without a contrast, a drive that the
 random writes hardly slowed, there is nothing that TRIM could give back, and no verdict.
 
+A verdict is given only where the passes tell it: each was long enough, the host was not its limit, and the
+share lies further from the limit than its uncertainty. That comes from the passes themselves: each tenth of
+the positions gives a share of its own, and their mean is known to within Student's t times its standard
+error. What is slow at the same place in both passes, such as the end of a cache, cancels.
+
 Source: AnandTech, review of the Samsung XP941 (2014), "TRIM Validation": after TRIM about as fast as clean;
-that 95 % is about the same is ours.
+that 95 % is about the same is ours. Student's interval of a mean is textbook statistics.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+from statistics import stdev
 from typing import Literal, Protocol
 
+from ssdlab.analysis.over_position import mean_speed
+
 PASSES_FROM = 0.95
+TENTHS = 10
+STUDENT_T = 2.262
+"""Of 95 %, for the nine degrees of freedom of ten tenths."""
+MIN_PASS_S = 10.0
+"""Of a pass in real time: a second of other work on the host is then less than what the limit allows."""
+
+Verdict = Literal["works", "fails", "no contrast", "not judged"]
 
 
-class Speeds(Protocol):
-    """Speeds of one pass of writes, in MB/s."""
+class Pass(Protocol):
+    """One pass of writes over the drive, speeds in MB/s."""
+
+    @property
+    def name(self) -> str:
+        """In which state."""
 
     @property
     def sustained_mb_s(self) -> float:
@@ -26,6 +48,18 @@ class Speeds(Protocol):
     @property
     def mean_mb_s(self) -> float:
         """From the first block to the last."""
+
+    @property
+    def parts_mb_s(self) -> Sequence[float]:
+        """Of parts of equal bytes, from the first block to the last."""
+
+    @property
+    def real_s(self) -> float | None:
+        """How long it took; None in virtual time, which nothing disturbs."""
+
+    @property
+    def limited(self) -> str:
+        """Why the host was its limit; empty if it was not."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +70,70 @@ class TrimVerdict:
     ----------
     recovered
         Speed after TRIM as a share of clean.
+    uncertainty
+        Half the width of its 95 % interval.
     regained
         Of the speed over all blocks that was lost, the share that came back; None without a contrast.
     verdict
         Whether TRIM works.
+    why
+        Why it is not judged.
     """
 
     recovered: float
+    uncertainty: float
     regained: float | None
-    verdict: Literal["works", "fails", "no contrast"]
+    verdict: Verdict
+    why: str = ""
 
 
-def judge_trim(clean: Speeds, before: Speeds, after: Speeds) -> TrimVerdict:
+def judge_trim(clean: Pass, before: Pass, after: Pass) -> TrimVerdict:
     """Compare the writes after TRIM with those of the clean drive, and with those without TRIM."""
     recovered = min(after.sustained_mb_s / clean.sustained_mb_s, after.mean_mb_s / clean.mean_mb_s)
-    if before.mean_mb_s >= PASSES_FROM * clean.mean_mb_s:
-        return TrimVerdict(recovered, None, "no contrast")
+    sure = uncertainty(clean, after)
+    if reasons := list(_disturbed((clean, before, after))):
+        return TrimVerdict(recovered, sure, None, "not judged", "; ".join(reasons))
+    contrast, contrast_sure = before.mean_mb_s / clean.mean_mb_s, uncertainty(clean, before)
+    if contrast >= PASSES_FROM:
+        return TrimVerdict(recovered, sure, None, "no contrast")
+    if contrast + contrast_sure >= PASSES_FROM:
+        why = _too_wide("before TRIM", contrast, contrast_sure)
+        return TrimVerdict(recovered, sure, None, "not judged", why)
     regained = (after.mean_mb_s - before.mean_mb_s) / (clean.mean_mb_s - before.mean_mb_s)
-    return TrimVerdict(recovered, regained, "works" if recovered >= PASSES_FROM else "fails")
+    if abs(recovered - PASSES_FROM) < sure:
+        why = _too_wide("after TRIM", recovered, sure)
+        return TrimVerdict(recovered, sure, regained, "not judged", why)
+    return TrimVerdict(recovered, sure, regained, "works" if recovered >= PASSES_FROM else "fails")
+
+
+def uncertainty(clean: Pass, other: Pass) -> float:
+    """Return half the width of the 95 % interval of a pass's share of the clean one, from their tenths."""
+    shares = [theirs / ours for ours, theirs in zip(tenths(clean), tenths(other), strict=True)]
+    return STUDENT_T * stdev(shares) / sqrt(len(shares))
+
+
+def tenths(one: Pass) -> list[float]:
+    """Return the speed over each tenth of the positions, of parts of equal bytes; of fewer parts those."""
+    parts = list(one.parts_mb_s)
+    edges = [round(at * len(parts) / TENTHS) for at in range(TENTHS + 1)]
+    return [
+        mean_speed(parts[low:high] if high > low else parts[min(low, len(parts) - 1) :][:1])
+        for low, high in pairwise(edges)
+    ]
+
+
+def _disturbed(passes: Sequence[Pass]) -> Iterator[str]:
+    """Yield why passes cannot be compared."""
+    for each in passes:
+        if each.limited:
+            yield f"the host was the limit of the pass {each.name!r}: {each.limited}"
+    short = [each.real_s for each in passes if each.real_s is not None and each.real_s < MIN_PASS_S]
+    if short:
+        yield f"a pass took {min(short):.3g} s, and under {MIN_PASS_S:g} s other work on the host decides"
+
+
+def _too_wide(state: str, share: float, sure: float) -> str:
+    return (
+        f"{state} the drive wrote at {100 * share:.1f} ± {100 * sure:.1f} % of the clean speed, "
+        f"which does not tell whether it is {100 * PASSES_FROM:g} %"
+    )

@@ -12,7 +12,9 @@ Procedure
     writes, for a write between these and TRIM would spoil the test; a simulated drive goes back to its state
     instead. Compared are the mean over all blocks and that of the first ten minutes, of which the lesser
     share of the clean speed counts; where the random writes did not slow the drive by 5 % over all blocks,
-    there is nothing to judge. A drive that takes no discard is refused before anything is written.
+    there is nothing to judge. Nor is it judged where the host was the limit of a pass, a pass took under ten
+    seconds, or the share is nearer to the limit than the tenths of the passes can tell. A drive that takes no
+    discard is refused before anything is written.
     Trimmed blocks are not read as a measurement: the drive would answer without its flash.
 
 Source
@@ -99,7 +101,7 @@ def conclude(data: RunData, p: TrimValidationParams) -> TrimResult:
         TrimEffect.of(trimmed),
         quick=data.quick,
         block_bytes=BLOCK_BYTES,
-        torture_s=p.torture_seconds,
+        torture_s=0.0 if (tortured := data.step(_TORTURE)) is None else float(tortured.measured.elapsed_s),
         sustained_s=p.sustained_seconds,
         purged=all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge"),
     )

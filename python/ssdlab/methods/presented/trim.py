@@ -30,13 +30,18 @@ def findings(result: TrimResult) -> Iterator[Claim]:
     """Yield the verdict, and whether the discard reached the device."""
     steps = tuple(plot.ordinal for plot in plots(result))
     regained = "" if result.regained is None else ", {regained} of what was lost"
+    sure = "" if result.uncertainty is None else " ± {sure}"
+    why = f" ({result.why})".replace("{", "{{").replace("}", "}}") if result.why else ""
     yield Claim(
-        f"TRIM {VERDICTS[result.verdict]}: {{figure}} of the clean speed{regained}",
+        f"TRIM {VERDICTS[result.verdict]}{why}: {{figure}}{sure} of the clean speed{regained}",
         figure=Amount(100 * result.recovered, "%"),
         bound=Bound("at least", Amount(100 * result.passes_from, "%")),
         evidence=Evidence(steps),
-        judged=result.verdict != "no contrast",
-        others={"regained": Amount(None if result.regained is None else 100 * result.regained, "%")},
+        judged=result.verdict in ("works", "fails"),
+        others={
+            "regained": Amount(None if result.regained is None else 100 * result.regained, "%"),
+            "sure": Amount(None if result.uncertainty is None else 100 * result.uncertainty, "%"),
+        },
     )
     known = result.trim.reached_device
     yield Claim(_REACHED[known], evidence=Evidence(steps[-1:]), judged=known is not None)
@@ -61,10 +66,11 @@ def speeds(result: TrimResult) -> Table:
 
 def verdict(result: TrimResult) -> Table:
     """Return the verdict and what it rests on."""
-    head = ("TRIM", "Recovered", "Of what was lost", "Works from", "Purged before")
+    head = ("TRIM", "Recovered", "95 % interval, ±", "Of what was lost", "Works from", "Purged before")
     row = (
         words(VERDICTS[result.verdict]),
         numbers.share(result.recovered),
+        numbers.share(result.uncertainty),
         numbers.share(result.regained),
         numbers.share(result.passes_from),
         words("yes" if result.purged else "no"),

@@ -9,10 +9,11 @@ from pydantic import Field
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.over_position import speed_until, speeds_over
-from ssdlab.analysis.trim_verdict import PASSES_FROM, judge_trim
+from ssdlab.analysis.trim_verdict import PASSES_FROM, Verdict, judge_trim
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.verbs.trim import TrimFacts
 from ssdlab.model.stored import Stored
+from ssdlab.results.attribution import attribute
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -20,8 +21,15 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
 
-VERDICTS = {"works": "works", "fails": "does not work", "no contrast": "cannot be judged"}
+VERDICTS: dict[Verdict, str] = {
+    "works": "works",
+    "fails": "does not work",
+    "no contrast": "cannot be judged",
+    "not judged": "is not judged",
+}
 """What the verdicts on TRIM are in words."""
+OWN_CPU_SHARE = 0.5
+"""Of a thread of one synchronous I/O. A drive leaves it waiting; on a CPU half the time, the host works."""
 
 
 class LbaPlot(Stored):
@@ -34,6 +42,8 @@ class LbaPlot(Stored):
     mean_mb_s: float = Field(description="from the first block to the last")
     sustained_mb_s: float = Field(description="over the first `sustained_s` seconds of the writing")
     mean_w: float | None = Field(default=None, description="mean power over the plot; None: no meter")
+    real_s: float | None = Field(default=None, description="time of the pass; None: virtual time")
+    limited: str = Field(default="", description="why the host was the limit; empty: it was not")
 
     @classmethod
     def of(
@@ -51,6 +61,8 @@ class LbaPlot(Stored):
             mean_mb_s=summary.mb_s,
             mean_w=summary.mean_w,
             sustained_mb_s=speed_until([rows for _, rows in passes], sustained_s),
+            real_s=None if summary.engine == "sim" else float(summary.elapsed_s),
+            limited="; ".join(_limits_of(step)),
         )
 
     @property
@@ -98,7 +110,11 @@ class TrimResult(ResultBase):
         description="of the speed over all blocks that was lost, the share that came back; None: hardly any"
     )
     passes_from: float = Field(description="`recovered` from which TRIM is said to work: 0.95")
-    verdict: Literal["works", "fails", "no contrast"]
+    verdict: Verdict
+    uncertainty: float | None = Field(
+        default=None, description="half the width of the 95 % interval of `recovered`; None: not worked out"
+    )
+    why: str = Field(default="", description="why it is not judged")
     trim: TrimEffect
     purged: bool
 
@@ -121,9 +137,11 @@ class TrimResult(ResultBase):
             regained=found.regained,
             passes_from=PASSES_FROM,
             verdict=found.verdict,
+            uncertainty=found.uncertainty,
+            why=found.why,
             trim=effect,
             scalars=(
-                Scalar.more("trim_recovered", "speed after TRIM, of clean", 100 * found.recovered, "%"),
+                *(() if found.verdict == "not judged" else (_recovered(found.recovered),)),
                 *power_scalars("trim_clean", "clean,", clean.efficiency, clean.mean_w),
             ),
             **facts,
@@ -138,6 +156,8 @@ class TrimResult(ResultBase):
             yield Claim("the discard did not reach the device: host or driver kept it, not the drive")
         if self.trim.reached_device is None:
             yield Claim("whether the discard reached the device is not known", judged=False)
+        if self.why:
+            yield Claim("TRIM is not judged: {why}", judged=False, others={"why": self.why})
         if self.verdict == "no contrast":
             both = Evidence(tuple(plot.ordinal for plot in (self.clean, self.before) if plot is not None))
             yield Claim(
@@ -154,4 +174,19 @@ class TrimResult(ResultBase):
     @property
     def passed(self) -> bool | None:
         """Whether TRIM works; None where it could not be judged, and of a quick run, which judges nothing."""
-        return None if self.quick or self.verdict == "no contrast" else self.verdict == "works"
+        judged = not self.quick and self.verdict in ("works", "fails")
+        return self.verdict == "works" if judged else None
+
+
+def _recovered(share: float) -> Scalar:
+    return Scalar.more("trim_recovered", "speed after TRIM, of clean", 100 * share, "%")
+
+
+def _limits_of(step: Step) -> Iterator[str]:
+    """Yield why the host was the limit of a step of one thread; nothing where it was not."""
+    judged = attribute(step.result.host)
+    if judged.limit == "host":
+        yield from judged.reasons
+    own_s, took_s = (step.result.host.own_cpu_s if step.result.host else None), float(step.measured.elapsed_s)
+    if own_s and took_s and own_s / took_s >= OWN_CPU_SHARE:
+        yield f"its one thread was on a CPU for {own_s / took_s:.0%} of the time: the host did the work"

@@ -1,0 +1,133 @@
+"""The verdict on TRIM: its interval, what disturbs it, and a device of memory on a host under load."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from methods.on_simulated import run
+from ssdlab.analysis.over_position import mean_speed
+from ssdlab.analysis.trim_verdict import judge_trim, tenths, uncertainty
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.trim import TrimResult
+
+MIB = 1 << 20
+
+
+@dataclass
+class Pass:
+    parts_mb_s: list[float]
+    name: str = "clean"
+    real_s: float | None = 600.0
+    limited: str = ""
+    sustained_mb_s: float = field(init=False)
+    mean_mb_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sustained_mb_s = self.mean_mb_s = mean_speed(self.parts_mb_s)
+
+
+def level(speed: float, noise: float = 0.0, seed: int = 1, **more: object) -> Pass:
+    """A pass at one speed whose parts vary by that share."""
+    draw = random.Random(seed)
+    return Pass([speed * (1 + noise * draw.gauss(0, 1)) for _ in range(100)], **more)  # type: ignore[arg-type]
+
+
+def test_what_is_slow_in_both_passes_is_no_uncertainty() -> None:
+    cached = [500.0] * 30 + [80.0] * 70
+    assert uncertainty(Pass(cached), Pass([0.5 * each for each in cached])) == pytest.approx(0, abs=1e-12)
+    assert judge_trim(Pass(cached), Pass([0.5 * each for each in cached]), Pass(cached)).verdict == "works"
+
+
+@pytest.mark.parametrize("parts", [1, 7, 10, 13, 50, 2000])
+def test_tenths_hold_the_speed_of_the_pass(parts: int) -> None:
+    assert tenths(Pass([100.0] * parts)) == pytest.approx([100.0] * 10)
+
+
+@pytest.mark.parametrize("truth", [1.0, 0.6])
+def test_a_noisy_pass_is_judged_right_or_not_at_all(truth: float) -> None:
+    """Of 300 drives whose answer is known, few get a wrong verdict: 5 % is what the interval allows."""
+    right = "works" if truth >= 0.95 else "fails"
+    verdicts = [
+        judge_trim(
+            level(500, noise, 3 * seed),
+            level(200, noise, 3 * seed + 1),
+            level(500 * truth, noise, 3 * seed + 2),
+        ).verdict
+        for seed in range(100)
+        for noise in (0.01, 0.1, 0.4)
+    ]
+    wrong = [each for each in verdicts if each not in (right, "not judged")]
+    assert len(wrong) <= 15
+    assert verdicts.count(right) > 100, "and it does judge"
+
+
+def test_what_the_host_limited_or_was_too_short_is_not_judged() -> None:
+    clean, before, after = level(500), level(200), level(500, name="after TRIM")
+    assert judge_trim(clean, before, after).verdict == "works"
+    busy = judge_trim(clean, before, level(500, name="after TRIM", limited="the CPUs were 97% busy"))
+    assert (busy.verdict, busy.why) == (
+        "not judged",
+        "the host was the limit of the pass 'after TRIM': the CPUs were 97% busy",
+    )
+    short = judge_trim(clean, before, level(500, real_s=0.4))
+    assert short.verdict == "not judged"
+    assert "a pass took 0.4 s" in short.why
+    simulated = judge_trim(*(level(each, real_s=None) for each in (500, 200, 500)))
+    assert simulated.verdict == "works", "virtual time is not disturbed"
+
+
+@contextlib.contextmanager
+def loaded_host(processes: int) -> Iterator[None]:
+    """Processes that want a CPU all the time."""
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: sum(range(10**6))"]) for _ in range(processes)
+    ]
+    try:
+        yield
+    finally:
+        for each in busy:
+            each.kill()
+            each.wait()
+
+
+def on_memory(device: Path, library: Path, seed: int) -> TrimResult:
+    settings = {"torture_seconds": "0.5", "torture_depth": "4", "sustained_seconds": "0.3"}
+    result = read_result(
+        run("trim-validation", library, str(device), seed=seed, destroy=device.name, **settings)
+    )
+    assert isinstance(result, TrimResult)
+    return result
+
+
+def test_a_device_of_memory_under_load_gets_no_verdict(
+    make_zram: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Random writes do not slow it, so that TRIM can neither work nor fail; what is seen is the host."""
+    with loaded_host(3):
+        result = on_memory(make_zram(256 * MIB), tmp_path, 1)
+    assert result.passed is None
+    assert result.verdict in ("not judged", "no contrast")
+    assert result.why or result.verdict == "no contrast"
+    assert "trim_recovered" not in {scalar.name for scalar in result.scalars} or not result.why
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_twenty_runs_on_a_device_of_memory_under_load_give_no_false_verdict(
+    make_zram: Callable[..., Path], tmp_path: Path
+) -> None:
+    device = make_zram(512 * MIB)
+    found = []
+    for seed in range(20):
+        with loaded_host(seed % 5):
+            found.append(on_memory(device, tmp_path, seed + 1))
+    print([(each.verdict, round(each.recovered, 3), each.why[:60]) for each in found])
+    assert [each.passed for each in found] == [None] * 20
