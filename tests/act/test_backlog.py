@@ -1,10 +1,8 @@
-"""When a test of ACT is given up: by what ACT allows, and by a trend that leads there."""
+"""When a test of ACT is given up: by what ACT allows, and when a slice has failed for certain."""
 
 from __future__ import annotations
 
-import pytest
-
-from ssdlab.analysis.act import Backlog, GivenUp, Interval, Paced, forecast_s, min_done
+from ssdlab.analysis.act import Backlog, GivenUp, Interval, Paced, SlowReads, min_done, slow_by_quantiles
 
 READS = Paced("service", 2000.0, 10.0, overrun="fell behind")
 
@@ -20,7 +18,7 @@ def run(backlog: Backlog, done: list[int], dropped: int = 0) -> GivenUp | None:
 
 def test_what_was_due_for_too_long_ends_a_test_and_what_is_left_at_its_end_does_not() -> None:
     found = run(Backlog([READS], 100.0), [2000] * 9, dropped=1)
-    assert found is not None and not found.forecast
+    assert found is not None and not found.certain
     assert (found.after_s, found.why) == (9.0, "service fell behind")
     assert run(Backlog([READS], 8.0), [2000] * 9, dropped=1) is None
 
@@ -33,35 +31,61 @@ def test_bursts_are_late_by_what_lies_beyond_their_own_time() -> None:
     assert Backlog([cache], 100.0).add(late) is not None
 
 
-def test_a_queue_that_grows_is_given_up_as_soon_as_its_trend_leads_past_the_bound() -> None:
-    """1 % too much is 36 s behind after an hour; seen once a second of load is undone, at 100 s."""
-    found = run(Backlog([READS], 3600.0, trend_s=60.0), [1980] * 3600)
-    assert found is not None and found.forecast
-    assert found.after_s == pytest.approx(100, abs=2)
-    assert "36 s at the end, with 10 s allowed" in found.why
-    assert run(Backlog([READS], 3600.0), [1980] * 900) is None, "without a trend, only ACT's own rule"
+def test_a_load_that_falls_behind_is_not_given_up_before_act_would() -> None:
+    """1 % too much is 36 s behind after an hour; but what is behind may be caught up."""
+    assert run(Backlog([READS], 3600.0), [1980] * 3600) is None
 
 
-def test_what_will_end_within_the_bound_goes_on() -> None:
-    """0.2 % too much is 7.2 s after an hour: ACT lets it pass, and so does the trend."""
-    assert run(Backlog([READS], 3600.0, trend_s=60.0), [1996] * 3600) is None
+def slow_reads(slow: list[int], *, done: int = 2000, ends_s: float = 3600.0) -> GivenUp | None:
+    """Feed one row a second, with so many reads of 8 ms or longer in each."""
+    watched = SlowReads({"service": lambda until_s: 2000.0 * until_s + 80}, 3600.0, ends_s)
+    for second, count in enumerate(slow, 1):
+        row = Interval(float(second), {"service": done}, {}, {}, {"service": done}, {8: count})
+        if (found := watched.add(row)) is not None:
+            return found
+    return None
 
 
-def test_a_stall_that_is_made_up_for_is_no_trend() -> None:
-    stalled = [2000] * 100 + [0, 0, 0] + [2100] * 60 + [2000] * 100
-    assert run(Backlog([READS], 3600.0, trend_s=60.0), stalled) is None
+def test_a_slice_has_failed_when_too_many_reads_were_slow_even_if_all_others_are_fast() -> None:
+    """1 % of 7.2 million is 72,000: by 100 a second after 720 s, and not a second earlier."""
+    found = slow_reads([100] * 3600)
+    assert found is not None and found.certain
+    assert found.after_s == 721, "and the 80 that may be due beside them"
+    assert "slice 1: 1.00% of all its reads took 8 ms or longer already, not under 1.0%" in found.why
+    assert slow_reads([19] * 3600) is None, "0.95 %"
+    assert slow_reads([2000] * 35 + [0] * 3565) is None, "35 s of 3600 are 0.97 %"
+    assert slow_reads([2000] * 37) is not None, "37 s are 1.03 %"
 
 
-def test_a_forecast_needs_points_a_backlog_and_a_rise_in_every_quarter() -> None:
-    def at(*behind_s: float) -> list[tuple[float, float]]:
-        return [(float(second), undone) for second, undone in enumerate(behind_s, 1)]
+def test_what_is_still_due_counts_as_fast_however_far_behind_it_is() -> None:
+    assert slow_reads([10] * 3600, done=1000) is None, "1 % of what was done, and half is still due"
+    assert slow_reads([21] * 3600, done=1000) is not None
 
-    assert forecast_s(at(5, 6, 7, 8), 100.0) == 0, "too few"
-    assert forecast_s(at(0.1, 0.2, 0.3, 0.4, 0.5), 100.0) == 0, "too little"
-    assert forecast_s(at(5, 5, 5, 5, 5), 100.0) == 0
-    assert forecast_s(at(0, 0, 0, 5, 9), 100.0) == 0, "a stall at the end"
-    assert forecast_s(at(1, 2, 3, 4, 5), 10.0) == pytest.approx(10.0)
-    assert forecast_s(at(1, 3, 4, 6, 8), 10.0) == pytest.approx(8 + 5), "as in the slowest quarter"
+
+def test_a_slice_that_the_test_does_not_end_is_not_judged() -> None:
+    assert slow_reads([2000] * 1800, ends_s=1800.0) is None
+
+
+def test_a_new_slice_begins_anew() -> None:
+    watched = SlowReads({"service": lambda until_s: 10.0 * until_s}, 10.0, 20.0)
+    for second in range(1, 21):
+        slow = {1: 1} if second in (10, 11) else {}
+        row = Interval(float(second), {"service": 10}, {}, {}, {"service": 10}, {1: 3 * slow.get(1, 0)})
+        assert watched.add(row) is None
+
+
+def test_quantiles_of_a_row_say_how_many_were_slow_at_least() -> None:
+    def figures(p50: float, p99: float, p999: float) -> dict[str, float]:
+        return {"p50_ns": p50 * 1e6, "p99_ns": p99 * 1e6, "p99_9_ns": p999 * 1e6}
+
+    assert slow_by_quantiles(2000, figures(0.1, 0.2, 0.3)) == {1: 0, 8: 0, 64: 0}
+    assert slow_by_quantiles(2000, figures(0.1, 9.0, 70.0)) == {1: 20, 8: 20, 64: 2}
+    assert slow_by_quantiles(2000, figures(1.02, 8.1, 64.5)) == {1: 2 * 10, 8: 2, 64: 0}, (
+        "a bucket's width is allowed"
+    )
+    assert slow_by_quantiles(50, figures(2.0, 100.0, 200.0)) == {1: 25, 8: 0, 64: 0}, (
+        "one of 50 is no percent"
+    )
 
 
 def test_of_an_hour_99_5_percent_must_be_done_of_a_second_what_can_be_in_flight_less() -> None:

@@ -60,7 +60,27 @@ def test_a_test_shorter_than_acts_lag_runs_to_its_end_however_late_it_is(tmp_pat
     result = result_of(run("act", tmp_path, SLOW, prepare="no", **settings))
     assert result.completed and not result.stopped and result.ran_s == 3.0
     assert result.undone > 0, "more was due than a second after the end was enough for"
-    assert "of what was due" in result.verdicts[0].why
+    assert result.delivery is not None and result.delivery.delivered is False
+    assert "of what was due" in result.delivery.why
+    assert "of what was due" not in " ".join(each.why for each in result.verdicts), "no rule of ACT's says so"
+
+
+def test_a_load_that_is_not_delivered_passes_acts_rules_and_fails_ours(tmp_path: Path) -> None:
+    """More large writes than one thread does: no read is slow, and writes stay undone."""
+    rates = {"read_reqs_per_sec": "50", "write_reqs_per_sec": "1500000"}
+    settings = {"test_duration_sec": "3", "slice_sec": "3", **rates}
+    result = result_of(run("act", tmp_path, FLAT, prepare="no", no_defrag_reads="yes", **settings))
+    assert result.completed and all(each.passed for each in result.verdicts)
+    assert result.delivery is not None and result.delivery.delivered is False
+    assert result.passed is False
+
+
+def test_a_certification_ends_with_its_first_day_if_that_fails(tmp_path: Path) -> None:
+    settings = {"test_duration_sec": "2", "slice_sec": "2", "load": "60", "record_bytes": "131072"}
+    folder = run("act", tmp_path, SLOW, prepare="no", certify="yes", **settings)
+    assert [step.label for step in folder.steps()][-2:] == ["test", "verdict of the first day"]
+    result = result_of(folder)
+    assert result.certified is False and result.stress_completed is None
     assert min(result.slices[0].given.values()) < 0.9
 
 

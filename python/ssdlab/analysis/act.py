@@ -4,25 +4,26 @@
 thread is later than max-lag-sec (10 s); versions before 6 stopped when more than 100,000 small I/Os were
 queued, and the large-block threads at 10 s as ever. Both bounds are here times: so many I/Os are as old as
 their number over their rate. What is still due when the test ends was never that late and stops nothing. A
-search need not wait for that. Where the load left undone has grown over a minute, so that the bound would be
-passed before the test ends, the try is abandoned: "queues grow without bound".
+search need not wait for the end of a slice that has failed: so many reads were slow that it fails even if all
+that are still due are fast. That a load falls behind is no reason: what a stall left undone may be caught up.
 
 **Verdict**: a drive passes at a load when in every slice of an hour fewer than 5 % of the reads take 1 ms or
 longer, fewer than 1 % 8 ms, and fewer than 0.1 % 64 ms. The limits never changed; what is counted did. Up to
 version 5 a read counted from when it was queued (here: `response`), since 6.0 from when a thread issues it
-(`service`), so that ratings of the two are not comparable. A slice only counts if at least 99.5 % of what was
-asked of each stream was done: ACT loses what it is late with when a test ends, and says nothing.
+(`service`), so that ratings of the two are not comparable.
 
-Source: Aerospike ACT 6.6, src/storage/act_storage.c, and 5.2 (max-reqs-queued); the early end is that of a
-published review practice. README (verdict) and analysis/act_latency.py (slices, thresholds and table).
+**Delivered load**: our own test, beside ACT's rules and no part of them: of every slice, at least 99.5 % of
+what was asked of each stream was done. ACT loses what it is late with when a test ends, and says nothing.
+
+Source: Aerospike ACT 6.6, src/storage/act_storage.c, and 5.2 (max-reqs-queued). README (verdict) and
+analysis/act_latency.py (slices, thresholds and table).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import ceil
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-MIN_BEHIND_S = 1.0
-"""A trend counts from here on: below, ticks look like one."""
-QUARTERS = 4
-"""Parts of the stretch that all have to show it."""
 NS_PER_MS = 1_000_000
 LIMITS = {1: 0.05, 8: 0.01, 64: 0.001}
 """Shares of reads that must take less than so many ms: fewer than this share may be slower."""
@@ -85,12 +82,18 @@ class Interval:
         I/Os that were due for longer than allowed, and given up.
     slowest_s
         Longest response.
+    reads
+        By stream, those that were counted by the rule of the test.
+    slow
+        By threshold in ms, how many of these took so long or longer, at least.
     """
 
     end_s: float
     done: Mapping[str, int]
     dropped: Mapping[str, int]
     slowest_s: Mapping[str, float]
+    reads: Mapping[str, int] = field(default_factory=dict)
+    slow: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +106,13 @@ class GivenUp:
         When that was known.
     why
         A phrase.
-    forecast
-        Whether it was only seen coming: what ACT itself would have said is not known.
+    certain
+        Whether ACT would have gone on: the verdict is certain, by its own limits.
     """
 
     after_s: float
     why: str
-    forecast: bool = False
+    certain: bool = False
 
 
 @dataclass(slots=True)
@@ -122,71 +125,92 @@ class Backlog:
         Those that are due at a rate.
     ends_s
         When the test ends by itself; rows beyond are no longer its load.
-    trend_s
-        Stretch over which a trend is judged; 0: never.
     """
 
     streams: Sequence[Paced]
     ends_s: float
-    trend_s: float = 0.0
-    _done: dict[str, int] = field(default_factory=dict)
-    _behind_s: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     def add(self, row: Interval) -> GivenUp | None:
         """Take the next row; returns why the test is given up after it, or None."""
         if row.end_s > self.ends_s + 1e-6:
             return None
-        found = (self._judged(each, row) for each in self.streams)
-        return next((why for why in found if why is not None), None)
+        for stream in self.streams:
+            late = row.slowest_s.get(stream.name, 0.0) - stream.burst_s > stream.allowed_s
+            if row.dropped.get(stream.name) or (stream.burst_s and late):
+                return GivenUp(row.end_s, f"{stream.name} {stream.overrun}")
+        return None
 
-    def _judged(self, stream: Paced, row: Interval) -> GivenUp | None:
-        late = row.slowest_s.get(stream.name, 0.0) - stream.burst_s > stream.allowed_s
-        if row.dropped.get(stream.name) or (stream.burst_s and late):
-            return GivenUp(row.end_s, f"{stream.name} {stream.overrun}")
-        done = self._done[stream.name] = self._done.get(stream.name, 0) + row.done.get(stream.name, 0)
-        seen = self._behind_s.setdefault(stream.name, [])
-        seen.append((row.end_s, max(0.0, row.end_s - done / stream.rate)))
-        if not self.trend_s:
+
+@dataclass(slots=True)
+class SlowReads:
+    """Looks at the rows of one test for a slice that has failed before its end.
+
+    Attributes
+    ----------
+    due
+        Of each stream whose reads count, how many I/Os may be due until a time, in seconds since the start:
+        no fewer than are.
+    slice_s
+        Length of a slice.
+    ends_s
+        When the test ends by itself.
+    """
+
+    due: Mapping[str, Callable[[float], float]]
+    slice_s: float
+    ends_s: float
+    _done: dict[str, int] = field(default_factory=dict)
+    _slice: int = 0
+    _reads: int = 0
+    _slow: dict[int, int] = field(default_factory=dict)
+
+    def add(self, row: Interval) -> GivenUp | None:
+        """Take the next row; returns why the slice that it lies in has failed, or None."""
+        number = int((row.end_s - 1e-6) / self.slice_s)
+        if number != self._slice:
+            self._slice, self._reads, self._slow = number, 0, {}
+        ends_s = (number + 1) * self.slice_s
+        self._reads += sum(row.reads.values())
+        for ms, count in row.slow.items():
+            self._slow[ms] = self._slow.get(ms, 0) + count
+        for name in self.due:
+            self._done[name] = self._done.get(name, 0) + row.done.get(name, 0) + row.dropped.get(name, 0)
+        if ends_s > self.ends_s + 1e-6 or row.end_s > ends_s - 1e-6:
             return None
-        last = [each for each in seen if each[0] > row.end_s - self.trend_s]
-        del seen[: len(seen) - len(last)]
-        if row.end_s < self.trend_s:
-            return None
-        expected_s = forecast_s(last, self.ends_s)
-        if expected_s <= stream.allowed_s:
-            return None
-        why = (
-            f"abandoned: {stream.name} was {last[-1][1]:.1f} s behind and would have been {expected_s:.0f} s "
-            f"at the end, with {stream.allowed_s:.3g} s allowed"
-        )
-        return GivenUp(row.end_s, why, forecast=True)
+        to_come = sum(max(0.0, until(ends_s) - self._done[name]) for name, until in self.due.items())
+        for ms, limit in LIMITS.items():
+            if (slow := self._slow.get(ms, 0)) and slow >= limit * (self._reads + to_come):
+                share = slow / (self._reads + to_come)
+                why = f"slice {number + 1}: {share:.2%} of all its reads took {ms} ms or longer already"
+                return GivenUp(row.end_s, f"{why}, not under {limit:.1%}", certain=True)
+        return None
 
 
-def forecast_s(behind: Sequence[tuple[float, float]], ends_s: float) -> float:
-    """Return how far behind a stream will be at the end, if it goes on as it did.
+QUANTILES = {"p50_ns": 0.5, "p99_ns": 0.01, "p99_9_ns": 0.001}
+"""Shares of I/Os that took as long as a row's figure, or longer."""
+BUCKET = 1 / 32
+"""More than the width of a histogram's bucket beside its edge: what a figure may be too high by."""
 
-    It is taken to fall behind as fast as in that quarter of the stretch in which it did so least: a stall, be
-    it long, lies in one or two of them and is no trend.
+
+def slow_by_quantiles(count: int, figures_ns: Mapping[str, float]) -> dict[int, int]:
+    """Return how many I/Os of a row took as long as each of the limits, at least, by the row's quantiles.
 
     Parameters
     ----------
-    behind
-        Times, and the seconds of load that were undone then.
-    ends_s
-        The end.
-
-    Returns
-    -------
-    float
-        Seconds of load; 0 while there is too little to tell from: fewer than five points, or less than
-        `MIN_BEHIND_S` behind.
+    count
+        I/Os of the row.
+    figures_ns
+        Their quantiles, by the names of `QUANTILES`.
     """
-    at_s, now_s = behind[-1]
-    if len(behind) < QUARTERS + 1 or now_s < MIN_BEHIND_S:
-        return 0.0
-    marks = [behind[round(part * (len(behind) - 1) / QUARTERS)] for part in range(QUARTERS + 1)]
-    slope = min((late[1] - early[1]) / (late[0] - early[0]) for early, late in pairwise(marks))
-    return now_s + slope * max(0.0, ends_s - at_s) if slope > 0 else 0.0
+    slow: dict[int, int] = {}
+    for ms in LIMITS:
+        shares = [
+            share
+            for name, share in QUANTILES.items()
+            if figures_ns[name] * (1 - BUCKET) >= ms * NS_PER_MS and share * count >= 1
+        ]
+        slow[ms] = floor(max(shares, default=0.0) * count)
+    return slow
 
 
 def min_done(rate: float, seconds: float, workers: int, burst: int, share: float) -> int:

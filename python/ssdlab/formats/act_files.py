@@ -197,7 +197,7 @@ def _drives(text: str, place: str) -> tuple[str, ...]:
 
 
 def _number(key: str, word: str) -> int:
-    """Read a number; the original goes on with the digits that a word begins with, or with 0."""
+    """Read a number; the original takes the digits that a word begins with, or with 0."""
     digits = word.removeprefix("+")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= NUMBER_CHARACTERS):
         raise bad(key, repr(excerpt(word)), "it is a whole number")

@@ -35,7 +35,7 @@ class ActIndexParams(CertificationParams, IndexParams):
 
 METHOD = Method(
     name="act-index",
-    version=1,
+    version=2,
     title="Aerospike certification test of index drives (ACT)",
     params=ActIndexParams,
     procedure=procedure,

@@ -14,9 +14,9 @@ Threads are paced in ACT's own ways of two versions, or in two that no number of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import gcd
+from math import gcd, sqrt
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.analysis.act import Paced
@@ -184,6 +184,19 @@ def paced(workload: Workload, max_lag_sec: int) -> Sequence[Paced]:
 def burst_ios(stream: Stream) -> int:
     """Return how many I/Os are due together, beyond one for each worker."""
     return stream.arrival.bytes // stream.block[0].bytes if isinstance(stream.arrival, Bursts) else 0
+
+
+def due_until(stream: Stream) -> Callable[[float], float]:
+    """Return how many I/Os of a paced stream may be due until a time in seconds: no fewer than are."""
+    rate = float(stream.requested_iops or 0)
+    together = stream.workers + burst_ios(stream)
+    drawn = isinstance(stream.arrival, Open) and stream.arrival.process == "poisson"
+
+    def until(time_s: float) -> float:
+        # Ten standard deviations: what is called certain has no chance beside it.
+        return rate * time_s + together + (10 * sqrt(rate * time_s) if drawn else 0)
+
+    return until
 
 
 def _paced(stream: Stream, max_lag_sec: int) -> Paced:

@@ -7,11 +7,11 @@ Question
 Procedure
     The drive is prepared once as act_prep does. From a load that is too high, down by the coarse step: each
     load is run for an hour, or until the drive falls behind by more than ACT allows (100,000 queued reads,
-    or a large block 10 s late), or until a minute's trend leads there before the hour ends. First a load
-    runs to its end, then, further down, one passes every limit; then by the fine step between it and the
-    lowest that failed. If the first load passes already, loads go up. `begin=below` comes from the other
-    side. Between two tries the drive goes on in the state that the last one left, rests, or is prepared
-    again.
+    or a large block 10 s late), or until so many of its reads were slow that the slice fails even if all
+    others are fast. A load holds that passes every limit and of which, in every slice, 99.5 % was done; the
+    search goes down until one does, then by the fine step between it and the lowest that did not. If the
+    first load holds already, loads go up. `begin=below` comes from the other side. Between two tries the
+    drive goes on in the state that the last one left, rests, or is prepared again.
 
 Source
     The search of an enterprise review with ACT of 2019 (from 150x down in steps of 5x, then 1x); the load and
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.act.load import Arrivals
 from ssdlab.methods.act.params import StorageParams
+from ssdlab.methods.act.storage import Passed
 from ssdlab.methods.act.trial import offer, prepare
 from ssdlab.methods.act.verdict import VERSION, load_of, times_of, tries_of, try_of
 from ssdlab.methods.method import Method, RunData, Seconds, param
@@ -36,7 +37,6 @@ from ssdlab.methods.parts.search import step_to_highest
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.act import ActSearchResult, ActTry
 from ssdlab.methods.steps import Finding
-from ssdlab.methods.verbs.verb import Facts
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clauses
 from ssdlab.results.schema import Scalar
 
@@ -52,12 +52,6 @@ BETWEEN = {
 }
 
 
-class _Found(Facts):
-    """What a plan or a run knows of a try."""
-
-    passed: bool
-
-
 class ActSearchParams(StorageParams):
     """Of the search."""
 
@@ -71,9 +65,6 @@ class ActSearchParams(StorageParams):
         "nothing", "before each further try: nothing, a pause, or zeroes and salt again"
     )
     rest_seconds: Seconds = param(600.0, "length of that pause", unit="s", quick=1.0, ge=0.1)
-    trend_seconds: Seconds = param(
-        60.0, "of rows by whose trend a try is abandoned; 0: never before ACT itself would", unit="s", ge=0
-    )
     test_duration_sec: int = param(3600, "of each try", unit="s", quick=2, ge=1, le=31_536_000)
     slice_sec: int = param(3600, "of one slice", unit="s", quick=2, ge=1, le=86_400)
 
@@ -89,29 +80,29 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
             lab.idle(p.rest_seconds, label=f"rest before {load}x", certain=False)
         if not certain and p.between == "prepare":
             prepare(lab, when=f" before {load}x", certain=False)
-        step = offer(lab, p, load, load_of(load), trend_s=p.trend_seconds, certain=certain, overload=True)
+        step = offer(lab, p, load, load_of(load), early=True, certain=certain, overload=True)
         finding = Finding(
             "act-verdict",
             {"of": step.ordinal},
-            lambda data: {"passed": try_of(data, step, p, p.trend_seconds).passed},
+            lambda data: {"passed": try_of(data, step, p).held},
         )
         found = lab.find(finding, label=f"verdict, {load}x")
         # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.
         longest = load < p.most if p.most > 2 * p.load else load <= p.fine
-        return longest if not found.result.facts else found.found(_Found).passed
+        return longest if not found.result.facts else found.found(Passed).passed
 
     step_to_highest(p.load, p.coarse, p.fine, holds, maximum=p.most, upwards=p.begin == "below")
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:
     """Report the highest load that passed below the lowest that did not, and every try."""
-    return search_result(tries_of(data, p, p.trend_seconds), p, quick=data.quick)
+    return search_result(tries_of(data, p), p, quick=data.quick)
 
 
 def search_result(tries: tuple[ActTry, ...], p: ActSearchParams, *, quick: bool) -> ActSearchResult:
     """Return the score of the tries."""
-    lowest_failed = min((each.load for each in tries if not each.passed), default=None)
-    passed = [each for each in tries if each.passed and (lowest_failed is None or each.load < lowest_failed)]
+    lowest_failed = min((each.load for each in tries if not each.held), default=None)
+    passed = [each for each in tries if each.held and (lowest_failed is None or each.load < lowest_failed)]
     best = max(passed, key=lambda each: each.load, default=None)
     score = None if best is None else best.load
     per_w = best.load / best.mean_w if best is not None and best.mean_w else None
@@ -144,8 +135,8 @@ def _scalars(score: int | None, mean_w: float | None, per_w: float | None, rule:
 
 def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:
     tried = Evidence(tuple(each.ordinal for each in tries))
-    held = [each.load for each in tries if each.passed]
-    failed = [each.load for each in tries if not each.passed]
+    held = [each.load for each in tries if each.held]
+    failed = [each.load for each in tries if not each.held]
     if not held:
         yield Claim("no load passed: the lowest tried was too high for this drive", evidence=tried)
     if not failed:
@@ -173,7 +164,7 @@ def _caveats(p: ActSearchParams, tries: tuple[ActTry, ...]) -> Iterator[Claim]:
 
 METHOD = Method(
     name="act-search",
-    version=2,
+    version=3,
     title="Highest ACT load",
     params=ActSearchParams,
     procedure=procedure,

@@ -5,13 +5,14 @@ How it ended is worked out from its rows, pure: at its time, or given up, and wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.analysis.act import Backlog, GivenUp, Interval
-from ssdlab.methods.act.load import paced
+from ssdlab.analysis.act import QUANTILES, Backlog, GivenUp, Interval, SlowReads, slow_by_quantiles
+from ssdlab.methods.act.load import due_until, paced
+from ssdlab.methods.results.act import RULES
 from ssdlab.methods.steps import Until
 from ssdlab.methods.verbs.context import Tables
 from ssdlab.model.pattern import Sequential
@@ -59,56 +60,117 @@ def offer(
     load: int,
     label: str,
     *,
-    trend_s: float = 0.0,
+    early: bool = False,
     certain: bool = True,
     overload: bool = False,
 ) -> Step:
     """Run the load until its end, or until the drive falls behind by more than ACT allows.
 
-    With `trend_s` it is given up as soon as the rows of so long lead there. An `overload` is one of which
-    nobody knows whether the drive can do it.
+    With `early` it also ends when a slice of it has failed for certain. An `overload` is one of which nobody
+    knows whether the drive can do it.
     """
     workload = p.workload(load, lab.logical_block_bytes)
-    args: dict[str, JsonValue] = {"max_lag_sec": p.max_lag_sec, "trend_s": trend_s}
-    until = Until("lag", args, Watch(workload, p, trend_s))
+    args: dict[str, JsonValue] = {"max_lag_sec": p.max_lag_sec, "early": early}
+    until = Until("lag", args, Watch(workload, p, early=early))
     return lab.run(workload, label=label, until=until, certain=certain, overload=overload)
 
 
 class Watch:
     """Looks at the closed rows of a test, each once, and says when to give it up."""
 
-    def __init__(self, workload: Workload, p: LoadParams, trend_s: float) -> None:
-        self._made = workload, p, trend_s
+    def __init__(self, workload: Workload, p: LoadParams, *, early: bool) -> None:
+        self._made = workload, p, early
         self._seen = 0
-        self._backlog = backlog_of(*self._made)
+        self._watched = Watched(*self._made)
 
     def __call__(self, rows: Sequence[Any]) -> bool:
         """Look at the rows that are new; fewer than last time are those of another attempt."""
         if len(rows) < self._seen:
-            self._seen, self._backlog = 0, backlog_of(*self._made)
+            self._seen, self._watched = 0, Watched(*self._made)
         given_up: GivenUp | None = None
         for row in rows[self._seen :]:
-            given_up = self._backlog.add(interval_of(row)) or given_up
+            given_up = self._watched.add(self._watched.interval_of(row)) or given_up
         self._seen = len(rows)
         return given_up is not None
 
 
-def backlog_of(workload: Workload, p: LoadParams, trend_s: float) -> Backlog:
-    """Return what is watched of a test."""
-    return Backlog(paced(workload, p.max_lag_sec), float(p.test_duration_sec), trend_s)
+class Watched:
+    """What is watched of a test: how far it is behind and, to end it early, how many reads were slow."""
+
+    def __init__(self, workload: Workload, p: LoadParams, early: bool) -> None:
+        self._backlog = Backlog(paced(workload, p.max_lag_sec), float(p.test_duration_sec))
+        self._judged, self._clock = p.judged[p.rule], RULES[p.rule]
+        judged = [each for each in workload.streams if each.name in self._judged and each.requested_iops]
+        due = {each.name: due_until(each) for each in judged}
+        self._slow = SlowReads(due, float(p.slice_sec), float(p.test_duration_sec)) if early else None
+
+    def add(self, row: Interval) -> GivenUp | None:
+        """Take the next row; returns why the test is given up after it, or None."""
+        found = self._backlog.add(row)
+        failed = None if self._slow is None else self._slow.add(row)
+        return found or failed
+
+    def interval_of(self, row: Any) -> Interval:  # noqa: ANN401 - a row of the native side
+        """Return a closed row as the account of its streams."""
+        account = _Account(self._judged)
+        for cell in row.cells:
+            account.add(
+                cell.stream,
+                (cell.ios, cell.failed, cell.dropped),
+                cell.latency("response")["max_ns"] / NS_PER_S,
+                cell.latency(self._clock) if cell.direction == "read" else None,
+            )
+        return account.interval(row.end_ns / NS_PER_S)
+
+    def intervals(self, rows: Columns) -> Iterator[Interval]:
+        """Yield the rows of a table in order, each with all its streams."""
+        order = np.argsort(rows["row"], kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(rows["row"][order])) + 1) if order.size else []
+        for part in parts:
+            account = _Account(self._judged)
+            for at in part:
+                figures = {name: _figure(rows, f"{self._clock}_{name}", at) for name in QUANTILES}
+                account.add(
+                    str(rows["stream"][at]),
+                    (int(rows["ios"][at]), int(rows["failed"][at]), int(rows["dropped"][at])),
+                    _figure(rows, "response_max_ns", at) / NS_PER_S,
+                    figures if rows["direction"][at] == "read" else None,
+                )
+            yield account.interval(float(rows["end_ns"][part[0]]) / NS_PER_S)
 
 
-def interval_of(row: Any) -> Interval:  # noqa: ANN401 - a row of the native side
-    """Return a closed row as the account of its streams."""
-    done: dict[str, int] = {}
-    dropped: dict[str, int] = {}
-    slowest_s: dict[str, float] = {}
-    for cell in row.cells:
-        done[cell.stream] = done.get(cell.stream, 0) + cell.ios + cell.failed
-        dropped[cell.stream] = dropped.get(cell.stream, 0) + cell.dropped
-        slow_s = cell.latency("response")["max_ns"] / NS_PER_S
-        slowest_s[cell.stream] = max(slowest_s.get(cell.stream, 0.0), slow_s)
-    return Interval(row.end_ns / NS_PER_S, done, dropped, slowest_s)
+class _Account:
+    """One row, stream by stream."""
+
+    def __init__(self, judged: Collection[str]) -> None:
+        self._judged = judged
+        self._done: dict[str, int] = {}
+        self._dropped: dict[str, int] = {}
+        self._slowest_s: dict[str, float] = {}
+        self._reads: dict[str, int] = {}
+        self._slow: dict[int, int] = {}
+
+    def add(
+        self, name: str, counts: tuple[int, int, int], slowest_s: float, reads: Mapping[str, float] | None
+    ) -> None:
+        """Add one direction of a stream: I/Os done, failed and dropped, and the quantiles if it reads."""
+        ios, failed, dropped = counts
+        self._done[name] = self._done.get(name, 0) + ios + failed
+        self._dropped[name] = self._dropped.get(name, 0) + dropped
+        self._slowest_s[name] = max(self._slowest_s.get(name, 0.0), slowest_s)
+        if reads is not None and name in self._judged:
+            self._reads[name] = self._reads.get(name, 0) + ios
+            for ms, count in slow_by_quantiles(ios, reads).items():
+                self._slow[ms] = self._slow.get(ms, 0) + count
+
+    def interval(self, end_s: float) -> Interval:
+        """Return it, closed."""
+        return Interval(end_s, self._done, self._dropped, self._slowest_s, self._reads, self._slow)
+
+
+def _figure(rows: Columns, name: str, at: int) -> float:
+    """Return a figure of a table's row: 0 where it has none, as a live row has."""
+    return float(np.nan_to_num(rows[name.replace("p99_9", "p999")][at]))
 
 
 def workload_of(step: Step) -> Workload:
@@ -122,10 +184,10 @@ def ran_s(step: Step, p: LoadParams) -> float:
     return min(elapsed_s, float(p.test_duration_sec))
 
 
-def given_up(data: Tables, step: Step, p: LoadParams, trend_s: float = 0.0) -> GivenUp | None:
+def given_up(data: Tables, step: Step, p: LoadParams, *, early: bool = False) -> GivenUp | None:
     """Return why a test ended before its time; None if it did not."""
-    watched = backlog_of(workload_of(step), p, trend_s)
-    for row in _intervals(data.rows(step)):
+    watched = Watched(workload_of(step), p, early)
+    for row in watched.intervals(data.rows(step)):
         if (found := watched.add(row)) is not None:
             return found
     ended_s = ran_s(step, p)
@@ -136,20 +198,3 @@ def undone(data: Tables, step: Step, p: LoadParams) -> int:
     """Return how many I/Os were due when the test ended and could not be done in the second after."""
     rows = data.rows(step)
     return int(rows["dropped"][rows["end_ns"] > p.test_duration_sec * NS_PER_S].sum())
-
-
-def _intervals(rows: Columns) -> Iterator[Interval]:
-    """Yield the rows of a table in order, each with all its streams."""
-    order = np.argsort(rows["row"], kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(rows["row"][order])) + 1) if order.size else []
-    for part in parts:
-        done: dict[str, int] = {}
-        dropped: dict[str, int] = {}
-        slowest_s: dict[str, float] = {}
-        for at in part:
-            name = str(rows["stream"][at])
-            done[name] = done.get(name, 0) + int(rows["ios"][at] + rows["failed"][at])
-            dropped[name] = dropped.get(name, 0) + int(rows["dropped"][at])
-            slow_s = float(np.nan_to_num(rows["response_max_ns"][at])) / NS_PER_S
-            slowest_s[name] = max(slowest_s.get(name, 0.0), slow_s)
-        yield Interval(float(rows["end_ns"][part[0]]) / NS_PER_S, done, dropped, slowest_s)

@@ -16,7 +16,7 @@ from ssdlab.formats.act import READS_1X, WRITES_1X, derived, options
 from ssdlab.methods.act.load import burst_ios
 from ssdlab.methods.act.trial import given_up, ran_s, undone, workload_of
 from ssdlab.methods.method import RunData
-from ssdlab.methods.results.act import RULES, ActResult, ActSlice, ActTry, ActVerdict, Rule
+from ssdlab.methods.results.act import RULES, ActDelivery, ActResult, ActSlice, ActTry, ActVerdict, Rule
 from ssdlab.methods.verbs.idle import Idle
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
@@ -37,12 +37,13 @@ DAY_S = 86_400
 HOUR_S = 3600
 TEST = "test"
 STRESS = "stress, twice the load"
+DAY_VERDICT = "verdict of the first day"
 
 
 def verdict_of(
     data: Tables, step: Step, p: LoadParams, rule: Rule, slices: Sequence[ActSlice], stopped: GivenUp | None
 ) -> ActVerdict:
-    """Judge all slices by one rule: each has to pass, and to have been given the load."""
+    """Judge all slices by one rule of ACT's: each has to pass, and the test to reach its end."""
     shares = [getattr(each, RULES[rule]) for each in slices] or [part_of(data, step, p, rule)]
     worst = {str(ms): max(one[str(ms)] for one in shares) for ms in THRESHOLDS_MS}
     why = stopped.why if stopped is not None else next(map(clause, failures(rule, slices)), "")
@@ -62,14 +63,6 @@ def times_of(reads: int, writes: int) -> int:
 def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
     """Yield what a rule has against the slices, in their order."""
     for each in slices:
-        for name in sorted(each.short, key=lambda name: each.given[name]):
-            yield Claim(
-                "slice {slice}: {stream} did only {share} of what was due",
-                figure=Amount(100 * each.given[name], "%"),
-                bound=Bound("at least", Amount(100 * MIN_DONE, "%")),
-                evidence=Evidence(rows=(each.number - 1, each.number - 1)),
-                others={"slice": str(each.number), "stream": name, "share": f"{each.given[name]:.1%}"},
-            )
         for ms, limit in LIMITS.items():
             share = getattr(each, RULES[rule])[str(ms)]
             if share >= limit:
@@ -80,6 +73,27 @@ def failures(rule: Rule, slices: Sequence[ActSlice]) -> Iterator[Claim]:
                     evidence=Evidence(rows=(each.number - 1, each.number - 1)),
                     others={"slice": str(each.number), "share": f"{share:.2%}"},
                 )
+
+
+def shortfalls(slices: Sequence[ActSlice]) -> Iterator[Claim]:
+    """Yield what our own test has against the slices: streams that did too little of their load."""
+    for each in slices:
+        for name in sorted(each.short, key=lambda name: each.given[name]):
+            yield Claim(
+                "slice {slice}: {stream} did only {share} of what was due",
+                figure=Amount(100 * each.given[name], "%"),
+                bound=Bound("at least", Amount(100 * MIN_DONE, "%")),
+                evidence=Evidence(rows=(each.number - 1, each.number - 1)),
+                others={"slice": str(each.number), "stream": name, "share": f"{each.given[name]:.1%}"},
+            )
+
+
+def delivery_of(slices: Sequence[ActSlice]) -> ActDelivery:
+    """Judge whether the load was delivered: of a test without a whole slice nothing is known."""
+    if not slices:
+        return ActDelivery(delivered=None, why="the test is shorter than one slice")
+    why = next(map(clause, shortfalls(slices)), "")
+    return ActDelivery(delivered=not why, why=why)
 
 
 def slices_of(data: Tables, step: Step, p: LoadParams) -> tuple[ActSlice, ...]:
@@ -103,7 +117,7 @@ def _slice(by_rule: Mapping[Rule, Slice], given: dict[str, Any]) -> ActSlice:
         rates={rule: each.rate for rule, each in by_rule.items()},
         response=_by_threshold(by_rule["2019"].over),
         service=_by_threshold(by_rule["6.x"].over),
-        passed={rule: each.passes and not given["short"] for rule, each in by_rule.items()},
+        passed={rule: each.passes for rule, each in by_rule.items()},
         **given,
     )
 
@@ -172,10 +186,12 @@ def act_result(data: RunData, p: LoadParams) -> ActResult:
     assert step is not None  # the procedure has no other
     stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
     verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped) for rule in RULES)
-    passed = _passed(verdicts, p)
+    delivery = delivery_of(slices)
+    passed = _passed(verdicts, p) and delivery.delivered is not False
     load = times_of(config.read_reqs_per_sec, config.write_reqs_per_sec)
     stress = data.step(STRESS)
     overrun = None if stress is None else given_up(data, stress, p)
+    asked_for = stress is not None or any(each.label == DAY_VERDICT for each in data.steps)
     streams = workload_of(step).streams
     completed = None if stress is None else overrun is None
     return ActResult(
@@ -197,14 +213,22 @@ def act_result(data: RunData, p: LoadParams) -> ActResult:
         slice_s=float(p.slice_sec),
         slices=slices,
         verdicts=verdicts,
+        delivery=delivery,
         rule=p.rule,
         mean_w=step.measured.mean_w,
         stress_completed=completed,
         stress_stopped="" if overrun is None else f"{overrun.why}, after {overrun.after_s:.0f} s",
-        certified=None if completed is None else passed and completed and not any(_short_of(p, load)),
+        certified=passed and bool(completed) and not any(_short_of(p, load)) if asked_for else None,
         caveats=clauses(_short_of(p, load)),
         scalars=(_scalar(load if passed and load else None, p),),
     )
+
+
+def day_passed(data: Tables, step: Step, p: LoadParams) -> bool:
+    """Say whether a test ran to its end, passed by the rule of its name, and was delivered."""
+    stopped, slices = given_up(data, step, p), slices_of(data, step, p)
+    verdict = verdict_of(data, step, p, p.rule, slices, stopped)
+    return verdict.passed and delivery_of(slices).delivered is True
 
 
 def _passed(verdicts: tuple[ActVerdict, ...], p: LoadParams) -> bool:
@@ -247,14 +271,14 @@ def load_of(load: int) -> str:
     return f"load {load}x"
 
 
-def tries_of(data: RunData, p: LoadParams, trend_s: float) -> tuple[ActTry, ...]:
+def tries_of(data: RunData, p: LoadParams) -> tuple[ActTry, ...]:
     """Return every try of a run, in order, with the state that the drive was in before it."""
     tries: list[ActTry] = []
     written, state = 0, "as it was found"
     for step in data.steps:
         summary = step.summary
         if step.label.startswith("load "):
-            tries.append(try_of(data, step, p, trend_s, state, written))
+            tries.append(try_of(data, step, p, state, written))
             state = f"after {tries[-1].load}x"
         elif step.verb == "precondition":
             state = "prepared"
@@ -264,20 +288,19 @@ def tries_of(data: RunData, p: LoadParams, trend_s: float) -> tuple[ActTry, ...]
     return tuple(tries)
 
 
-def try_of(
-    data: Tables, step: Step, p: LoadParams, trend_s: float, state: str = "", written: int = 0
-) -> ActTry:
-    """Judge one load by the rule that its name goes by."""
-    stopped = given_up(data, step, p, trend_s)
-    verdict = verdict_of(data, step, p, p.rule, slices_of(data, step, p), stopped)
+def try_of(data: Tables, step: Step, p: LoadParams, state: str = "", written: int = 0) -> ActTry:
+    """Judge one load by the rule that its name goes by, and whether it was delivered."""
+    stopped, slices = given_up(data, step, p, early=True), slices_of(data, step, p)
+    verdict, delivery = verdict_of(data, step, p, p.rule, slices, stopped), delivery_of(slices)
     return ActTry(
         load=int(step.label.removeprefix("load ").removesuffix("x")),
         ordinal=step.ordinal,
         ran_s=ran_s(step, p),
         completed=stopped is None,
-        abandoned=stopped is not None and stopped.forecast,
+        abandoned=stopped is not None and stopped.certain,
         passed=verdict.passed,
         why=verdict.why,
+        delivery=delivery,
         worst=verdict.worst,
         done=done_shares(data, step, p),
         drive_state=state,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.act import LIMITS, THRESHOLDS_MS
+from ssdlab.analysis.act import LIMITS, MIN_DONE, THRESHOLDS_MS
 from ssdlab.methods.results.act import RULES
 from ssdlab.model.units import span_text
 from ssdlab.results import numbers
@@ -14,7 +14,7 @@ from ssdlab.results.numbers import Table, of_unit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ssdlab.methods.results.act import ActResult, ActSearchResult, Rule
+    from ssdlab.methods.results.act import ActDelivery, ActResult, ActSearchResult, ActTry, Rule
 
 CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
 
@@ -35,6 +35,8 @@ def findings(result: ActResult) -> Iterator[Claim]:
                 "why": each.why,
             },
         )
+    if result.delivery is not None:
+        yield delivered(result.delivery)
     if result.stress_completed is not None:
         why = " ({why})" if result.stress_stopped else ""
         ran = "ran to its end" if result.stress_completed else f"did not run to its end{why}"
@@ -45,6 +47,23 @@ def findings(result: ActResult) -> Iterator[Claim]:
             evidence=shown,
             others={"load": load, "rule": result.rule},
         )
+
+
+def delivered(delivery: ActDelivery) -> Claim:
+    """Return what our own test says, which is no rule of ACT's."""
+    if delivery.delivered is None:
+        return Claim(
+            "Whether the load was delivered is not judged ({why})", judged=False, others={"why": delivery.why}
+        )
+    share = Amount(100 * MIN_DONE, "%")
+    if delivery.delivered:
+        return Claim(
+            "The load was delivered: {share} of it in every slice (our own test)", others={"share": share}
+        )
+    return Claim(
+        "The load was NOT delivered: {why}; ACT has no such limit (our own test)",
+        others={"why": delivery.why},
+    )
 
 
 def slices(result: ActResult, rule: Rule) -> Table:
@@ -101,7 +120,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
     says = "{figure} by {rule}"
     others: dict[str, Amount | str] = {"rule": rule}
     if result.resolution is not None:
-        says += "; {failed} did not pass"
+        says += "; {failed} did not hold"
         others["failed"] = f"{result.score + result.resolution}x"
     if result.highest_completed is not None:
         says += "; the highest load that ran to its end was {highest}"
@@ -137,7 +156,7 @@ def score(result: ActSearchResult) -> Table:
 def tries(result: ActSearchResult) -> Table:
     """Return every load tried."""
     limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
-    head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Verdict")
+    head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")
     rows = tuple(
         (
             numbers.words(f"{each.load}x"),
@@ -148,11 +167,18 @@ def tries(result: ActSearchResult) -> Table:
             numbers.share(each.min_done),
             numbers.plain(each.mean_w),
             numbers.words("passed" if each.passed else each.why),
+            numbers.words(_delivered(each)),
         )
         for each in result.tries
     )
     marked = next((at for at, each in enumerate(result.tries) if each.load == result.score), None)
     return Table("every load tried, in the order of the search; % of reads", head, rows, marked=marked)
+
+
+def _delivered(each: ActTry) -> str:
+    if each.delivery is None or each.delivery.delivered is None:
+        return numbers.NOTHING
+    return "yes" if each.delivery.delivered else each.delivery.why
 
 
 def search_tables(result: ActSearchResult) -> tuple[Table, ...]:

@@ -24,7 +24,7 @@ class ActSlice(Stored):
     response: dict[str, float] = Field(description="share of reads at or over 1, 2, 4 ... 64 ms, from due")
     service: dict[str, float] = Field(description="likewise, from issue")
     given: dict[str, float] = Field(description="share of what was due of each stream that was done")
-    passed: dict[str, bool] = Field(description="whether each rule's limits hold, and the load was done")
+    passed: dict[str, bool] = Field(description="whether each rule's limits hold")
     short: tuple[str, ...] = Field(default=(), description="streams of which too little was done to count")
 
     @property
@@ -42,6 +42,13 @@ class ActVerdict(Stored):
         description="worst share of any slice at each threshold; of what ran, where no slice is whole"
     )
     why: str = Field(default="", description="the first limit that did not hold, and where")
+
+
+class ActDelivery(Stored):
+    """Our own test, beside ACT's rules: whether the load was done in every slice."""
+
+    delivered: bool | None = Field(description="whether it was; None: no slice is whole")
+    why: str = Field(default="", description="of which stream too little was done, and where")
 
 
 class ActResult(ResultBase):
@@ -65,6 +72,10 @@ class ActResult(ResultBase):
     slice_s: float
     slices: tuple[ActSlice, ...]
     verdicts: tuple[ActVerdict, ...]
+    delivery: ActDelivery | None = Field(
+        default=None,
+        description="whether the load was done; None: an older run, whose verdicts have it in them",
+    )
     rule: Rule = Field(description="the one that the load's name goes by, from its arrivals")
     mean_w: float | None = None
     stress_completed: bool | None = Field(
@@ -77,10 +88,11 @@ class ActResult(ResultBase):
 
     @property
     def passed(self) -> bool | None:
-        """Whether the drive passes at this load, by the rule named; a quick run judges nothing."""
+        """Whether the drive did this load and passes at it, by the rule named; a quick run judges nothing."""
         if self.quick:
             return None
         held = self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
+        held = held and (self.delivery is None or self.delivery.delivered is not False)
         return held and self.stress_completed is not False
 
 
@@ -92,13 +104,19 @@ class ActTry(Stored):
     ran_s: float
     completed: bool = Field(description="whether it ran to its end")
     abandoned: bool = Field(description="whether it was ended because it was certain to fail")
-    passed: bool
+    passed: bool = Field(description="by the rule of the search")
     why: str = Field(default="", description="why it did not pass")
+    delivery: ActDelivery | None = Field(default=None, description="as in `ActResult`")
     worst: dict[str, float] = Field(description="as in `ActVerdict`")
     done: dict[str, float] = Field(description="share of what was due of each stream that was done")
     drive_state: str = Field(description="what was done to the drive before")
     written_before_bytes: int = Field(description="written to the drive before, by this run")
     mean_w: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the load was done and passed: what the search goes by."""
+        return self.passed and (self.delivery is None or self.delivery.delivered is not False)
 
     @property
     def min_done(self) -> float:
@@ -116,9 +134,11 @@ class ActSearchResult(ResultBase):
     rule: Rule
     slice_s: float
     seconds: float = Field(description="of each try")
-    score: int | None = Field(description="highest load that passed below the lowest that did not; N of Nx")
+    score: int | None = Field(
+        description="highest load that was done and passed, below the lowest that did not hold; N of Nx"
+    )
     resolution: int | None = Field(
-        description="from the score to the lowest load that did not pass; None: none failed"
+        description="from the score to the lowest load that did not hold; None: none failed"
     )
     highest_completed: int | None = Field(description="highest load that ran to its end")
     tries: tuple[ActTry, ...] = Field(description="in the order they were run")

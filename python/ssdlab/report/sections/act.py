@@ -63,7 +63,8 @@ def _slices(kept: Sequence[Tested], name: str) -> Figure:
                 f"{result.service_threads} service threads, slices of {span_text(result.slice_s)}."
                 for _, result in kept
             ),
-            "A slice counts if 99.5 % of what was due of each stream was done.",
+            "Whether 99.5 % of what was due of each stream was done in every slice is a test of our own, "
+            "beside ACT's rules.",
             "Shares come from histograms with 64 buckets an octave; the bucket that a limit cuts counts by "
             "its part above.",
         ),
@@ -163,7 +164,7 @@ def _trail(kept: Sequence[Searched]) -> Figure:
     return Figure(
         id="act-search-trail",
         title="Worst slice of every load tried",
-        lead="A load passes that was done and stays below all limits. Ring: the score. Of a load that ended "
+        lead="A load holds that was done and stays below all limits. Ring: the score. Of a load that ended "
         "before its first slice did, what ran.",
         described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
