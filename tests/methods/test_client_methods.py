@@ -14,11 +14,13 @@ from ssdlab.drives.simulated.profiles import profile_text
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.methods.parts.search import search_highest
+from ssdlab.methods.presented.paced import findings
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.paced import PacedBurstResult
 from ssdlab.methods.results.trim import TrimResult
 from ssdlab.model.errors import DriveError, UsageError
 from ssdlab.results import tables
+from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_on, plan_order
 
@@ -131,12 +133,28 @@ LOAD = {
     "resolution": "0.2",
 }
 BURST_MB = 40.0
+WITHIN_THE_CACHE = {
+    **LOAD,
+    "span": "64MB",
+    "burst": "5MB",
+    "rate_seconds": "1",
+    "first": "10",
+    "most": "320",
+}
+"""Of a cache of 500 MB: no try within the span writes as much."""
 
 
-def cached(folder: Path, size_mb: float) -> str:
-    """A drive whose cells are fast with one bit, slow with three, and folded as soon as it is left alone."""
+def cached(folder: Path, size_mb: float, capacity_bytes: int = 16 << 30) -> str:
+    """A drive whose cells are fast with one bit, slow with three, and folded as soon as it is left alone.
+
+    A quarter of these bytes: what the host does not get is spare, of which the cache is made.
+    """
     text = profile_text("tiny-test")
-    for old, new in (("size_mib = { value = 8.0", "size_mib = { value = 1.0"), ("= 1700.0", "= 10000.0")):
+    for old, new in (
+        ("size_mib = { value = 8.0", "size_mib = { value = 1.0"),
+        ("= 1700.0", "= 10000.0"),
+        (f"value = {16 << 30}", f"value = {capacity_bytes}"),
+    ):
         assert text.count(old) == 1
         text = text.replace(old, new)
     figures = {"size_gb": 4 * size_mb / 1e3, "read_us": 30.0, "program_us": 200.0}
@@ -207,6 +225,42 @@ def test_the_safe_rate_is_what_is_folded_away(within: tuple[RunFolder, PacedBurs
     assert result.safe_mb_s == pytest.approx(saturated.mb_s, rel=0.3)
     assert [each.held for each in result.rates] == sorted((each.held for each in result.rates), reverse=True)
     assert all(each.held == (not each.why) for each in result.rates)
+
+
+def test_the_safe_rate_is_measured_beyond_a_cache_that_holds_the_span(tmp_path: Path) -> None:
+    """Within the span the rate is that of the cache; over twice the cache it is what the slow cells take."""
+    found = run("paced-burst", tmp_path, cached(tmp_path, 500.0, capacity_bytes=8 << 30), **WITHIN_THE_CACHE)
+    result = read_result(found)
+    assert isinstance(result, PacedBurstResult)
+    saturated = paced(tmp_path, 25.0)[1].loads[1].side("write")
+    assert saturated is not None
+    assert result.cache_bytes == pytest.approx(500e6, rel=0.2)
+    assert result.safe_mb_s is not None
+    assert result.safe_mb_s > 2 * saturated.mb_s, "all that was written fits into the cache"
+    assert result.beyond_span_bytes is not None
+    assert result.beyond_span_bytes >= 2 * result.cache_bytes
+    assert result.safe_beyond_mb_s is not None
+    assert result.safe_beyond_mb_s <= saturated.mb_s
+    held = next(each for each in result.beyond if each.rate == result.safe_beyond_mb_s)
+    assert held.written_bytes >= 1.95 * result.cache_bytes
+    said = [sentence(claim) for claim in findings(result)]
+    assert any("twice the cache of" in each and "that the fill found" in each for each in said)
+    assert any("beside a cache of" in each for each in said)
+    assert_inside_its_plan(found)
+
+
+def test_without_going_beyond_it_the_rate_is_that_of_the_cache(tmp_path: Path) -> None:
+    found = read_result(
+        run(
+            "paced-burst",
+            tmp_path,
+            cached(tmp_path, 500.0, capacity_bytes=8 << 30),
+            **{**WITHIN_THE_CACHE, "beyond_seconds": "0"},
+        )
+    )
+    assert isinstance(found, PacedBurstResult)
+    assert found.beyond == ()
+    assert any("beyond it is not judged" in caveat for caveat in found.caveats)
 
 
 def test_what_is_counted_is_busy_time(within: tuple[RunFolder, PacedBurstResult]) -> None:

@@ -134,6 +134,7 @@ class Lab(LabBase):
         block_bytes: int = FILL_BLOCK_BYTES,
         depth: int = 1,
         unless_written: bool = False,
+        row_ns: int = units.NS_PER_S,
     ) -> Step:
         """Write the whole span sequentially, with data that does not compress.
 
@@ -147,6 +148,8 @@ class Lab(LabBase):
             I/Os in flight; above 1 by io_uring.
         unless_written
             Leave it out where the drive can prove that every byte was written (a file can, a device cannot).
+        row_ns
+            Length of an interval row: shorter where the speed over the position is looked at.
         """
         if passes < 1:
             raise UsageError(f"a fill of {passes} passes is none", "ask for 1 or more", passes=passes)
@@ -158,7 +161,7 @@ class Lab(LabBase):
         def step(laid: Workload) -> Fill:
             return Fill.of(laid, passes=passes, unless_written=unless_written)
 
-        return self._work(Workload.of(stream), step, f"fill, {passes} x", "continue")
+        return self._work(Workload.of(stream, interval_ns=row_ns), step, f"fill, {passes} x", "continue")
 
     def precondition(
         self,

@@ -5,32 +5,50 @@ Question
     how much of that is left without pauses; and what rate of writing the drive sustains without a change.
 
 Procedure
-    The drive is filled sequentially, and its first 8 GB are overwritten at random. Then for 60 s: 40 MB of
-    4 KiB writes at random places inside these 8 GB, due every 2 s; and beside them ten reads of 200 MB, one
-    every 6 s, each of a part of the rest that no other one reads, 64 KiB sequential. Reads and writes have
-    at most 4 I/Os in flight each, by one io_uring thread. Every I/O is logged. The same is done for as long
-    without pauses. Then the writes alone, in the same bursts that follow more and more closely: the rate is
-    doubled until their p99 is over twice that of the lowest rate, or they are not done in time; then the
-    interval is halved. Before each load the drive rests, and a simulated one goes back to the state after
-    the overwriting.
+    The drive rests and is filled sequentially, and its first 8 GB are overwritten at random. Then for 60 s:
+    40 MB of 4 KiB writes at random places inside these 8 GB, due every 2 s; and beside them ten reads of 200
+    MB, one every 6 s, each of a part of the rest that no other one reads, 64 KiB sequential. Reads and writes
+    have at most 4 I/Os in flight each, by one io_uring thread. Every I/O is logged. The same is done for as
+    long without pauses. Then the writes alone, in the same bursts that follow more and more closely: the rate
+    is doubled until their p99 is over twice that of the lowest rate, or they are not done in time; then the
+    interval is halved. Where the fill showed the end of a cache, the writes are then done over a span of
+    twice that cache until as much was due, at the rate that held and by halves below it, until one holds
+    there too. Before each load the drive rests, and a simulated one goes back to the state after the
+    overwriting.
 
 Source
     PC Perspective, review of the Intel SSD 600p (2016): fill, span, background of 40 MB every 2 s, ten reads
     of 200 MB, depth of at most 4, throughput inside bursts, load time, latency percentiles, paced against
-    saturated. It gives neither the block of the writes nor the period of the reads; rests and the search for
-    the sustained rate are ours.
+    saturated. It gives neither the block of the writes nor the period of the reads; rests, the search for
+    the sustained rate, and that it goes beyond the cache are ours.
 
 What it cannot show
     More than the span holds: a drive that writes more than this a day wears its cache otherwise. A rate
-    counts as sustained when it is kept up for the time of a try, so a cache larger than what is written in it
-    is not found to end. On a simulated drive that is scaled down the bursts are too large for its cache.
+    counts as sustained when it is kept up for the time of a try; where no end of a cache was found, or twice
+    the cache does not fit on the drive, that may be the cache's rate. On a simulated drive that is scaled
+    down the bursts are too large for its cache.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
+from ssdlab.methods.parts.beyond_cache import (
+    HALVINGS,
+    LABEL,
+    MIDDLES,
+    ROW_NS,
+    TIMES,
+    FoundCache,
+    beyond_label,
+    beyond_rates,
+    look_for_cache,
+    lowest_beyond,
+    rate_beyond,
+    search_beyond,
+    unloaded_ns,
+)
 from ssdlab.methods.parts.desktop_load import (
     FACTOR,
     READ_BLOCK_BYTES,
@@ -42,7 +60,7 @@ from ssdlab.methods.parts.desktop_load import (
 )
 from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results import kinds
-from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult
+from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult, highest_held
 from ssdlab.model.arrival import Bursts
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
@@ -50,7 +68,10 @@ from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.model.units import NS_PER_S, capacity_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ssdlab.methods.lab import Lab
+    from ssdlab.model.workload import Stream
     from ssdlab.results.run_folder import Step
 
 
@@ -89,6 +110,14 @@ class PacedBurstParams(Params):
         0.1, "of the rate: so far the search halves", unit="share", quick=0.25, ge=0.01, le=0.5
     )
     rate_seconds: Seconds = param(60.0, "at each rate", unit="s", quick=0.5, gt=0, le=86_400)
+    beyond_seconds: Seconds = param(
+        3600.0,
+        "at most at each rate while twice the cache is written; 0: nothing is written beyond the cache",
+        unit="s",
+        quick=0.0,
+        ge=0,
+        le=864_000,
+    )
 
 
 def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
@@ -131,7 +160,8 @@ def procedure(lab: Lab, p: PacedBurstParams) -> None:
     """Fill, overwrite the span, then each load from there: paced, saturated, and the rates."""
     layout = lay_out(lab.usable_bytes, p)
     lab.conditions(scheduler="none")
-    lab.fill()
+    lab.idle(p.rest_seconds)
+    cache = look_for_cache(lab, lab.fill(row_ns=ROW_NS))
     lab.precondition(layout.overwrite(), label="overwrite the span")
     with lab.fork() as back:
         for name in ("paced", "saturated"):
@@ -148,6 +178,32 @@ def procedure(lab: Lab, p: PacedBurstParams) -> None:
             return judge_rates(tried, p.most)[-1].held
 
         search_highest(p.first, p.most, p.resolution, holds)
+
+        def holds_beyond(rate: int, cache_bytes: int) -> bool:
+            back()
+            lab.idle(p.rest_seconds, certain=False)
+            workload = rate_beyond(layout, rate, cache_bytes)
+            step = lab.run(workload, label=beyond_label(rate), certain=False)
+            return beyond_rates([step], unloaded_ns(tried), p.most)[-1].held
+
+        _search_beyond(lab, p, cache, highest_held(judge_rates(tried, p.most)), holds_beyond)
+
+
+def _search_beyond(
+    lab: Lab, p: PacedBurstParams, cache: FoundCache, safe: int | None, holds: Callable[[int, int], bool]
+) -> None:
+    """Try rates over twice the cache, where the fill found one that fits; a plan takes the longest way."""
+    if not p.beyond_seconds:
+        return
+    if not cache.looked:
+        most_bytes = lab.usable_bytes // TIMES
+        for _ in range(HALVINGS + MIDDLES):
+            holds(lowest_beyond(most_bytes, p.beyond_seconds), most_bytes)
+        return
+    if safe is None or cache.cache_bytes is None or TIMES * cache.cache_bytes > lab.usable_bytes:
+        return
+    found = cache.cache_bytes
+    search_beyond(safe, lowest_beyond(found, p.beyond_seconds), lambda rate: holds(rate, found))
 
 
 def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
@@ -176,7 +232,32 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         read_every_s=p.read_every_seconds,
         depth=p.depth,
         factor=FACTOR,
+        **_beyond(data, p, writing),
     )
+
+
+def _beyond(data: RunData, p: PacedBurstParams, writing: Stream) -> dict[str, Any]:
+    """Return what was found beyond the cache, or why nothing was tried there."""
+    looked = next((step for step in data.steps if step.label == LABEL), None)
+    cache = FoundCache() if looked is None else FoundCache.model_validate(looked.result.facts)
+    lowest = unloaded_ns(rate_steps(data.steps))
+    rates = tuple(beyond_rates(data.steps, lowest, p.most))
+    why = ""
+    if not rates:
+        if cache.cache_bytes is None:
+            why = "the fill found no end of a cache"
+        elif not p.beyond_seconds:
+            why = "writing twice the cache was not asked for"
+        else:
+            why = "twice the cache does not fit on the drive, or no rate held within the span"
+    steps = [step for step in data.steps if rates and step.ordinal == rates[0].ordinal]
+    spans = [step.ran.streams[0].span_bytes(data.capacity_bytes, 1)[1] for step in steps]
+    return {
+        "cache_bytes": cache.cache_bytes,
+        "beyond": rates,
+        "beyond_span_bytes": spans[0] if spans else None,
+        "beyond_why": why,
+    }
 
 
 METHOD = Method(

@@ -115,17 +115,18 @@ def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
     return Workload.of(layout.writes(every_ns=every_ns, time_ns=round(seconds * NS_PER_S)))
 
 
-def judge_rates(steps: Iterable[Step], maximum: int) -> list[PacedRate]:
-    """Judge every rate tried, against the first of them, which is the lowest."""
+def judge_rates(
+    steps: Iterable[Step], maximum: int, *, suffix: str = _SUFFIX, unloaded_ns: float | None = None
+) -> list[PacedRate]:
+    """Judge every rate tried, against an unloaded p99: by default of the first of them, the lowest."""
     found: list[PacedRate] = []
     for step in steps:
-        unloaded = found[0].p99_ns if found else None
-        found.append(_judge(step, unloaded, maximum))
+        unloaded = found[0].p99_ns if found and unloaded_ns is None else unloaded_ns
+        found.append(_judge(step, int(step.label.removesuffix(suffix)), unloaded, maximum))
     return found
 
 
-def _judge(step: Step, unloaded_ns: float | None, maximum: int) -> PacedRate:
-    rate = int(step.label.removesuffix(_SUFFIX))
+def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> PacedRate:
     summary = step.summary
     if summary is None:  # a plan measures nothing: it takes the longest way, where only the most fails
         return PacedRate(rate=rate, ordinal=step.ordinal, held=rate < maximum, why="not measured")

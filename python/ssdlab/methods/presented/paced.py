@@ -10,9 +10,9 @@ from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from ssdlab.methods.results.paced import PacedBurstResult
+    from ssdlab.methods.results.paced import PacedBurstResult, PacedRate
 
 
 def findings(result: PacedBurstResult) -> Iterator[Claim]:
@@ -30,6 +30,8 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
             f"Inside bursts {side.direction}s {{figure}}", figure=Amount(side.mb_s, "MB/s"), evidence=shown
         )
     yield safe_rate(result)
+    if result.beyond:
+        yield rate_beyond(result)
 
 
 def safe_rate(result: PacedBurstResult) -> Claim:
@@ -38,20 +40,44 @@ def safe_rate(result: PacedBurstResult) -> Claim:
     if result.safe_mb_s is None:
         return Claim("No rate of writing was sustained", evidence=tried)
     safe = Amount(result.safe_mb_s, "MB/s")
+    within = {"span": Amount(result.span_bytes, "bytes"), "cache": Amount(result.cache_bytes, "bytes")}
+    where = " within a span of {span}"
+    if result.cache_bytes is not None:
+        where += ", beside a cache of {cache} that the fill found"
     if result.lowest_failed_mb_s is None:
         return Claim(
-            "Writing is safe up to {figure} sustained; no rate failed",
+            f"Writing is safe up to {{figure}} sustained{where}; no rate failed",
             figure=safe,
             evidence=tried,
             judged=False,
+            others=within,
         )
     failed = next(each for each in result.rates if each.rate == result.lowest_failed_mb_s)
     return Claim(
-        "Writing is safe up to {figure} sustained; at {failed} {why}",
+        f"Writing is safe up to {{figure}} sustained{where}; at {{failed}} {{why}}",
         figure=safe,
         bound=Bound("under", Amount(failed.rate, "MB/s")),
         evidence=tried,
-        others={"failed": Amount(failed.rate, "MB/s"), "why": failed.why},
+        others={**within, "failed": Amount(failed.rate, "MB/s"), "why": failed.why},
+    )
+
+
+def rate_beyond(result: PacedBurstResult) -> Claim:
+    """Return the verdict on writing twice the cache that the fill found."""
+    tried = Evidence(tuple(each.ordinal for each in result.beyond))
+    others: dict[str, Amount | str] = {
+        "span": Amount(result.beyond_span_bytes, "bytes"),
+        "cache": Amount(result.cache_bytes, "bytes"),
+        "lowest": Amount(result.beyond[0].rate, "MB/s"),
+    }
+    where = "over a span of {span}, twice the cache of {cache} that the fill found"
+    if result.safe_beyond_mb_s is None:
+        return Claim(f"No rate down to {{lowest}} was sustained {where}", evidence=tried, others=others)
+    return Claim(
+        f"Writing is safe up to {{figure}} {where}",
+        figure=Amount(result.safe_beyond_mb_s, "MB/s"),
+        evidence=tried,
+        others=others,
     )
 
 
@@ -100,7 +126,11 @@ def load_time(result: PacedBurstResult) -> Table:
 
 
 def rates(result: PacedBurstResult) -> Table:
-    """Return every rate of writes that was tried."""
+    """Return every rate of writes that was tried within the span."""
+    return _rates("Every rate tried", result.rates, result.safe_mb_s)
+
+
+def _rates(caption: str, tried: Sequence[PacedRate], safe: int | None) -> Table:
     head = ("MB/s", "Bytes written", "p99", "Longest", "Held")
     rows = tuple(
         (
@@ -110,12 +140,13 @@ def rates(result: PacedBurstResult) -> Table:
             numbers.latency(each.max_ns),
             words("yes" if each.held else f"no: {each.why}"),
         )
-        for each in result.rates
+        for each in tried
     )
-    marked = next((at for at, each in enumerate(result.rates) if each.rate == result.safe_mb_s), None)
-    return Table("Every rate tried", head, rows, marked=marked)
+    marked = next((at for at, each in enumerate(tried) if each.rate == safe), None)
+    return Table(caption, head, rows, marked=marked)
 
 
 def tables(result: PacedBurstResult) -> tuple[Table, ...]:
     """Return the loads, the load time, and every rate."""
-    return (loads(result), load_time(result), rates(result))
+    beyond = _rates("Every rate tried over twice the cache", result.beyond, result.safe_beyond_mb_s)
+    return (loads(result), load_time(result), rates(result), *((beyond,) if result.beyond else ()))

@@ -15,7 +15,7 @@ from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.direction import Direction
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.claim import Claim, Evidence, clauses
+from ssdlab.results.claim import Amount, Claim, Evidence, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -147,6 +147,15 @@ class PacedBurstResult(ResultBase):
     safe_mb_s: int | None = Field(description="highest rate that held below the lowest that did not")
     lowest_failed_mb_s: int | None
     factor: float = Field(description="times the unloaded p99 that the p99 may reach")
+    cache_bytes: int | None = Field(
+        default=None, description="cache that the fill found; None: no end of one"
+    )
+    beyond: tuple[PacedRate, ...] = Field(
+        default=(), description="rates over twice the cache, by rising rate"
+    )
+    beyond_span_bytes: int | None = Field(default=None, description="span of these writes")
+    beyond_why: str = Field(default="", description="why none was tried there")
+    safe_beyond_mb_s: int | None = Field(default=None, description="highest rate that held beyond the cache")
 
     @classmethod
     def of(
@@ -162,7 +171,7 @@ class PacedBurstResult(ResultBase):
         """
         rates = tuple(sorted(tries, key=lambda each: each.rate))
         failed = min((each.rate for each in rates if not each.held), default=None)
-        held = [each.rate for each in rates if each.held and (failed is None or each.rate < failed)]
+        facts["beyond"] = tuple(sorted(facts.get("beyond", ()), key=lambda each: each.rate))
         reads = loads[0].side("read")
         result = cls(
             loads=loads,
@@ -170,7 +179,8 @@ class PacedBurstResult(ResultBase):
             load_latencies_s=reads.latencies_s if reads else 0.0,
             reads_s=_reads_s(ios),
             rates=rates,
-            safe_mb_s=max(held, default=None),
+            safe_mb_s=highest_held(rates),
+            safe_beyond_mb_s=highest_held(facts["beyond"]),
             lowest_failed_mb_s=failed,
             **facts,
         )
@@ -187,6 +197,14 @@ class PacedBurstResult(ResultBase):
             )
         if self.safe_mb_s is None:
             yield Claim("not even the lowest rate of writing was done in time", evidence=tried)
+        if self.cache_bytes is not None and not self.beyond:
+            yield Claim(
+                "the safe rate is that of the cache of {cache}, and what the drive sustains beyond it is not "
+                "judged: {why}",
+                evidence=tried,
+                judged=False,
+                others={"cache": Amount(self.cache_bytes, "bytes"), "why": self.beyond_why},
+            )
         if self.quick:
             yield Claim(
                 "quick: bursts and span are a hundredth of the review's, so a cache does not end in them",
@@ -205,8 +223,29 @@ class PacedBurstResult(ResultBase):
                 for side in paced.sides
             ),
             Scalar.more("paced_safe_mb_s", "safe sustained write rate", self.safe_mb_s, "MB/s"),
+            *(
+                (
+                    Scalar.more(
+                        "paced_safe_beyond_mb_s",
+                        "safe write rate beyond the cache",
+                        self.safe_beyond_mb_s,
+                        "MB/s",
+                    ),
+                )
+                if self.beyond
+                else ()
+            ),
             *power_scalars("paced", "paced load,", paced.efficiency, paced.mean_w),
         )
+
+
+def highest_held(rates: Iterable[PacedRate]) -> int | None:
+    """Return the highest rate that held below the lowest that did not; None where none did."""
+    tried = list(rates)
+    failed = min((each.rate for each in tried if not each.held), default=None)
+    return max(
+        (each.rate for each in tried if each.held and (failed is None or each.rate < failed)), default=None
+    )
 
 
 def _reads_s(ios: Columns) -> tuple[float, ...]:
