@@ -95,7 +95,7 @@ BAD = [
     (f"{MEASURE} --bs 4GiB", "above 1 GiB", "512 bytes"),
     (f"{MEASURE} --interval 1us", "interval is 1us, below 1ms", "length of an interval row"),
     (f"{MEASURE} --pattern zipf:0", "an exponent of 0 is uniform", "zipf:1.1"),
-    ("drives missing.bin", "does not exist", "--size"),
+    ("drives missing.bin", "does not exist", "name a drive or a file that is there"),
 ]
 
 

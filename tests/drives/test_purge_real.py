@@ -86,15 +86,28 @@ def test_told_in_words(ssdlab: Shell, small: Path) -> None:
 
 def test_a_dry_run_tells_all_and_changes_nothing(ssdlab: Shell, small: Path) -> None:
     before = digest(small)
-    told = ssdlab.json("purge", str(small), "--dry-run")
+    consent = ("--destroy", small.name)
+    told = ssdlab.json("purge", str(small), "--dry-run", *consent)
     assert (told["method"], told["marks"], told["dry_run"]) == ("discard", 64, True)
     assert [way["method"] for way in told["ways"]] == ["discard", "zero-fill"]
     assert told["commands"] == [f"discard bytes 0 to {SIZE} of {small}"]
-    assert "nothing says that it may be" in told["objections"][0]["what"]
-    out, err = ssdlab("purge", str(small), "--dry-run", "--method", "zero-fill", "--destroy", small.name)
+    assert told["objections"] == []
+    out, err = ssdlab("purge", str(small), "--dry-run", "--method", "zero-fill", *consent)
     assert "would use   zero-fill" in out
     assert err == ""
     assert digest(small) == before
+
+
+def test_a_dry_run_ends_as_the_purge_would_begin(ssdlab: Shell, small: Path) -> None:
+    """It prints what it has found all the same, and then the refusal, once."""
+    out, err = ssdlab("purge", str(small), "--dry-run", status=2)
+    assert "would use   discard" in out
+    assert err.count("nothing says that it may be") == 1
+    printed, _ = ssdlab("purge", str(small), "--dry-run", "--json", status=2)
+    found, end = json.JSONDecoder().raw_decode(printed)
+    assert "nothing says that it may be" in found["objections"][0]["what"]
+    refused = json.loads(printed[end:])
+    assert (refused["error"], refused["what"]) == ("refused", found["objections"][0]["what"])
 
 
 @pytest.mark.parametrize(

@@ -224,4 +224,4 @@ def run_on(drive: FakeDrive, method: Any, params: Any, library: Path, **options:
 
 def resume_on(drive: FakeDrive, folder: Path, **options: Any) -> Path:
     """Resume a run on a fake drive."""
-    return resume(folder, environment=environment(drive, **options))
+    return resume(folder, options.pop("observers", ()), environment=environment(drive, **options))

@@ -12,15 +12,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from lab.fake_drive import FakeDrive
+from lab.fake_drive import FakeDrive, resume_on, run_on
 from ssdlab.cli import progress as shown
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
+from ssdlab.methods.method import Method, Params
+from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.fill import Fill
+from ssdlab.model.errors import Interrupted
 from ssdlab.model.workload import Stop, Stream, Workload
 from ssdlab.results.live import LiveFile, read_live
 from ssdlab.results.progress import Progress
+from ssdlab.results.schema import JobResult
 from ssdlab.runs.plan import Plan, Recorder, planned_step
 from ssdlab.runs.tracking import Tracker
 
@@ -130,6 +134,7 @@ class Seen:
     def __init__(self) -> None:
         self.began_with: list[Progress] = []
         self.finished_with: list[tuple[str, bool]] = []
+        self.attempts: list[tuple[int, int]] = []
         self.ticks: list[Progress] = []
         self.status = None
 
@@ -140,10 +145,40 @@ class Seen:
         self.ticks.append(progress)
 
     def finished(self, step, progress: Progress, *, read_back: bool) -> None:
+        self.attempts.append((step.ordinal, step.attempt))
         self.finished_with.append((step.label, read_back))
 
     def ended(self, status) -> None:
         self.status = status
+
+
+def test_a_resume_tells_as_finished_what_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A preparation that the interruption voids is done again: it was never "finished before"."""
+
+    def procedure(lab: Lab, p: Params) -> None:
+        lab.fill()
+        write = closed_loop("random", "write", block_bytes=4096, in_flight=4, seconds=5.0)
+        lab.precondition(write, label="prepared")
+        with lab.on_interruption("re-precondition"):
+            lab.sweep("depth", (1, 2), lambda depth: read_of(depth))
+
+    def read_of(depth: int) -> Workload:
+        return closed_loop("random", "read", block_bytes=4096, in_flight=depth, seconds=1.0)
+
+    def stop(count: int) -> None:
+        if count == 4:
+            raise Interrupted("stopped by a signal", "resume")
+
+    method = Method("some", 1, "Some", Params, procedure, lambda data, p: JobResult(quick=False, points=()))
+    monkeypatch.setattr("ssdlab.runs.resume_checks.find_method", lambda name: method)
+    with pytest.raises(Interrupted):
+        run_on(FakeDrive(before_run=stop), method, Params(), tmp_path)
+    (folder,) = tmp_path.glob("2*")
+    seen = Seen()
+    resume_on(FakeDrive(), folder, observers=[seen])
+    told = [("fill, 1 x", True), ("prepared", False), ("depth 1", True), ("depth 2", False)]
+    assert seen.finished_with == told
+    assert seen.attempts == [(0, 1), (1, 2), (2, 1), (3, 2)]
 
 
 def test_observers_are_told_in_order_and_the_time_left_falls(tmp_path: Path) -> None:

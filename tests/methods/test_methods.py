@@ -257,7 +257,7 @@ def test_a_job_does_its_steps_in_order(tmp_path: Path) -> None:
     run = RunFolder(run_on(drive, job, read_job(JOB, "job.toml"), tmp_path))
     verbs = [step.verb for step in run.steps()]
     assert verbs == ["conditions", "fill", "run", "idle", "trim", "flush", "limit", "precondition", "note"]
-    assert [point.label for point in read_result(run).points] == ["mixed", "step 7: precondition"]
+    assert [point.label for point in read_result(run).points] == ["mixed", "step 7 of the job: precondition"]
     mixed, last = drive.runs
     assert mixed.streams[0].ops.read_pct == 70 and mixed.streams[0].span.length == 1 << 30
     assert last.seed == 9 and last.streams[0].span.length == "25%", "what the step names is kept"

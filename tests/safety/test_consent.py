@@ -63,7 +63,7 @@ def asks_again(folder: Path, foreign: Path, words: str, capsys: pytest.CaptureFi
     before = foreign.read_bytes()
     assert main(["resume", str(folder)]) == 2
     said = capsys.readouterr().err
-    assert words in said and "--destroy" in said
+    assert words in said and said.rstrip().endswith("--destroy foreign.img")
     assert main(["resume", str(folder), "--destroy", "other.img"]) == 2
     assert foreign.read_bytes() == before
     assert main(["resume", str(folder), "--destroy", "foreign.img"]) == 0

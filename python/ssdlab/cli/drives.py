@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ssdlab.model.queue_settings import Conditions
 
 
+_THERE = "name a drive or a file that is there; ssdlab drives lists the drives"
+
+
 def drives(drive: str | None = None, /, *, json: bool = False) -> None:
     """List every drive here with what guards it, or tell all that is known of one. Nothing is touched.
 
@@ -75,7 +78,8 @@ def _tell(drive: str, *, as_json: bool) -> None:
     found = look(drive)
     if found.identity is None:
         assert found.reading is not None  # what has no identity is refused
-        raise Refused(found.reading.what, found.reading.advice, reason=found.reading.reason, target=drive)
+        advice = _THERE if found.reading.reason == "no-size" else found.reading.advice
+        raise Refused(found.reading.what, advice, reason=found.reading.reason, target=drive)
     storage = read_environment(found.identity).storage
     details, record = tell(found.identity)
     parts = {one.part: one for one in read_platform(identity=found.identity).components}

@@ -52,7 +52,8 @@ def purge(
     limit
         How long it may take: 90min, 6h. By default twice what the drive expects, and ten minutes.
     dry_run
-        Print every command and write, and why each other method is not used. Nothing is changed.
+        Print every command and write, and why each other method is not used; ends with the refusal, if the
+        purge would be refused. Nothing is changed.
     json
         Print JSON, schema ssdlab.purge/1.
     """
@@ -65,6 +66,8 @@ def purge(
 
         found = rehearse(drive, chosen, destroy, limit_s, wipe_signatures=wipe_signatures)
         _print_plan(found, as_json=json)
+        if found.refusals:
+            raise found.refusals[0]
         return
     from ssdlab.drives.purge.dry_run import open_for_purge
 
@@ -176,5 +179,5 @@ def _print_plan(found: DryRun, *, as_json: bool) -> None:
         (each.method, each.obstacle or each.note or "can be used") for each in found.ways
     ]
     print_table(rows, ("method", ""))
-    for objection in found.objections:
+    for objection in found.objections[1:]:
         warn(f"as things stand it would be refused: {objection.what}", objection.advice)

@@ -58,7 +58,7 @@ def procedure(lab: Lab, p: JobParams) -> None:
     """Do the steps in order."""
     lab.conditions()
     for number, step in enumerate(p.steps, start=1):
-        _do(lab, step, step.label or f"step {number}: {step.do}")
+        _do(lab, step, step.label or f"step {number} of the job: {step.do}")
 
 
 def _do(lab: Lab, step: JobStep, label: str) -> None:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, JsonValue
@@ -248,9 +250,11 @@ def without_consent(manifest: Manifest, why: str, words: str) -> Refused:
         How to name it in a command.
     """
     drive = manifest.drive
+    name = shlex.quote(Path(drive.text).name) if drive.capabilities.on_file_system else "ID"
+    look = f"look at it with ssdlab drives {shlex.quote(drive.text)}"
     return Refused(
         f"run {manifest.run_id} would overwrite {drive.text}, and consent must be given again: {why}",
-        f"look at it with ssdlab drives; if all data on it may be lost: ssdlab resume {words} --destroy ID",
+        f"{look}; if all data on it may be lost: ssdlab resume {words} --destroy {name}",
         reason="no-consent",
         run=manifest.run_id,
         target=drive.text,

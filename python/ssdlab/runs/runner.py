@@ -99,6 +99,9 @@ class Runner:
             sitting=journal.sessions if self._state_lost else 1,
         )
         self._done_here: set[int] = set()
+        # Read back, and not told yet: an interrupted step may void them, and then they are done again.
+        self._untold: list[Step] = []
+        self._told: set[tuple[int, int]] = set()
         # The last preparation and the trims after it: together they make the state that is measured.
         self._prepared: list[int] = []
         # What is finished of the present stretch, its beginning included.
@@ -118,6 +121,7 @@ class Runner:
         self._prepared.clear()
         self._stretch.clear()
         self._since_purge.clear()
+        self._untold.clear()
         self._tracker.restart()
 
     def perform(self, request: Request) -> Step:
@@ -141,13 +145,14 @@ class Runner:
                 self._keeper.read_back(request, history.ended)
             step = _step(request, history.ended.attempt, history.ended.result)
             self._executor.read_back(request, step.result)
-            self._tracker.finished(step, read_back=True)
+            self._untold.append(step)
         else:
             self._executor.check_stop()
             self._settle(request, history)
             self.catch_up()
             step = self._do(request, digest)
             self._done_here.add(request.ordinal)
+            self._told.add((step.ordinal, step.attempt))
             self._tracker.finished(step, read_back=False)
             self._pause(request)
         self.steps.append(step)
@@ -179,7 +184,12 @@ class Runner:
             raise Paused("paused as asked", f"continue with: ssdlab resume {run_words(self._folder)}")
 
     def catch_up(self, *, only_lasting: bool = False) -> None:
-        """Bring a drive whose state can be kept to where the last finished step left it."""
+        """Tell what stands of earlier sessions; bring a drive whose state is kept to where that left it."""
+        for step in self._untold:
+            if (step.ordinal, step.attempt) not in self._told:
+                self._tracker.finished(step, read_back=True)
+                self._told.add((step.ordinal, step.attempt))
+        self._untold.clear()
         if self._keeper is not None and (self._keeper.lasting or not only_lasting):
             self._keeper.catch_up(self._executor.again)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from ssdlab.drives.purge.of_device import subject_of
 from ssdlab.drives.purge.record import PurgeMethodName
 from ssdlab.drives.trim.samples import SAMPLE_BYTES, SAMPLES
 from ssdlab.host.sysfs import HostFiles
-from ssdlab.model.errors import DriveError, Refused, UsageError
+from ssdlab.model.errors import DriveError, LabError, Refused, UsageError
 
 if TYPE_CHECKING:
     from ssdlab.drives.admin.port import AdminPort
@@ -39,6 +39,11 @@ class Objection:
     what: str
     advice: str
 
+    @classmethod
+    def of(cls, error: LabError) -> Objection:
+        """Return what an error says."""
+        return cls(error.what, error.advice)
+
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
@@ -48,13 +53,15 @@ class DryRun:
     ----------
     method, commands, siblings, limit_s
         The method it would use, what it would send, what else it would erase, and for how long it would wait;
-        without a method there is none, see `objections`.
+        without a method there is none, see `refusals`.
     following
         The sanitize that goes on already and would be followed.
     marks, sample_bytes
         Samples written and read back, before and after.
     ways
         All methods of its interface, as JSON holds them.
+    refusals
+        What the purge itself would raise.
     """
 
     drive: str
@@ -66,11 +73,18 @@ class DryRun:
     marks: int
     sample_bytes: int
     ways: tuple[DescribedMethod, ...]
-    objections: tuple[Objection, ...]
+    refusals: tuple[LabError, ...]
+
+    @property
+    def objections(self) -> tuple[Objection, ...]:
+        """What stands against it, in words."""
+        return tuple(map(Objection.of, self.refusals))
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
-        return asdict(self)
+        told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "refusals"}
+        ways, objections = ([asdict(each) for each in found] for found in (self.ways, self.objections))
+        return {**told, "ways": ways, "objections": objections}
 
 
 def rehearse(
@@ -108,8 +122,8 @@ def rehearse(
             "name a drive, see `ssdlab drives`",
         )
     subject = subject_of(identity, files, node, port)
-    objections = [] if found.writing is None else [Objection(found.writing.what, found.writing.advice)]
-    choice = _choice(subject, method, (identity.consent_id, *consents), limit_s, objections)
+    refusals: list[LabError] = [] if found.writing is None else [found.writing.error(text)]
+    choice = _choice(subject, method, (identity.consent_id, *consents), limit_s, refusals)
     candidate = None if choice is None else choice.methods[0]
     block = identity.logical_block_bytes
     return DryRun(
@@ -125,7 +139,7 @@ def rehearse(
             DescribedMethod(each.name, each.obstacle, each.named_only, tuple(hit.name for hit in each.hits))
             for each in methods_of(subject)
         ),
-        objections=tuple(objections),
+        refusals=tuple(refusals),
     )
 
 
@@ -169,10 +183,10 @@ def _choice(
     method: PurgeMethodName | None,
     consents: tuple[str, ...],
     limit_s: float | None,
-    objections: list[Objection],
+    refusals: list[LabError],
 ) -> Choice | None:
     try:
         return choose(subject, method, consents, limit_s)
     except (Refused, DriveError) as error:
-        objections.append(Objection(error.what, error.advice))
+        refusals.append(error)
         return None

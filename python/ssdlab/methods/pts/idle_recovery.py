@@ -142,7 +142,7 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
     samples = samples_of(found, p.cycle, data.capacity_bytes, at=p.sample_at)
     baseline = fmean(samples.variable.values[samples.first - 1 : samples.last])
     waits = tuple(_wait(data, p, rest, baseline) for rest in p.rests)
-    longest = waits[-1]
+    longest = f"rests of {span_text(waits[-1].idle_s)}"
     return PtsIdleRecoveryResult(
         **common(data, p),
         preconditioning=(preconditioning_of(p, NAME, samples, p.cycle * p.seconds),),
@@ -155,9 +155,7 @@ def conclude(data: RunData, p: PtsIdleRecoveryParams) -> PtsIdleRecoveryResult:
         caveats=clauses(idle_caveats(samples)),
         scalars=(
             headline("pts_idle_recovery_baseline_iops", "without rests", [baseline], "IOPS"),
-            headline(
-                "pts_idle_recovery_iops", f"rests of {span_text(longest.idle_s)}", longest.bursts.iops, "IOPS"
-            ),
+            headline("pts_idle_recovery_iops", longest, waits[-1].bursts.iops, "IOPS"),
         ),
     )
 
@@ -181,10 +179,9 @@ def _stimuli(p: PtsIdleRecoveryParams) -> tuple[Stimulus, ...]:
     """Return bursts, and what follows them, as the header of a page prints them."""
     threads, depth = p.shape
     rests = ", ".join(span_text(rest * p.burst_seconds) for rest in p.rests)
-    each = f"{p.bursts} bursts of {span_text(p.burst_seconds)} each"
-    bursts = Stimulus(what=f"{NAME}, bursts with rests of {rests}", threads=threads, depth=depth, lasted=each)
-    lasted = span_text(p.return_seconds)
-    return bursts, Stimulus(what=f"{NAME}, without rests", threads=threads, depth=depth, lasted=lasted)
+    bursts, back = f"{p.bursts} bursts of {span_text(p.burst_seconds)} each", span_text(p.return_seconds)
+    loads = ((f"{NAME}, bursts with rests of {rests}", bursts), (f"{NAME}, without rests", back))
+    return tuple(Stimulus(what=what, threads=threads, depth=depth, lasted=lasted) for what, lasted in loads)
 
 
 METHOD = Method(
