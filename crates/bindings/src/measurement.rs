@@ -255,11 +255,7 @@ impl Measurement {
                 "count",
                 buckets.iter().map(|(_, _, count, _)| *count).collect(),
             ),
-            Column::new(
-                py,
-                "sum_ns",
-                buckets.iter().map(|(.., sum)| *sum).collect(),
-            ),
+            Column::new(py, "sum_ns", buckets.iter().map(|(.., sum)| *sum).collect()),
         ];
         dict(py, &columns)
     }

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.flags import takes
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.order_options import Quick, Repeat, Set
-from ssdlab.cli.ordering import of_order, order
+from ssdlab.cli.ordering import library_of, of_order, order
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
+from ssdlab.cli.plan_lines import lines_of
 from ssdlab.cli.progress import bytes_text, range_text
 from ssdlab.model import units
 from ssdlab.model.drive_options import DriveOptions
+from ssdlab.model.errors import UsageError
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ssdlab.methods.verbs.bounds import Bounds
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
@@ -33,10 +38,15 @@ def plan(
     set: Set = (),
     quick: Quick = False,
     repeat: Repeat = 1,
+    probe: bool = False,
+    library: Path | None = None,
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
     """Tell what a method or a suite does on a drive, how long it takes and what it writes; touch nothing.
+
+    How fast the drive is, is taken from its link, its ratings and earlier runs of it; where none of them says
+    it, the bounds are those of any drive.
 
     Parameters
     ----------
@@ -44,18 +54,26 @@ def plan(
         The method or suite: see `ssdlab methods`.
     drive
         A block device such as /dev/nvme0n1, or a file (with --size when it would have to be made).
+    probe
+        Measure the drive first, for 30 s at most: reads only, unless --destroy says that its data may be
+        lost. Of a method, not of a suite.
+    library
+        Folder of runs whose speeds count [default: ssdlab/runs in the data folder].
     json
-        Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper].
+        Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` of the
+        drive's time, `real_seconds` of the host's. They differ for a simulated drive.
     """
     from ssdlab.cli.suites import suite_order
     from ssdlab.runs.order import plan_order
 
     several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
     if several is not None:
+        if probe:
+            raise UsageError("a suite is planned without a probe", "leave --probe out, or plan its methods")
         _plan_suite(name, several, json=json)
         return
     ordered = order(name, drive, set, quick=quick, **of_order(options))
-    planned = plan_order(ordered)
+    planned = plan_order(ordered, library_of(library), probing=probe)
     if json:
         print_json(plan_as_json(ordered, planned))
         return
@@ -93,8 +111,14 @@ def _plan_suite(name: str, several: SuiteOrder, *, json: bool) -> None:
 def print_plan(planned: Plan) -> None:
     """Print the steps of a plan with their times and writes, and the sums."""
     rows: list[tuple[object, ...]] = [
-        (step.ordinal + 1, step.verb, step.label, _seconds(step.seconds), _bytes(step.bytes_written))
-        for step in planned.steps
+        (
+            line.number,
+            line.verb,
+            line.label if line.steps == 1 else f"{line.label}: {line.steps} steps",
+            _seconds(line.seconds),
+            _bytes(line.bytes_written),
+        )
+        for line in lines_of(planned.steps)
     ]
     if planned.preparation_bytes:
         written = units.capacity_text(planned.preparation_bytes)
@@ -102,11 +126,21 @@ def print_plan(planned: Plan) -> None:
     print_table(rows, ("step", "verb", "label", "time", "writes"), right=(0,))
     print_fields(
         [
-            ("time", _seconds(planned.seconds)),
+            *_times(planned),
             ("writes", _bytes(planned.bytes_written) or "nothing"),
             ("endurance", _endurance(planned)),
         ]
     )
+
+
+def _times(planned: Plan) -> Iterator[tuple[str, str]]:
+    """Yield how long it takes, of a simulated drive in its time and in ours; and by what that is known."""
+    if planned.keeps_time:
+        yield "drive time", _seconds(planned.seconds)
+        yield "real time", _seconds(planned.real_seconds)
+    else:
+        yield "time", _seconds(planned.seconds)
+    yield "known by", ", ".join(planned.planning.pace.sources) or "nothing: bounds are those of any drive"
 
 
 def _endurance(planned: Plan) -> str:
@@ -144,6 +178,8 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
         },
         "wipes": [asdict(found) for found in planned.signatures],
         "seconds": [planned.seconds.lower, planned.seconds.upper],
+        "real_seconds": [planned.real_seconds.lower, planned.real_seconds.upper],
+        "known_by": list(planned.planning.pace.sources),
         "bytes_written": written,
         "endurance_bytes": rated,
         "endurance_share": None if rated is None else [bound / rated for bound in written],

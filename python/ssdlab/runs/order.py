@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.methods.lab import Lab
-from ssdlab.methods.verbs.stream_bounds import layout_bounds
+from ssdlab.methods.verbs.bounds import Bounds
+from ssdlab.methods.verbs.stream_bounds import layout_bounds, simulating_bounds
 from ssdlab.model.errors import Refused
+from ssdlab.model.fill import FILL_BLOCK_BYTES
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, variant_info, varied
+from ssdlab.runs.pace import pace_of, planning_of
 from ssdlab.runs.plan import Plan, Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ssdlab.analysis.pace import Pace
     from ssdlab.drives.base import Drive
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.host.identity import Identity
@@ -72,8 +76,17 @@ class Order:
     begun_on: Given | None = None
 
 
-def plan_order(order: Order) -> Plan:
+def plan_order(order: Order, library: Path | None = None, *, probing: bool = False) -> Plan:
     """Work out what a run will do; looks at the drive and touches nothing.
+
+    Parameters
+    ----------
+    order
+        What is to be run on what.
+    library
+        Whose earlier runs of the drive say how fast it is.
+    probing
+        Measure the drive for half a minute at most: reads only, unless its data may be lost.
 
     Raises
     ------
@@ -95,8 +108,13 @@ def plan_order(order: Order) -> Plan:
     refusal = found.writing if writing else found.reading
     objection = None if refusal is None else refusal.error(order.drive)
     method = varied(order.method, variant_info(order.variant, found.identity, writing=writing))
+    pace = pace_of(found.identity, library)
+    if probing and found.exists:
+        from ssdlab.runs.probe import probe
+
+        pace = probe(order, pace)
     planned = replace(
-        plan_on(method, order.params, found.identity),
+        plan_on(method, order.params, found.identity, pace=pace),
         objection=objection,
         signatures=found.signatures if order.wipe_signatures else (),
     )
@@ -112,21 +130,29 @@ def plan_on(
     params: Params,
     drive: Identity | Drive,
     known: Iterable[Step] = (),
+    pace: Pace | None = None,
     **lab: Any,  # noqa: ANN401 - seeds and span of Lab
 ) -> Plan:
     """Run a procedure on a lab that only counts, for a drive of that capacity and logical block.
 
-    Of a run that goes on, `known` are the finished steps.
+    Of a run that goes on, `known` are the finished steps. `pace` is what is known of the drive's speed beyond
+    its link and its ratings: earlier runs, or a probe.
     """
     can = drive.capabilities
-    recorder = Recorder(known, purges_at_once=can.purges_at_once)
+    planning = planning_of(drive, pace)
+    recorder = Recorder(known, planning=planning)
     facts: dict[str, Any] = {
         "capacity_bytes": drive.capacity_bytes,
         "logical_block_bytes": drive.logical_block_bytes,
         "forks": can.forks,
     }
     method.procedure(Lab(recorder, **facts, **lab), params)
-    return Plan(tuple(recorder.steps))
+    made = Plan(tuple(recorder.steps), planning=planning, keeps_time=can.virtual_time)
+    if not can.virtual_time or method.reads_unwritten:
+        return made
+    # A simulated drive is written once before a run begins, in time of its own that is not counted.
+    laid = Bounds(drive.capacity_bytes, drive.capacity_bytes)
+    return replace(made, preparation=simulating_bounds(laid, FILL_BLOCK_BYTES))
 
 
 def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:

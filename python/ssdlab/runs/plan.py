@@ -6,8 +6,9 @@ both from its verb; while a run goes on, `tracking` narrows the bounds by the sp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.verbs.bounds import NOTHING, Bounds, Planned, Planning
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 START_MAX_S = 10.0
 """Opening the drive, reading the environment, writing the tables at the end."""
+OVERHEAD_MAX_S = 8.0
+"""Of the host in all steps together, beside what each takes: some wait for a disk, not all do ..."""
+OVERHEAD_USUAL_S = 0.25
+"""... and what each takes: threads start, I/O is drained, records reach the disk; 20 to 100 ms here."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,19 @@ class PlannedStep:
     """Of verb and arguments, as the journal has it."""
     effects: tuple[str, ...] = ()
     """What reaches the drive, each a phrase: ``writes 128 KiB blocks in order to ...``."""
+    overhead_s: float = 0.0
+    """What of the upper bound of its time is the host's."""
+    settled_bytes: float = inf
+    """Upper bound of its writes on a drive that was written for long."""
+    request: Request | None = None
+    """What was asked; None where nothing was."""
+    simulating: Bounds = NOTHING
+    """Seconds that a simulation of it takes of the host."""
+
+    @property
+    def drive_seconds(self) -> Bounds:
+        """Bounds of the drive's own time."""
+        return Bounds(self.seconds.lower, max(self.seconds.lower, self.seconds.upper - self.overhead_s))
 
 
 @dataclass(frozen=True)
@@ -55,22 +73,50 @@ class Plan:
     """What is wiped off the drive before its first write, by consent."""
     endurance_bytes: int | None = None
     """Rated endurance of the drive, where it is on record."""
+    planning: Planning = field(default_factory=Planning)
+    """What was known of the drive."""
+    keeps_time: bool = False
+    """The drive keeps time of its own: how long the host takes for it is another matter."""
+
+    @property
+    def drive_seconds(self) -> Bounds:
+        """Seconds of the drive's time, without what the host adds."""
+        return sum((step.drive_seconds for step in self.steps), NOTHING)
 
     @property
     def seconds(self) -> Bounds:
-        """Seconds from the command to its end."""
-        total = self.preparation + Bounds(0.0, START_MAX_S)
-        for step in self.steps:
-            total = total + step.seconds
-        return total
+        """Seconds from the command to its end; of a drive that keeps time of its own, of that time."""
+        if self.keeps_time:
+            return self.drive_seconds
+        return self.preparation + self.drive_seconds + Bounds(0.0, START_MAX_S + overhead_max_s(self.steps))
+
+    @property
+    def real_seconds(self) -> Bounds:
+        """Seconds of the host's clock from the command to its end."""
+        if not self.keeps_time:
+            return self.seconds
+        total = sum((step.simulating for step in self.steps), self.preparation)
+        return total + Bounds(0.0, START_MAX_S + overhead_max_s(self.steps))
 
     @property
     def bytes_written(self) -> Bounds:
-        """Bytes written to the drive."""
-        total = Bounds(self.preparation_bytes, self.preparation_bytes)
-        for step in self.steps:
-            total = total + step.bytes_written
-        return total
+        """Bytes written to the drive.
+
+        A drive writes as a fresh one only for so long after each purge, and then as one written for long.
+        """
+        prepared = float(self.preparation_bytes)
+        lower = prepared + sum(step.bytes_written.lower for step in self.steps)
+        upper = prepared + sum(step.bytes_written.upper for step in self.steps)
+        times_fresh = 1 + sum(step.verb == "purge" for step in self.steps)
+        settled = sum(min(step.settled_bytes, step.bytes_written.upper) for step in self.steps)
+        settled += prepared + times_fresh * self.planning.pace.fresh_bytes
+        return Bounds(lower, max(lower, min(upper, settled)))
+
+
+def overhead_max_s(steps: Sequence[PlannedStep]) -> float:
+    """Return what the host adds at most to steps, beside what each takes of the drive."""
+    usual = OVERHEAD_MAX_S + OVERHEAD_USUAL_S * len(steps)
+    return min(usual, sum(step.overhead_s for step in steps))
 
 
 class Recorder:
@@ -80,27 +126,27 @@ class Recorder:
     ----------
     known
         Finished steps of the same run: the length of a trace need not be measured again.
-    purges_at_once
-        The drive's capability of that name.
+    planning
+        What is known of the drive.
     """
 
-    def __init__(self, known: Iterable[Step] = (), *, purges_at_once: bool = False) -> None:
-        self._purges_at_once = purges_at_once
+    def __init__(self, known: Iterable[Step] = (), *, planning: Planning | None = None) -> None:
+        self._planning = planning or Planning()
         self._known = {step.ordinal: step.result for step in known}
         self.steps: list[PlannedStep] = []
 
     def perform(self, request: Request) -> Step:
         """Count a step."""
         known = self._known.get(request.ordinal) if request.asked.planned_once else None
-        planned = request.asked.plan(Planning(self._purges_at_once, known))
+        planned = request.asked.plan(replace(self._planning, known=known))
         self.steps.append(_planned_step(request, planned))
         result = known or StepResult(seconds=planned.seconds.lower, facts=planned.facts)
         return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
 
 
-def planned_step(request: Request) -> PlannedStep:
+def planned_step(request: Request, planning: Planning | None = None) -> PlannedStep:
     """Work out the bounds of one step."""
-    return _planned_step(request, request.asked.plan(Planning()))
+    return _planned_step(request, request.asked.plan(planning or Planning()))
 
 
 def _planned_step(request: Request, planned: Planned) -> PlannedStep:
@@ -113,4 +159,8 @@ def _planned_step(request: Request, planned: Planned) -> PlannedStep:
         planned.target_bytes,
         step_hash(request.verb, request.args),
         request.asked.effects(),
+        planned.overhead_s,
+        planned.bytes_written.upper if planned.settled_bytes is None else planned.settled_bytes,
+        request,
+        planned.simulating,
     )

@@ -31,6 +31,7 @@ from ssdlab.runs.conditions.variant import check_able, variant_info, varied, wit
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, describe_state, discard_states, keeper_of
 from ssdlab.runs.order import Order, plan_on, with_endurance
+from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
 from ssdlab.runs.remarks import departures_of, warnings_of
@@ -117,7 +118,8 @@ def start(
         variant = variant_info(order.variant, drive.identity, writing=writing)
         order = replace(order, method=varied(order.method, variant))
         span_bytes = None if order.member is None else order.member.span_bytes
-        plan = plan_on(order.method, order.params, drive, span_bytes=span_bytes)
+        pace = pace_of(drive.identity, library)
+        plan = plan_on(order.method, order.params, drive, pace=pace, span_bytes=span_bytes)
         plan = with_endurance(plan, drive.identity, _cap(order))
         if plan.objection is not None:
             raise plan.objection
@@ -177,7 +179,8 @@ def resume(
             chosen = varied(chosen, manifest.drive.variant)
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
-            plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), span_bytes=span_bytes)
+            pace = pace_of(drive.identity, folder.parent)
+            plan = plan_on(chosen, params, drive, RunFolder(folder).steps(), pace, span_bytes=span_bytes)
             again = resumed_manifest(manifest)
             if renewal is not None:
                 record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_right
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ssdlab.methods.steps import Request
-from ssdlab.methods.verbs.bounds import NOTHING, Bounds
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
 from ssdlab.results.progress import Progress
 from ssdlab.runs.plan import Plan, planned_step
+from ssdlab.runs.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,11 +20,6 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
     from ssdlab.runs.plan import PlannedStep
-
-_SETTLED_S = 2.0
-"""A speed seen for so long says when a step that stops by bytes will end ..."""
-_SPEED_VARIES = (0.7, 1.6)
-"""... give or take: a cache that fills up makes the rest slower than the beginning."""
 
 
 class Tracker:
@@ -43,10 +36,7 @@ class Tracker:
     def __init__(self, plan: Plan, observers: Sequence[Observer] = ()) -> None:
         self._plan = plan
         self._planned = {step.ordinal: step for step in plan.steps}
-        self._ordinals = sorted(self._planned)
-        # Seconds from each of the ordinals on, in their order; nothing behind the last.
-        last_first = [self._planned[number].seconds for number in reversed(self._ordinals)]
-        self._from = [*accumulate(last_first, initial=NOTHING)][::-1]
+        self._left = TimeLeft(plan)
         self._observers = observers
         self._begun = time.monotonic()
         self._step_begun = self._begun
@@ -60,7 +50,7 @@ class Tracker:
     def began(self, request: Request) -> None:
         """Take note that a step starts."""
         known = self._planned.get(request.ordinal) if request.asked.planned_once else None
-        self._current = known or planned_step(request)
+        self._current = known or planned_step(request, self._plan.planning)
         self._step_begun = time.monotonic()
         self._outlook = request.outlook
         progress = self._progress(None)
@@ -78,6 +68,8 @@ class Tracker:
         if self._current is None or self._current.ordinal != step.ordinal:
             self._current = self._planned.get(step.ordinal)
             self._step_begun = time.monotonic()
+        if not read_back:
+            self._left.finished(step, time.monotonic() - self._step_begun)
         progress = self._progress(None)
         for observer in self._observers:
             observer.finished(step, progress, read_back=read_back)
@@ -91,9 +83,10 @@ class Tracker:
         now = time.monotonic()
         current = self._current
         elapsed = now - self._step_begun
-        rest = _left(current, elapsed, snapshot) if current is not None else NOTHING
         ordinal = current.ordinal if current is not None else -1
-        rest = rest + self._from[bisect_right(self._ordinals, ordinal)]
+        rest = self._left.after(ordinal)
+        if current is not None:
+            rest = rest + self._left.of(current, elapsed, snapshot)
         row = None if snapshot is None else snapshot.latest
         tails = [] if row is None else [cell.latency("response") for cell in row.cells if cell.ios]
         return Progress(
@@ -139,16 +132,6 @@ def layout_watch(size_bytes: int, observers: Sequence[Observer]) -> Callable[[An
         tracker.tick(snapshot)
 
     return tick
-
-
-def _left(step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401
-    """Bounds of what is left of a step, narrowed by the speed seen where it stops by bytes."""
-    left = Bounds(max(step.seconds.lower - elapsed, 0.0), max(step.seconds.upper - elapsed, 0.0))
-    if step.target_bytes is None or snapshot is None or elapsed < _SETTLED_S or not snapshot.bytes:
-        return left
-    seconds = (step.target_bytes - snapshot.bytes) / (snapshot.bytes / elapsed)
-    slow, fast = max(seconds, 0.0) * _SPEED_VARIES[1], max(seconds, 0.0) * _SPEED_VARIES[0]
-    return Bounds(max(left.lower, min(fast, left.upper)), min(left.upper, slow))
 
 
 def _worst(tails: list[dict[str, int]], name: str) -> int | None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.pace import ANY_DRIVE
+
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.analysis.pace import Pace
     from ssdlab.results.records import StepResult
 
 STEP_MAX_S = 4.0
@@ -40,6 +43,12 @@ class Planned:
         Bounds of its time, and of the bytes that it writes to the drive.
     target_bytes
         Where it stops by bytes: how many.
+    settled_bytes
+        Upper bound of the bytes written on a drive that was written for long; None: that of `bytes_written`.
+    overhead_s
+        What of the upper bound of its time is the host's, and no part of the drive's time.
+    simulating
+        Seconds that a simulation of it takes of the host.
     facts
         What of its facts the plan can know, so that the procedure may go on.
     """
@@ -47,6 +56,9 @@ class Planned:
     seconds: Bounds = Bounds(0.0, RECORD_MAX_S)
     bytes_written: Bounds = NOTHING
     target_bytes: int | None = None
+    settled_bytes: float | None = None
+    overhead_s: float = RECORD_MAX_S
+    simulating: Bounds = NOTHING
     facts: dict[str, JsonValue] = field(default_factory=dict)
 
 
@@ -58,9 +70,15 @@ class Planning:
     ----------
     purges_at_once
         The drive's capability of that name.
+    purge_max_s
+        A purge takes no longer; None: nobody knows.
+    pace
+        How fast the drive is, as far as that is known.
     known
         Of a run that goes on: the result of the step, where it is finished.
     """
 
     purges_at_once: bool = False
+    purge_max_s: float | None = None
+    pace: Pace = ANY_DRIVE
     known: StepResult | None = None

@@ -25,7 +25,10 @@ class Idle(Verb):
     def plan(self, planning: Planning) -> Planned:
         """Return its time, which is known."""
         del planning
-        return Planned(Bounds(float(self.seconds) if self.certain else 0.0, self.seconds + STEP_MAX_S))
+        return Planned(
+            Bounds(float(self.seconds) if self.certain else 0.0, self.seconds + STEP_MAX_S),
+            overhead_s=STEP_MAX_S,
+        )
 
     def do(self, at: StepContext) -> StepResult:
         """Wait, by the drive's clock."""

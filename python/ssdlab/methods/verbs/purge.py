@@ -61,7 +61,9 @@ class Purge(Verb):
 
     def plan(self, planning: Planning) -> Planned:
         """Return bounds by what the drive is."""
-        return Planned(Bounds(0.0, QUICK_PURGE_MAX_S if planning.purges_at_once else PURGE_MAX_S))
+        if planning.purges_at_once:
+            return Planned(Bounds(0.0, QUICK_PURGE_MAX_S), overhead_s=QUICK_PURGE_MAX_S)
+        return Planned(Bounds(0.0, planning.purge_max_s or PURGE_MAX_S))
 
     def effects(self) -> tuple[str, ...]:
         """Return what is erased, and how."""

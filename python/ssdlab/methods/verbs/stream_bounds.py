@@ -1,68 +1,136 @@
 """What a workload will take: bounds of its time and of the bytes that it writes.
 
-What stops by time is known to the second. What stops by bytes takes as long as the drive needs, so its bounds
-are those of the fastest and the slowest drive that anybody would test.
+What stops by time is known to the second. What stops by bytes takes as long as the drive needs: its bounds
+are those of what is known of the drive (`analysis.pace`), or of any drive. Bytes are never more than the link
+moves in the time.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.pace import ANY_DRIVE, SLOWEST_RANDOM_IOPS, Load, Pace, Speed
 from ssdlab.methods.verbs.bounds import NOTHING, STEP_MAX_S, Bounds
 from ssdlab.model.arrival import AsRecorded, Bursts, Open, Pulses
 from ssdlab.model.pattern import Recording, Sequential
 from ssdlab.model.units import NS_PER_S
+from ssdlab.model.workload import Mix, Ratio
 
 if TYPE_CHECKING:
     from ssdlab.model.workload import Stream, Workload
 
-FASTEST_MB_S = 32_000.0
-"""Two PCIe 5.0 x4 links, and more than this machine class copies in memory per stream."""
-SLOWEST_SEQUENTIAL_MB_S = 20.0
-"""A QLC drive with its cache exhausted still writes faster."""
-SLOWEST_RANDOM_IOPS = 50.0
-"""A hard disk."""
-SHORTEST_LATENCY_S = 1e-6
-"""A file in memory."""
+SIMULATED_IO_S = (0.05e-6, 2e-6)
+SIMULATED_PAGE_S = (0.01e-6, 0.6e-6)
+SIMULATED_PAGE_BYTES = 4096
+"""Of the host for an I/O and for a page of 4 KiB of it: 0.1 to 0.7 and 0.02 to 0.15 us were measured, and a
+host may be busy."""
 LONGEST_GAP = 40
 """Of random arrivals, in mean gaps: a longer one has a chance of exp(-40)."""
 
 
+@dataclass(frozen=True)
+class WorkloadBounds:
+    """What a workload will take.
+
+    Attributes
+    ----------
+    seconds, bytes_written
+        Bounds of its time and of the bytes that it writes.
+    settled_bytes
+        Upper bound of the bytes on a drive that was written for long.
+    target_bytes
+        The bytes that it stops at, if it does.
+    simulating
+        Seconds that a simulation of it takes of the host.
+    """
+
+    seconds: Bounds
+    bytes_written: Bounds
+    settled_bytes: float
+    target_bytes: int | None
+    simulating: Bounds
+
+
 def layout_bounds(size_bytes: int) -> Bounds:
     """Seconds that really writing a new file of that size can take."""
-    return Bounds(size_bytes / FASTEST_MB_S / 1e6, size_bytes / SLOWEST_SEQUENTIAL_MB_S / 1e6 + STEP_MAX_S)
+    speed = ANY_DRIVE.of(Load(True, False, 1 << 20, 1))
+    return Bounds(size_bytes / speed.high, size_bytes / speed.low + STEP_MAX_S)
 
 
-def workload_bounds(workload: Workload) -> tuple[Bounds, Bounds, int | None]:
-    """Return seconds, bytes written, and the bytes that it stops at, if it does."""
+def workload_bounds(workload: Workload, pace: Pace = ANY_DRIVE) -> WorkloadBounds:
+    """Return what a workload takes on a drive of which that much is known."""
     seconds = Bounds(0.0, 0.0)
     written = NOTHING
+    settled = 0.0
     targets: list[int] = []
+    simulating = NOTHING
     for stream in workload.streams:
-        time, target = _stream_seconds(stream)
+        speed = speed_of(stream, pace)
+        time, target = _stream_seconds(stream, speed, pace)
         seconds = Bounds(max(seconds.lower, time.lower), max(seconds.upper, time.upper))
-        written = written + _stream_writes(stream, time, target)
+        for_stream, long_written = _stream_writes(stream, time, target, speed)
+        written, settled = written + for_stream, settled + long_written
+        simulating = simulating + _simulating(stream, time, target, speed)
         targets += [] if target is None else [target]
-    return seconds, written, sum(targets) if targets else None
+    return WorkloadBounds(seconds, written, settled, sum(targets) if targets else None, simulating)
 
 
-def _recorded_seconds(stream: Stream, recording: Recording) -> Bounds:
+def simulating_bounds(moved_bytes: Bounds, block_bytes: float) -> Bounds:
+    """Return what simulating so many bytes takes of the host: so much an I/O, and a page of each."""
+    lower, upper = (
+        bytes_ * (SIMULATED_IO_S[end] / block_bytes + SIMULATED_PAGE_S[end] / SIMULATED_PAGE_BYTES)
+        for end, bytes_ in enumerate((moved_bytes.lower, moved_bytes.upper))
+    )
+    return Bounds(lower, upper)
+
+
+def _simulating(stream: Stream, seconds: Bounds, target: int | None, speed: Speed) -> Bounds:
+    if target is None:
+        moved = Bounds(speed.low * seconds.lower, speed.high * seconds.upper)
+    else:
+        moved = Bounds(float(target) if stream.stop.time_ns is None else 0.0, float(target))
+    if stream.requested_iops is not None:
+        rate = float(stream.requested_iops) * max(block.bytes for block in stream.block)
+        moved = Bounds(0.0, min(moved.upper, rate * seconds.upper))
+    return simulating_bounds(moved, min(block.bytes for block in stream.block))
+
+
+def speed_of(stream: Stream, pace: Pace) -> Speed:
+    """Return how fast the drive does a stream, both directions together."""
+    blocks = sum(block.weight for block in stream.block)
+    mean_bytes = sum(block.weight * block.bytes for block in stream.block) / blocks
+    random = not isinstance(stream.pattern, Sequential)
+    load = Load(stream.writes, random, mean_bytes, stream.in_flight)
+    return pace.of_mix(_read_share(stream), load)
+
+
+def _read_share(stream: Stream) -> float:
+    """Return the share of a stream's bytes that it reads; of a recording either."""
+    if isinstance(stream.ops, Mix):
+        return stream.ops.read_pct / 100
+    if isinstance(stream.ops, Ratio):
+        return stream.ops.read_weight / (stream.ops.read_weight + stream.ops.write_weight)
+    return 0.5 if stream.reads and stream.writes else float(stream.reads)
+
+
+def _recorded_seconds(stream: Stream, recording: Recording, speed: Speed) -> Bounds:
     """Bounds of a replay: its own time and the backlog, or what the drive needs for so many I/Os."""
     ios = stream.stop.ios or 0
-    slowest = max(ios / SLOWEST_RANDOM_IOPS, recording.moved_bytes / SLOWEST_SEQUENTIAL_MB_S / 1e6)
+    slowest = max(ios / SLOWEST_RANDOM_IOPS, recording.moved_bytes / speed.low)
     if not isinstance(stream.arrival, AsRecorded):
-        return Bounds(recording.moved_bytes / FASTEST_MB_S / 1e6, slowest)
+        return Bounds(recording.moved_bytes / speed.high, slowest)
     recorded = recording.duration_ns / NS_PER_S
     behind = min(stream.arrival.backlog_ns / NS_PER_S, slowest)
     return Bounds(recorded, recorded + behind)
 
 
-def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
+def _stream_seconds(stream: Stream, speed: Speed, pace: Pace) -> tuple[Bounds, int | None]:
     if isinstance(stream.pattern, Recording):
         # The pace of a replay at its own times says nothing of how long it will go on.
         timed = isinstance(stream.arrival, AsRecorded)
-        return _recorded_seconds(stream, stream.pattern), None if timed else stream.pattern.moved_bytes
+        return _recorded_seconds(stream, stream.pattern, speed), None if timed else stream.pattern.moved_bytes
     stop = stream.stop
     largest = max(block.bytes for block in stream.block)
     target = stop.bytes if stop.bytes is not None else None if stop.ios is None else stop.ios * largest
@@ -76,32 +144,37 @@ def _stream_seconds(stream: Stream) -> tuple[Bounds, int | None]:
         if isinstance(stream.arrival, Open):  # it ends with the last I/O that arrives before
             gaps = 1 if stream.arrival.process == "even" else LONGEST_GAP
             lower = max(0.0, lower - float(gaps / stream.arrival.rate))
+        if pace.known:
+            upper += stream.in_flight * largest / speed.low  # what is in flight at the end is waited for
     if target is not None:
-        slowest = SLOWEST_SEQUENTIAL_MB_S * 1e6
-        if not isinstance(stream.pattern, Sequential):
-            slowest = min(slowest, SLOWEST_RANDOM_IOPS * largest)
-        lower, upper = min(lower, target / FASTEST_MB_S / 1e6), min(upper, target / slowest)
+        lower, upper = min(lower, target / speed.high), min(upper, target / speed.low)
     return Bounds(0.0 if lower == float("inf") else lower, upper), target
 
 
-def _stream_writes(stream: Stream, seconds: Bounds, target: int | None) -> Bounds:
+def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: Speed) -> tuple[Bounds, float]:
+    """Return bounds of the bytes that a stream writes, and the upper one of a drive written for long."""
     if not stream.writes:
-        return NOTHING
+        return NOTHING, 0.0
     if isinstance(stream.pattern, Recording):
         # What is dropped is not written.
-        return Bounds(0.0, float(stream.pattern.written_bytes))
+        return Bounds(0.0, float(stream.pattern.written_bytes)), float(stream.pattern.written_bytes)
     largest = max(block.bytes for block in stream.block)
     busy_s = seconds.upper
     if isinstance(stream.arrival, Pulses):
         busy_s = ceil(busy_s * NS_PER_S / stream.arrival.every_ns) * stream.arrival.on_ns / NS_PER_S
-    ceiling = min(FASTEST_MB_S * 1e6, stream.in_flight * largest / SHORTEST_LATENCY_S) * busy_s
+    share = 1.0 - _read_share(stream)
+    # The draw of a mix varies, and what is in flight at the end counts.
+    ending = stream.in_flight * largest
+    share = share if share in (0.0, 1.0) else min(1.0, 1.1 * share)
+    most = float("inf")
     if isinstance(stream.arrival, Bursts):
-        ceiling = min(
-            ceiling, ceil(seconds.upper * NS_PER_S / stream.arrival.every_ns) * stream.arrival.bytes
-        )
+        most = ceil(seconds.upper * NS_PER_S / stream.arrival.every_ns) * float(stream.arrival.bytes)
     elif stream.requested_iops is not None:
-        ceiling = min(ceiling, float(stream.requested_iops * ceil(seconds.upper) + 1) * largest)
+        most = float(stream.requested_iops * ceil(seconds.upper) + 1) * largest
+    if target is not None:
+        most = min(most, float(target))
+    ceiling, settled = (min(most, rate * share * busy_s + ending) for rate in (speed.high, speed.settled))
     if target is None:
-        return Bounds(0.0, ceiling)
+        return Bounds(0.0, ceiling), settled
     whole = stream.stop.time_ns is None and not stream.reads
-    return Bounds(float(target) if whole else 0.0, min(float(target), ceiling))
+    return Bounds(float(target) if whole else 0.0, max(float(target) if whole else 0.0, ceiling)), settled

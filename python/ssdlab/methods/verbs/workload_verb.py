@@ -94,8 +94,8 @@ class WorkloadVerb(Verb):
 
     def plan(self, planning: Planning) -> Planned:
         """Return bounds by the stops and rates of the workload."""
-        del planning
-        seconds, written, target = workload_bounds(self.workload)
+        found = workload_bounds(self.workload, planning.pace)
+        seconds, written = found.seconds, found.bytes_written
         if self.until is not None:
             # What ends it early may not do so before a time of its own.
             not_before_s = self.until.least_ns / NS_PER_S
@@ -103,7 +103,14 @@ class WorkloadVerb(Verb):
             written = Bounds(0.0, written.upper)
         if self.optional:
             seconds, written = Bounds(0.0, seconds.upper), Bounds(0.0, written.upper)
-        return Planned(seconds + Bounds(0.0, STEP_MAX_S), written, target)
+        return Planned(
+            seconds + Bounds(0.0, STEP_MAX_S),
+            written,
+            found.target_bytes,
+            min(found.settled_bytes, written.upper),
+            overhead_s=STEP_MAX_S,
+            simulating=Bounds(found.simulating.lower if seconds.lower else 0.0, found.simulating.upper),
+        )
 
     def effects(self) -> tuple[str, ...]:
         """Return what each stream does."""

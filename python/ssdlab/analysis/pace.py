@@ -1,0 +1,144 @@
+"""How fast a drive can be, by what is known of it: its link, and loads that were measured or rated.
+
+Of a load that was not itself measured the nearest ones speak, by block and by I/Os in flight: throughput does
+not fall with either by more than its share, and does not rise by more. Several figures of one load, such as
+of a fresh drive and of one that was overwritten for long, span the range between them. Nothing moves more
+than the link. Where nothing is known the bounds are those of the fastest and the slowest drive that anybody
+would test.
+
+Source of the interpolation: the bounds of a closed network of one queue, E. D. Lazowska et al., "Quantitative
+System Performance" (1984), chapter 5: throughput lies below both its value times the customers and the
+capacity of the slowest centre.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import inf, log2
+
+FASTEST_BYTES_S = 32e9
+"""Two PCIe 5.0 x4 links, and more than this machine class copies in memory per stream."""
+SLOWEST_SEQUENTIAL_BYTES_S = 20e6
+"""A QLC drive with its cache exhausted still writes faster."""
+SLOWEST_RANDOM_IOPS = 50.0
+"""A hard disk."""
+SHORTEST_LATENCY_S = 1e-6
+"""A file in memory."""
+MIXED_LEAST, MIXED_MOST = 0.4, 2.0
+"""Of a mix, against its parts one after the other: they get in each other's way, or work side by side."""
+NEAR = 1.0
+"""Loads count as equally near if they are no further apart than that, in doublings of block and depth."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a drive is asked for: one direction."""
+
+    writes: bool
+    random: bool
+    block_bytes: float
+    in_flight: float
+
+    def distance(self, other: Load) -> float:
+        """Return how far apart two loads of one kind are, in doublings of block and of I/Os in flight."""
+        return abs(log2(self.block_bytes / other.block_bytes)) + abs(log2(self.in_flight / other.in_flight))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a load: a throughput, and between what shares of it others of its kind will lie.
+
+    `settled`: it is of a drive that was written for long, where a fresh one is faster.
+    """
+
+    load: Load
+    bytes_s: float
+    least: float = 0.5
+    most: float = 2.0
+    settled: bool = False
+    source: str = ""
+
+    def at(self, load: Load) -> tuple[float, float]:
+        """Return bounds for another load of the kind."""
+        block = load.block_bytes / self.load.block_bytes
+        depth = load.in_flight / self.load.in_flight
+        low = self.bytes_s * self.least * min(1.0, block) * min(1.0, depth)
+        high = self.bytes_s * self.most * max(1.0, block) * max(1.0, depth)
+        return low, high
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Bounds of a throughput in bytes a second; `settled` is the upper one of a drive written for long."""
+
+    low: float
+    high: float
+    settled: float
+
+
+@dataclass(frozen=True)
+class Pace:
+    """All that is known of a drive's speed.
+
+    Attributes
+    ----------
+    link_bytes_s
+        More than this it moves in neither direction.
+    known
+        Loads that were measured or rated.
+    fresh_bytes
+        So much a drive may write as if it were fresh before it writes as one written for long.
+    sources
+        In words, what the bounds come from.
+    """
+
+    link_bytes_s: float = FASTEST_BYTES_S
+    known: tuple[Known, ...] = ()
+    fresh_bytes: float = inf
+    sources: tuple[str, ...] = field(default=())
+
+    def of(self, load: Load) -> Speed:
+        """Return how fast the drive does a load."""
+        kind = [each for each in self.known if self._is_kind(each.load, load)]
+        ceiling = min(self.link_bytes_s, load.in_flight * load.block_bytes / SHORTEST_LATENCY_S)
+        slowest = SLOWEST_SEQUENTIAL_BYTES_S
+        if load.random:
+            slowest = min(slowest, SLOWEST_RANDOM_IOPS * load.block_bytes)
+        floor = min(slowest, ceiling)
+        if not kind:
+            return Speed(floor, ceiling, ceiling)
+        nearest = min(each.load.distance(load) for each in kind)
+        near = [each for each in kind if each.load.distance(load) <= nearest + NEAR]
+        lows, highs = zip(*(each.at(load) for each in near), strict=True)
+        settled = [each.at(load)[1] for each in near if each.settled] or highs
+        high = min(ceiling, max(highs))
+        return Speed(min(max(floor, min(lows)), high), high, min(high, max(settled)))
+
+    def of_mix(self, read_share: float, load: Load) -> Speed:
+        """Return how fast it does a mix, both directions together; `read_share` is that of the bytes."""
+        if read_share in (0.0, 1.0):
+            return self.of(replace(load, writes=read_share == 0.0))
+        read, write = (self.of(replace(load, writes=writes)) for writes in (False, True))
+
+        def joined(ends: tuple[float, float]) -> float:
+            return 1 / (read_share / ends[0] + (1 - read_share) / ends[1])
+
+        ceiling = 2 * self.link_bytes_s
+        return Speed(
+            MIXED_LEAST * joined((read.low, write.low)),
+            min(ceiling, MIXED_MOST * joined((read.high, write.high))),
+            min(ceiling, MIXED_MOST * joined((read.high, write.settled))),
+        )
+
+    def with_known(self, *more: Known, source: str = "") -> Pace:
+        """Return it with further knowledge."""
+        sources = (*self.sources, source) if source and source not in self.sources else self.sources
+        return replace(self, known=(*self.known, *more), sources=sources)
+
+    @staticmethod
+    def _is_kind(known: Load, load: Load) -> bool:
+        return known.writes == load.writes and known.random == load.random
+
+
+ANY_DRIVE = Pace()
+"""Nothing is known."""

@@ -1,0 +1,201 @@
+"""What is known of a drive's speed before a run: its link, its ratings, earlier runs of it.
+
+`probe` measures it; what is put together here touches nothing.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.analysis.pace import FASTEST_BYTES_S, Known, Load, Pace
+from ssdlab.drives.rated import rated_values
+from ssdlab.host.identity import Identity
+from ssdlab.host.link import link_bytes_s
+from ssdlab.methods.verbs.bounds import Planning
+from ssdlab.model.arrival import Closed
+from ssdlab.model.errors import LabError
+from ssdlab.model.pattern import Recording, Sequential
+from ssdlab.model.units import significant
+from ssdlab.model.workload import Mix
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.store import run_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.rated import Rated
+    from ssdlab.results.run_folder import Step
+
+FRESH_CAPACITIES = 1.3
+"""A fresh drive writes at its first speed until its flash is full: its capacity and the spare area."""
+SETTLED_CAPACITIES = 1.5
+"""Written over so often by random writes a drive is as it will stay, near enough for a plan."""
+WITHOUT_ERASE = frozenset({"loop", "zram", "virtio", "dm", "md", "mmc"})
+"""Transports whose drives have no erase of their own: they are discarded, or written with zeroes."""
+PURGE_MARGIN_S = 60.0
+RUNS_READ = 12
+"""Earlier runs of the drive that are read, the newest first ..."""
+STEPS_READ = 400
+"""... and of them together so many steps."""
+_EARLIER = (0.6, 1.6)
+"""What the same load gives on another day: other state, other load of the host."""
+_RATED: dict[str, tuple[bool, bool, int, tuple[float, float]]] = {
+    "sequential_read_mb_s": (False, False, 128 * 1024, (0.5, 1.15)),
+    "sequential_write_mb_s": (True, False, 128 * 1024, (0.3, 1.15)),
+    "random_read_iops": (False, True, 4096, (0.4, 1.25)),
+    "random_write_iops": (True, True, 4096, (0.5, 2.0)),
+}
+"""Of each metric: whether it writes, whether it is random, its block, and what of it a drive will do. Makers
+rate reads at their best, and steady random writes as floors."""
+_IN_FLIGHT = 32
+_UNSTEADY_LEAST = 0.05
+"""What is left of a random write rating of a fresh drive or a cache when the drive was written for long."""
+
+
+def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
+    """Return what a plan knows of a drive; `pace` is what is known beyond link and ratings."""
+    identity = drive if isinstance(drive, Identity) else drive.identity
+    found = pace or pace_of(identity)
+    return Planning(
+        purges_at_once=drive.capabilities.purges_at_once,
+        purge_max_s=_purge_max_s(identity, found),
+        pace=found,
+    )
+
+
+def pace_of(identity: Identity, library: Path | None = None) -> Pace:
+    """Return what is known of a drive: by its link, its ratings and, in a library, earlier runs of it."""
+    found = Pace(fresh_bytes=FRESH_CAPACITIES * identity.capacity_bytes)
+    link = _link_of(identity)
+    if link is not None:
+        words = f"link, {significant(link / 1e6)} MB/s"
+        found = Pace(min(link, FASTEST_BYTES_S), fresh_bytes=found.fresh_bytes, sources=(words,))
+    rated = tuple(_of_ratings(identity))
+    if rated:
+        found = found.with_known(*rated, source="ratings")
+    if library is not None:
+        measured = tuple(_of_earlier_runs(identity, library))
+        if measured:
+            found = found.with_known(*measured, source="earlier runs of this drive")
+    return found
+
+
+def _link_of(identity: Identity) -> float | None:
+    if identity.capabilities.made_to_order:
+        return _link_of_profile(identity)
+    if not identity.capabilities.block_device:
+        return None
+    from ssdlab.host.attributes import disk_of
+
+    node = (Path("/sys/class/block") / identity.name.replace("/", "!")).resolve()
+    return link_bytes_s(disk_of(node), identity.transport)
+
+
+def _link_of_profile(identity: Identity) -> float | None:
+    from ssdlab.drives.simulated.profiles import check_profile
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    said: dict[str, Any] = check_profile(SimulatedText.parse(identity.path).profile)["profile"]
+    try:
+        return float(said["link"]["bandwidth_mb_s"]["value"]) * 1e6
+    except (KeyError, TypeError):
+        return None
+
+
+def _of_ratings(identity: Identity) -> Iterator[Known]:
+    try:
+        ratings = rated_values(identity)
+    except LabError:
+        return  # a wrong drive record is said by who needs it
+    for rated in ratings:
+        if rated.metric in _RATED:
+            yield from _of_rating(rated)
+
+
+def _of_rating(rated: Rated) -> Iterator[Known]:
+    writes, random, block_bytes, (least, most) = _RATED[rated.metric]
+    load = Load(writes, random, block_bytes, _IN_FLIGHT)
+    bytes_s = rated.value * (1e6 if rated.metric.endswith("mb_s") else block_bytes)
+    steady = rated.state == "steady"
+    if writes and not steady:
+        least = _UNSTEADY_LEAST
+    yield Known(load, bytes_s, least, most, settled=writes and random and steady, source="rating")
+    if writes and not random:
+        # A fresh drive writes at random as fast as in order: nothing has to be collected.
+        over = Load(writes=True, random=True, block_bytes=4096, in_flight=_IN_FLIGHT)
+        yield Known(over, bytes_s, _UNSTEADY_LEAST, most, source="rating")
+
+
+def _of_earlier_runs(identity: Identity, library: Path) -> Iterator[Known]:
+    """Yield the loads that finished steps of earlier runs of the drive have measured, newest first."""
+    found = (known for folder in _runs_of(identity, library) for known in _of_run(folder))
+    yield from islice(found, STEPS_READ)
+
+
+def _runs_of(identity: Identity, library: Path) -> Iterator[Path]:
+    left = RUNS_READ
+    for folder in sorted(run_folders(library), reverse=True):
+        try:
+            drive = RunFolder(folder).manifest.drive
+        except LabError:
+            continue
+        if drive.id == identity.consent_id and drive.capacity_bytes == identity.capacity_bytes:
+            yield folder
+            left -= 1
+        if not left:
+            return
+
+
+def _of_run(folder: Path) -> Iterator[Known]:
+    try:
+        run = RunFolder(folder)
+        steps, capacity_bytes = run.steps(), run.manifest.drive.capacity_bytes
+    except LabError:
+        return
+    written = 0.0
+    for step in steps:
+        written = 0.0 if step.verb == "purge" else written
+        known = known_of(step, written / capacity_bytes)
+        written += 0 if step.summary is None else step.summary.written_bytes
+        if known is not None:
+            yield known
+
+
+def known_of(step: Step, capacities: float, share: tuple[float, float] = _EARLIER) -> Known | None:
+    """Return what a measured step of one stream says of the drive; None of a mix, a rate or a replay.
+
+    Parameters
+    ----------
+    step
+        Finished.
+    capacities
+        Written to the drive before it, since it was purged.
+    share
+        Between what shares of it other steps of the load will lie.
+    """
+    workload, summary = step.workload, step.summary
+    if workload is None or summary is None or len(workload.streams) != 1 or not summary.moved_bytes:
+        return None
+    (stream,) = workload.streams
+    pure = isinstance(stream.ops, Mix) and stream.ops.read_pct in (0, 100)
+    if not pure or not isinstance(stream.arrival, Closed) or isinstance(stream.pattern, Recording):
+        return None
+    if stream.arrival.think_ns:
+        return None
+    random = not isinstance(stream.pattern, Sequential)
+    weights = sum(block.weight for block in stream.block)
+    mean_bytes = sum(block.weight * block.bytes for block in stream.block) / weights
+    load = Load(stream.writes, random, mean_bytes, stream.in_flight)
+    settled = stream.writes and random and capacities >= SETTLED_CAPACITIES
+    return Known(load, summary.mb_s * 1e6, *share, settled=settled, source="run")
+
+
+def _purge_max_s(identity: Identity, pace: Pace) -> float | None:
+    """Return how long a purge takes at most, of a drive that only the host can empty; None if unknown."""
+    if identity.transport not in WITHOUT_ERASE or not pace.known:
+        return None
+    zeroes = pace.of(Load(writes=True, random=False, block_bytes=1 << 20, in_flight=1))
+    return PURGE_MARGIN_S + identity.capacity_bytes / zeroes.low

@@ -1,0 +1,155 @@
+"""What `plan --probe` measures: a few loads, for half a minute at most, so that a plan need not guess.
+
+Reads only, unless the drive's data may be lost (`--destroy`). Of a simulated drive a copy of its own is
+measured, as small as the profile allows: it is made for this and thrown away.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.analysis.pace import Known, Load, Pace
+from ssdlab.drives import open_drive
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.model.errors import LabError
+from ssdlab.runs.pace import SETTLED_CAPACITIES
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive
+    from ssdlab.model.workload import Workload
+    from ssdlab.runs.order import Order
+
+PROBE_MAX_S = 30.0
+"""Of the host's time, all loads together."""
+_READ_S = 1.5
+_WRITE_S = 2.0
+_SETTLING_S = 8.0
+"""Of random writes: as long as a probe can afford."""
+_SIMULATED_S = 0.1
+"""Of a simulated drive's time: thousands of I/Os."""
+_SCALES = (512, 256, 128, 64, 32, 16, 8, 4, 2)
+_SHARE = (0.55, 1.7)
+"""Other blocks and depths, another day, and the noise of a short look."""
+_LAST_SHARE = 0.2
+"""Of the rows of random writes: what they have settled to, as far as they have."""
+_KIB = 1024
+_READS = ((True, 4, 1), (True, 4, 32), (True, 4, 256), (False, 128, 1), (False, 128, 32), (False, 1024, 4))
+_WRITES = ((False, 128, 1), (False, 128, 32), (False, 1024, 4), (True, 4, 1))
+"""Whether random, KiB, and I/Os in flight."""
+
+
+@dataclass
+class _Probe:
+    """One probe: the drive, and until when."""
+
+    drive: Drive
+    ends: float
+    simulated: bool
+
+    def known(self, *, writes: bool, random: bool, kib: int, in_flight: int, seconds: float) -> list[Known]:
+        """Measure a load; nothing where the time is over."""
+        if time.monotonic() >= self.ends:
+            return []
+        seconds = _SIMULATED_S if self.simulated and seconds < _SETTLING_S else seconds
+        workload = _load(self.drive, random, writes, kib * _KIB, in_flight, seconds)
+        measured = self.drive.run(workload, until=lambda rows: time.monotonic() >= self.ends)
+        load = Load(writes, random, kib * _KIB, in_flight)
+        rate = float(measured.summary()["mb_s"]) * 1e6
+        return [Known(load, rate, *_SHARE, source="probe")] if rate > 0 else []
+
+    def settling(self, capacity_bytes: int) -> list[Known]:
+        """Write at random until the drive has settled, or the time is over; fresh and last figures of it."""
+        seconds = 1e4 if self.simulated else _SETTLING_S
+        enough = round(SETTLED_CAPACITIES * capacity_bytes)
+        workload = _load(self.drive, True, True, 4 * _KIB, 32, seconds)
+        rates: list[float] = []
+        total = 0
+
+        def over(rows: Any) -> bool:  # noqa: ANN401 - of _core.Row
+            nonlocal total
+            row = rows[-1]
+            moved = sum(cell.bytes for cell in row.cells)
+            rates.append(moved * 1e9 / (row.end_ns - row.start_ns))
+            total += moved
+            return total >= enough or time.monotonic() >= self.ends
+
+        self.drive.run(workload, until=over)
+        if not rates:
+            return []
+        last = rates[-max(1, round(_LAST_SHARE * len(rates))) :]
+        load = Load(writes=True, random=True, block_bytes=4 * _KIB, in_flight=32)
+        settled = total >= enough
+        least = _SHARE[0] if settled else 0.1
+        fresh = Known(load, max(rates), least, _SHARE[1], source="probe")
+        mean = sum(last) / len(last)
+        return [fresh, Known(load, mean, least, _SHARE[1], settled=settled, source="probe")]
+
+
+def probe(order: Order, pace: Pace) -> Pace:
+    """Measure a drive for half a minute at most, and return what is known of it then.
+
+    Raises
+    ------
+    Refused, DriveError, HostError
+        The drive cannot be opened for that.
+    """
+    ends = time.monotonic() + PROBE_MAX_S
+    simulated = order.drive.startswith(SIMULATED_PREFIX)
+    writing = simulated or order.destroy is not None
+    found: list[Known] = []
+    with _opened(order, writing=writing, simulated=simulated) as drive:
+        at_work = _Probe(drive, ends, simulated)
+        for random, kib, in_flight in _READS:
+            found += at_work.known(writes=False, random=random, kib=kib, in_flight=in_flight, seconds=_READ_S)
+        for random, kib, in_flight in _WRITES if writing else ():
+            found += at_work.known(writes=True, random=random, kib=kib, in_flight=in_flight, seconds=_WRITE_S)
+        if writing and time.monotonic() < ends:
+            found += at_work.settling(drive.identity.capacity_bytes)
+    what = "a probe" if writing else "a probe of reads"
+    # What was measured now says more than what was rated or measured another day, of the loads that it has.
+    kinds = {(known.load.writes, known.load.random) for known in found}
+    kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
+    return replace(pace, known=kept).with_known(*found, source=what)
+
+
+def _opened(order: Order, *, writing: bool, simulated: bool) -> Drive:
+    """Open the drive, a simulated one as a small copy of its own."""
+    if not simulated:
+        return open_drive(
+            order.drive,
+            size=order.size_bytes,
+            destroy=order.destroy,
+            wipe_signatures=order.wipe_signatures,
+            writing=writing,
+        )
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    text = replace(SimulatedText.parse(order.drive), state=None)
+    for scale in _SCALES:
+        if scale <= text.scale:
+            break
+        try:
+            pace_of_small = str(replace(text, scale=scale))
+            return open_drive(pace_of_small, writing=True, destroy=pace_of_small)
+        except LabError:
+            continue  # the profile cannot be made that small
+    return open_drive(str(text), writing=True, destroy=str(text))
+
+
+def _load(
+    drive: Drive, random: bool, writes: bool, block_bytes: int, in_flight: int, seconds: float
+) -> Workload:
+    made = closed_loop(
+        "random" if random else "sequential",
+        "write" if writes else "read",
+        block_bytes=block_bytes,
+        in_flight=in_flight,
+        seconds=seconds,
+        engine="sync" if in_flight == 1 else "uring",
+    )
+    unit = max(drive.identity.logical_block_bytes, block_bytes)
+    del unit
+    return made.model_copy(update={"interval_ns": max(1_000_000, min(round(seconds * 1e8), 50_000_000))})

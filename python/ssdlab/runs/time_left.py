@@ -1,0 +1,122 @@
+"""How long a run will still take, narrowed by what its finished steps have shown.
+
+On a real drive the rest is that of the plan, with what stops by bytes planned again at the speeds seen. Of a
+simulated drive the plan says how much work the rest is for the host, and the finished steps how fast this
+host does it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import replace
+from itertools import accumulate
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.methods.verbs.bounds import NOTHING, Bounds
+from ssdlab.runs.pace import known_of
+from ssdlab.runs.plan import START_MAX_S, overhead_max_s, planned_step
+
+if TYPE_CHECKING:
+    from ssdlab.analysis.pace import Known
+    from ssdlab.results.run_folder import Step
+    from ssdlab.runs.plan import Plan, PlannedStep
+
+SETTLED_S = 2.0
+"""A speed seen for so long says when a step that stops by bytes will end ..."""
+SPEED_VARIES = (0.7, 1.6)
+"""... give or take: a cache that fills up makes the rest slower than the beginning."""
+SEEN_S = 0.5
+"""Of a simulation: before, a host's speed is not known ..."""
+WORK_VARIES = (0.3, 3.0)
+"""... and what the rest takes for its work, against what the finished steps took for theirs."""
+_IN_THIS_RUN = (0.6, 1.6)
+"""Of a speed that an earlier step of the run has shown."""
+
+
+class TimeLeft:
+    """Knows what is left of a plan, step by step.
+
+    Parameters
+    ----------
+    plan
+        Of the whole run.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._steps = list(plan.steps)
+        self._ordinals = [step.ordinal for step in self._steps]
+        self._seen: list[Known] = []
+        self._done_work = self._done_s = 0.0
+        self._sum_up()
+
+    def finished(self, step: Step, seconds: float) -> None:
+        """Take note of what a step that was done here took."""
+        at = bisect_right(self._ordinals, step.ordinal) - 1
+        if at < 0 or self._ordinals[at] != step.ordinal:
+            return
+        if self._plan.keeps_time:
+            self._done_work += _middle(self._steps[at].simulating)
+            self._done_s += seconds
+        elif (known := known_of(step, 0.0, _IN_THIS_RUN)) is not None:
+            self._seen.append(known)
+            self._plan_again(at + 1)
+
+    def after(self, ordinal: int) -> Bounds:
+        """Return what the steps behind one will take, and what ends the run."""
+        at = bisect_right(self._ordinals, ordinal)
+        rest, certain, likely = self._from[at]
+        ending = START_MAX_S + overhead_max_s(self._steps[at:])
+        if not self._plan.keeps_time or self._done_s < SEEN_S or not self._done_work:
+            return rest + Bounds(0.0, ending)
+        rate = self._done_s / self._done_work
+        return Bounds(WORK_VARIES[0] * rate * certain, WORK_VARIES[1] * rate * likely + START_MAX_S)
+
+    def of(self, step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401 - _core.Snapshot
+        """Return what is left of the present step, narrowed by the speed seen where it stops by bytes."""
+        whole = step.simulating + Bounds(0.0, step.overhead_s) if self._plan.keeps_time else step.seconds
+        left = Bounds(max(whole.lower - elapsed, 0.0), max(whole.upper - elapsed, 0.0))
+        if step.target_bytes is None or snapshot is None or elapsed < SETTLED_S or not snapshot.bytes:
+            return left
+        seconds = (step.target_bytes - snapshot.bytes) / (snapshot.bytes / elapsed)
+        slow, fast = max(seconds, 0.0) * SPEED_VARIES[1], max(seconds, 0.0) * SPEED_VARIES[0]
+        return Bounds(fast, slow)
+
+    def _plan_again(self, begins: int) -> None:
+        """Plan what stops by bytes at the speeds seen; of other kinds of loads what was known stays."""
+        pace = self._plan.planning.pace
+        kinds = {(known.load.writes, known.load.random) for known in self._seen}
+        kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
+        planning = replace(self._plan.planning, pace=replace(pace, known=(*kept, *self._seen)))
+        changed = False
+        for at in range(begins, len(self._steps)):
+            step = self._steps[at]
+            if step.target_bytes is not None and step.request is not None:
+                self._steps[at] = planned_step(step.request, planning)
+                changed = True
+        if changed:
+            self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Add up from each step to the end: bounds, certain work and likely work of a simulation."""
+        keeps_time = self._plan.keeps_time
+        sums = accumulate(
+            (
+                (
+                    step.simulating if keeps_time else step.drive_seconds,
+                    _middle(step.simulating) if step.simulating.lower else 0.0,
+                    _middle(step.simulating),
+                )
+                for step in reversed(self._steps)
+            ),
+            lambda one, other: (one[0] + other[0], one[1] + other[1], one[2] + other[2]),
+            initial=(NOTHING, 0.0, 0.0),
+        )
+        self._from = [*sums][::-1]
+
+
+def _middle(bounds: Bounds) -> float:
+    """Return the geometric mean of bounds that lie far apart; of what may be nothing, a tenth of the most."""
+    lower = bounds.lower or bounds.upper / 10
+    return sqrt(lower * bounds.upper)

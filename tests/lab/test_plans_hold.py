@@ -1,0 +1,148 @@
+"""Plans that one can plan by: runs fall inside them, at most three times below what they say.
+
+On simulated drives the time is the drive's; of a real one it is ours. A probe, or an earlier run, says how
+fast the drive is.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.plans import Looks, against
+from machine import blkio
+from ssdlab.drives import look
+from ssdlab.methods import find_method
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs.order import Order, plan_on, plan_order
+from ssdlab.runs.pace import pace_of
+from ssdlab.runs.probe import probe
+from ssdlab.runs.session import start
+
+AT_MOST = 3.0
+"""The upper bound of a plan, to what the run takes."""
+DRIVES = (
+    "sim:sata-tlc-enterprise,scale=128",
+    "sim:nvme-tlc-enterprise,scale=128",
+    "sim:nvme-tlc-client,scale=128",
+    "sim:nvme-qlc-client,scale=256",
+    "sim:dramless-client,scale=128",
+    "sim:xpoint,scale=512",
+)
+METHODS: dict[str, dict[str, str]] = {
+    "whole-drive-fill": {},
+    "peak-random-read": {},
+    "peak-sequential-read": {},
+    "steady-random-write": {},
+    "steady-sequential-write": {},
+    "mixed-random": {},
+    "low-depths": {},
+    "consistency": {"seconds": "60", "spares": "0"},
+    "pts-throughput": {"seconds": "2"},
+    "pts-latency": {"seconds": "1", "histogram_seconds": "5"},
+}
+
+
+def held(library: Path, name: str, text: str, settings: dict[str, str]) -> tuple[str, list[bool]]:
+    """Run a method as planned; return what does not hold, and whether each look at the time left did."""
+    method = find_method(name)
+    params = method.params.build(settings, quick=True)
+    order = Order(method, params, text, destroy=text, quick=True, seed=5)
+    identity = look(text, destroy=text).identity
+    assert identity is not None
+    pace = probe(order, pace_of(identity))
+    plan = plan_on(method, params, identity, pace=pace)
+    looks = Looks()
+    run = RunFolder(start(order, library, [looks]))
+    found = [
+        f"{name} on {text}: {what} took {each.actual:.4g}, said {each.lower:.4g} to {each.upper:.4g}, "
+        f"{each.share:.2f} times"
+        for what, each in zip(("time", "writes"), against(plan, run), strict=True)
+        if not each.inside or (each.actual and each.share > AT_MOST)
+    ]
+    return "; ".join(found), looks.held()
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.mark.parametrize("name", ["whole-drive-fill", "pts-throughput"])
+def test_a_run_on_a_simulated_drive_falls_inside_its_plan(tmp_path: Path, name: str) -> None:
+    wrong, looks = held(tmp_path / "runs", name, "sim:tiny-test,scale=4", METHODS[name])
+    assert not wrong
+    assert looks
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_ten_methods_on_six_profiles_fall_inside_their_plans(tmp_path: Path) -> None:
+    """The range of the time left holds in 9 of 10 looks, over all runs and over those of each drive."""
+    wrong: list[str] = []
+    for text in DRIVES:
+        looks: list[bool] = []
+        for name, settings in METHODS.items():
+            said, seen = held(tmp_path / f"{name}-{text[4:9]}", name, text, settings)
+            wrong += [said] if said else []
+            looks += seen
+            print(f"{name} on {text}: {sum(seen)} of {len(seen)} looks; {said or 'held'}", flush=True)
+        if sum(looks) < 0.9 * len(looks):
+            wrong.append(f"{text}: {sum(looks)} of {len(looks)} looks held")
+    assert not wrong, "\n".join(wrong)
+
+
+# --- a real device, of a known speed ---
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[Path]:
+    backing = tmp_path / "backing.img"
+    backing.write_bytes(os.urandom(128 << 20))
+    command = ["losetup", "--find", "--show", "--direct-io=on", str(backing)]
+    device = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    yield Path(device)
+    subprocess.run(["losetup", "--detach", device], check=True)
+
+
+ON_LOOP = {
+    "whole-drive-fill": {},
+    "pts-throughput": {"seconds": "2", "overwrites": "2", "depth": "4"},
+    "consistency": {"seconds": "20", "spares": "0", "depth": "4"},
+    "mixed-random": {"seconds": "2"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", ON_LOOP)
+def test_a_run_on_a_throttled_loop_device_falls_inside_its_plan(
+    tmp_path: Path, loop: Path, throttled: Callable[..., blkio.Throttle], name: str
+) -> None:
+    """20 MB/s of writes, 40 MB/s of reads, 2000 and 4000 I/Os a second: the plan is not told."""
+    throttle = throttled(loop, write_bps=20_000_000, read_bps=40_000_000, write_iops=2000, read_iops=4000)
+    method = find_method(name)
+    params = method.params.build(ON_LOOP[name], quick=True)
+    order = Order(method, params, str(loop), destroy=loop.name, quick=True, seed=5)
+    with throttle.here():
+        plan = plan_order(order, probing=True)
+        looks = Looks()
+        run = RunFolder(start(order, tmp_path / "runs", [looks]))
+        again = plan_order(replace(order, seed=6), tmp_path / "runs")
+    took = looks.over - looks.begun
+    _, writes = against(plan, run)
+    print(
+        f"{name}: {took:.1f} s of {plan.seconds}, writes {writes}; {sum(looks.held())} of {len(looks.held())}"
+    )
+    assert plan.seconds.lower <= took <= plan.seconds.upper
+    assert writes.inside and writes.share <= AT_MOST
+    assert sum(looks.held()) >= 0.9 * len(looks.held())
+    # The run that was made is an earlier run of the drive now.
+    assert "earlier runs of this drive" in again.planning.pace.sources
+    _, known = against(again, run)
+    assert known.inside and known.share <= AT_MOST
