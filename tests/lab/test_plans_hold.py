@@ -55,7 +55,7 @@ def held(library: Path, name: str, text: str, settings: dict[str, str]) -> tuple
     order = Order(method, params, text, destroy=text, quick=True, seed=5)
     identity = look(text, destroy=text).identity
     assert identity is not None
-    pace = probe(order, pace_of(identity))
+    pace = probe(text, pace_of(identity))
     plan = plan_on(method, params, identity, pace=pace)
     looks = Looks()
     run = RunFolder(start(order, library, [looks]))

@@ -24,7 +24,7 @@ SLOWEST_RANDOM_IOPS = 50.0
 """A hard disk."""
 SHORTEST_LATENCY_S = 1e-6
 """A file in memory."""
-MIXED_LEAST, MIXED_MOST = 0.4, 2.0
+MIXED_MIN, MIXED_MAX = 0.4, 2.0
 """Of a mix, against its parts one after the other: they get in each other's way, or work side by side."""
 NEAR = 1.0
 """Loads count as equally near if they are no further apart than that, in doublings of block and depth."""
@@ -125,9 +125,9 @@ class Pace:
 
         ceiling = 2 * self.link_bytes_s
         return Speed(
-            MIXED_LEAST * joined((read.low, write.low)),
-            min(ceiling, MIXED_MOST * joined((read.high, write.high))),
-            min(ceiling, MIXED_MOST * joined((read.high, write.settled))),
+            MIXED_MIN * joined((read.low, write.low)),
+            min(ceiling, MIXED_MAX * joined((read.high, write.high))),
+            min(ceiling, MIXED_MAX * joined((read.high, write.settled))),
         )
 
     def with_known(self, *more: Known, source: str = "") -> Pace:

@@ -112,7 +112,13 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
     if probing and found.exists:
         from ssdlab.runs.probe import probe
 
-        pace = probe(order, pace)
+        pace = probe(
+            order.drive,
+            pace,
+            size_bytes=order.size_bytes,
+            destroy=order.destroy,
+            wipe_signatures=order.wipe_signatures,
+        )
     planned = replace(
         plan_on(method, order.params, found.identity, pace=pace),
         objection=objection,

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.analysis.pace import FASTEST_BYTES_S, Known, Load, Pace
+from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Known, Load, Pace
 from ssdlab.drives.rated import rated_values
 from ssdlab.host.identity import Identity
 from ssdlab.host.link import link_bytes_s
@@ -51,13 +51,15 @@ _RATED: dict[str, tuple[bool, bool, int, tuple[float, float]]] = {
 """Of each metric: whether it writes, whether it is random, its block, and what of it a drive will do. Makers
 rate reads at their best, and steady random writes as floors."""
 _IN_FLIGHT = 32
-_UNSTEADY_LEAST = 0.05
+_UNSTEADY_MIN = 0.05
 """What is left of a random write rating of a fresh drive or a cache when the drive was written for long."""
 
 
 def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
     """Return what a plan knows of a drive; `pace` is what is known beyond link and ratings."""
     identity = drive if isinstance(drive, Identity) else drive.identity
+    if not isinstance(identity, Identity):  # that of a record, whose drive may be gone
+        return Planning(purges_at_once=drive.capabilities.purges_at_once, pace=pace or ANY_DRIVE)
     found = pace or pace_of(identity)
     return Planning(
         purges_at_once=drive.capabilities.purges_at_once,
@@ -121,12 +123,12 @@ def _of_rating(rated: Rated) -> Iterator[Known]:
     bytes_s = rated.value * (1e6 if rated.metric.endswith("mb_s") else block_bytes)
     steady = rated.state == "steady"
     if writes and not steady:
-        least = _UNSTEADY_LEAST
+        least = _UNSTEADY_MIN
     yield Known(load, bytes_s, least, most, settled=writes and random and steady, source="rating")
     if writes and not random:
         # A fresh drive writes at random as fast as in order: nothing has to be collected.
         over = Load(writes=True, random=True, block_bytes=4096, in_flight=_IN_FLIGHT)
-        yield Known(over, bytes_s, _UNSTEADY_LEAST, most, source="rating")
+        yield Known(over, bytes_s, _UNSTEADY_MIN, most, source="rating")
 
 
 def _of_earlier_runs(identity: Identity, library: Path) -> Iterator[Known]:

@@ -20,7 +20,6 @@ from ssdlab.runs.pace import SETTLED_CAPACITIES
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.model.workload import Workload
-    from ssdlab.runs.order import Order
 
 PROBE_MAX_S = 30.0
 """Of the host's time, all loads together."""
@@ -54,9 +53,8 @@ class _Probe:
         if time.monotonic() >= self.ends:
             return []
         seconds = _SIMULATED_S if self.simulated and seconds < _SETTLING_S else seconds
-        workload = _load(self.drive, random, writes, kib * _KIB, in_flight, seconds)
-        measured = self.drive.run(workload, until=lambda rows: time.monotonic() >= self.ends)
         load = Load(writes, random, kib * _KIB, in_flight)
+        measured = self.drive.run(_workload(load, seconds), until=lambda rows: time.monotonic() >= self.ends)
         rate = float(measured.summary()["mb_s"]) * 1e6
         return [Known(load, rate, *_SHARE, source="probe")] if rate > 0 else []
 
@@ -64,7 +62,7 @@ class _Probe:
         """Write at random until the drive has settled, or the time is over; fresh and last figures of it."""
         seconds = 1e4 if self.simulated else _SETTLING_S
         enough = round(SETTLED_CAPACITIES * capacity_bytes)
-        workload = _load(self.drive, True, True, 4 * _KIB, 32, seconds)
+        load = Load(writes=True, random=True, block_bytes=4 * _KIB, in_flight=32)
         rates: list[float] = []
         total = 0
 
@@ -76,11 +74,10 @@ class _Probe:
             total += moved
             return total >= enough or time.monotonic() >= self.ends
 
-        self.drive.run(workload, until=over)
+        self.drive.run(_workload(load, seconds), until=over)
         if not rates:
             return []
         last = rates[-max(1, round(_LAST_SHARE * len(rates))) :]
-        load = Load(writes=True, random=True, block_bytes=4 * _KIB, in_flight=32)
         settled = total >= enough
         least = _SHARE[0] if settled else 0.1
         fresh = Known(load, max(rates), least, _SHARE[1], source="probe")
@@ -88,8 +85,24 @@ class _Probe:
         return [fresh, Known(load, mean, least, _SHARE[1], settled=settled, source="probe")]
 
 
-def probe(order: Order, pace: Pace) -> Pace:
+def probe(
+    text: str,
+    pace: Pace,
+    *,
+    size_bytes: int | None = None,
+    destroy: str | None = None,
+    wipe_signatures: bool = False,
+) -> Pace:
     """Measure a drive for half a minute at most, and return what is known of it then.
+
+    Parameters
+    ----------
+    text
+        The drive.
+    pace
+        What was known of it before.
+    size_bytes, destroy, wipe_signatures
+        As of `ssdlab.drives.open_drive`; with consent writes are measured too.
 
     Raises
     ------
@@ -97,10 +110,12 @@ def probe(order: Order, pace: Pace) -> Pace:
         The drive cannot be opened for that.
     """
     ends = time.monotonic() + PROBE_MAX_S
-    simulated = order.drive.startswith(SIMULATED_PREFIX)
-    writing = simulated or order.destroy is not None
+    simulated = text.startswith(SIMULATED_PREFIX)
+    writing = simulated or destroy is not None
     found: list[Known] = []
-    with _opened(order, writing=writing, simulated=simulated) as drive:
+    consent: dict[str, Any] = {"size": size_bytes, "destroy": destroy, "wipe_signatures": wipe_signatures}
+    opened = _small_copy(text) if simulated else open_drive(text, writing=writing, **consent)
+    with opened as drive:
         at_work = _Probe(drive, ends, simulated)
         for random, kib, in_flight in _READS:
             found += at_work.known(writes=False, random=random, kib=kib, in_flight=in_flight, seconds=_READ_S)
@@ -115,41 +130,29 @@ def probe(order: Order, pace: Pace) -> Pace:
     return replace(pace, known=kept).with_known(*found, source=what)
 
 
-def _opened(order: Order, *, writing: bool, simulated: bool) -> Drive:
-    """Open the drive, a simulated one as a small copy of its own."""
-    if not simulated:
-        return open_drive(
-            order.drive,
-            size=order.size_bytes,
-            destroy=order.destroy,
-            wipe_signatures=order.wipe_signatures,
-            writing=writing,
-        )
+def _small_copy(text: str) -> Drive:
+    """Make a simulated drive of one's own, as small as its profile allows."""
     from ssdlab.drives.simulated.text import SimulatedText
 
-    text = replace(SimulatedText.parse(order.drive), state=None)
+    asked = replace(SimulatedText.parse(text), state=None)
     for scale in _SCALES:
-        if scale <= text.scale:
+        if scale <= asked.scale:
             break
         try:
-            pace_of_small = str(replace(text, scale=scale))
-            return open_drive(pace_of_small, writing=True, destroy=pace_of_small)
+            small = str(replace(asked, scale=scale))
+            return open_drive(small, writing=True, destroy=small)
         except LabError:
             continue  # the profile cannot be made that small
-    return open_drive(str(text), writing=True, destroy=str(text))
+    return open_drive(str(asked), writing=True, destroy=str(asked))
 
 
-def _load(
-    drive: Drive, random: bool, writes: bool, block_bytes: int, in_flight: int, seconds: float
-) -> Workload:
+def _workload(load: Load, seconds: float) -> Workload:
     made = closed_loop(
-        "random" if random else "sequential",
-        "write" if writes else "read",
-        block_bytes=block_bytes,
-        in_flight=in_flight,
+        "random" if load.random else "sequential",
+        "write" if load.writes else "read",
+        block_bytes=round(load.block_bytes),
+        in_flight=round(load.in_flight),
         seconds=seconds,
-        engine="sync" if in_flight == 1 else "uring",
+        engine="sync" if load.in_flight == 1 else "uring",
     )
-    unit = max(drive.identity.logical_block_bytes, block_bytes)
-    del unit
     return made.model_copy(update={"interval_ns": max(1_000_000, min(round(seconds * 1e8), 50_000_000))})

@@ -1,0 +1,160 @@
+"""What is known of a drive's speed before a run, and what a plan makes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.fake_drive import FakeDrive, run_on
+from ssdlab.analysis.pace import ANY_DRIVE, Known, Load, Pace
+from ssdlab.cli import main
+from ssdlab.cli.plan_lines import lines_of
+from ssdlab.host.link import link_bytes_s
+from ssdlab.methods import find_method
+from ssdlab.methods.steps import Request
+from ssdlab.methods.verbs.purge import Purge
+from ssdlab.runs.order import Order, plan_order
+from ssdlab.runs.pace import pace_of
+from ssdlab.runs.plan import Plan
+from ssdlab.runs.tracking import Tracker
+
+SATA = "sim:kingston-dc500m-3.84tb"
+LOADS = st.builds(
+    Load, st.booleans(), st.booleans(), st.sampled_from([512, 4096, 131072, 1 << 20]), st.integers(1, 1024)
+)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def planned(name: str, text: str, library: Path | None = None, **settings: str) -> Plan:
+    method = find_method(name)
+    return plan_order(Order(method, method.params.build(settings), text, destroy=text), library)
+
+
+@given(LOADS, st.lists(st.tuples(LOADS, st.floats(1e5, 1e10), st.booleans()), max_size=6), st.floats(0, 1))
+def test_bounds_are_in_order_and_nothing_moves_more_than_the_link(
+    load: Load, known: list[tuple[Load, float, bool]], read_share: float
+) -> None:
+    pace = Pace(550e6, tuple(Known(each, rate, settled=settled) for each, rate, settled in known))
+    speed = pace.of(load)
+    assert 0 < speed.low <= speed.high <= 550e6 and 0 < speed.settled <= speed.high
+    mix = pace.of_mix(read_share, load)
+    assert 0 < mix.low <= mix.high <= 2 * 550e6
+
+
+def test_the_nearest_loads_speak_and_span_what_they_differ_in() -> None:
+    small, large = (
+        Load(writes=True, random=True, block_bytes=block, in_flight=32) for block in (4096, 1 << 20)
+    )
+    fresh, settled = Known(small, 400e6, 1, 1), Known(small, 100e6, 1, 1, settled=True)
+    pace = Pace(550e6, (fresh, settled, Known(large, 500e6, 1, 1)))
+    speed = pace.of(small)
+    assert (speed.low, speed.high, speed.settled) == (100e6, 400e6, 100e6)
+    assert pace.of(large).low == 500e6
+    twice = pace.of(replace(small, block_bytes=8192))
+    assert (twice.low, twice.high, twice.settled) == (100e6, 550e6, 200e6)
+
+
+def test_a_link_carries_what_its_generation_and_lanes_say(tmp_path: Path) -> None:
+    disk = tmp_path / "0000:01:00.0" / "nvme" / "nvme0" / "nvme0n1"
+    disk.mkdir(parents=True)
+    for folder, speed, width in ((tmp_path / "0000:01:00.0", "16.0 GT/s PCIe", "4"),):
+        (folder / "current_link_speed").write_text(speed)
+        (folder / "current_link_width").write_text(width)
+    assert link_bytes_s(disk, "pcie") == pytest.approx(7.877e9, rel=1e-3)
+    assert link_bytes_s(disk, "sata") == 600e6
+    assert link_bytes_s(disk, "loop") is None
+
+
+def test_a_plan_of_a_known_drive_is_one_to_plan_by() -> None:
+    """It said 5 to 132 h and up to 2.31 PB, of any drive."""
+    plan = planned("pts-iops", SATA)
+    least, most = plan.seconds.lower, plan.seconds.upper
+    assert 5 * 3600 < least < most < 40 * 3600
+    assert plan.bytes_written.upper <= 560e6 * most < 80e12
+    assert plan.planning.pace.sources == ("link, 560 MB/s", "ratings")
+    lines = lines_of(plan.steps)
+    assert len(lines) == 3 + 25, "a line for a round"
+    assert sum(line.steps for line in lines) == sum(step.verb != "stretch" for step in plan.steps)
+    assert [line.label for line in lines[3:5]] == ["round 1", "round 2"]
+
+
+def test_bytes_are_never_more_than_the_link_moves_in_the_time() -> None:
+    for name in ("pts-write-saturation", "steady-random-write", "consistency", "pts-demand-intensity"):
+        plan = planned(name, SATA)
+        for step in plan.steps:
+            assert step.bytes_written.upper <= max(step.bytes_written.lower, 560e6 * step.seconds.upper), name
+
+
+def test_drive_time_and_real_time_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "consistency", "sim:tiny-test,scale=4"]) == 0
+    printed = capsys.readouterr().out
+    assert "drive time" in printed and "real time" in printed
+    assert main(["plan", "consistency", "sim:tiny-test,scale=4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["seconds"][0] > 4000 > found["real_seconds"][0]
+    assert found["known_by"] == ["link, 3500 MB/s"] or found["known_by"]
+
+
+def test_a_purge_of_a_simulated_drive_is_no_matter_of_a_day() -> None:
+    class Seen:
+        upper = 0.0
+
+        def began(self, progress: object) -> None:
+            self.upper = float(progress.remaining_most_s)  # type: ignore[attr-defined]
+
+    plan = planned("pts-throughput", "sim:tiny-test,scale=4")
+    seen = Seen()
+    tracker = Tracker(plan, [seen])  # type: ignore[list-item]
+    (step,) = [step for step in plan.steps if step.label == "purge, 1 MiB"]
+    tracker.began(Request(step.ordinal, step.label, Purge(if_able=True), "restart"))
+    assert 0 < seen.upper < 3600
+
+
+def test_an_earlier_run_of_the_drive_says_how_fast_it_is(tmp_path: Path) -> None:
+    drive = FakeDrive(curve=lambda *_: 1000.0)
+    method = find_method("pts-throughput")
+    run_on(drive, method, method.params.build(quick=True), tmp_path)
+    found = pace_of(drive.identity, tmp_path)
+    assert found.sources == ("earlier runs of this drive",)
+    in_order = Load(writes=True, random=False, block_bytes=1 << 20, in_flight=32)
+    speed = found.of(in_order)
+    assert speed.low < 1000.0 * (1 << 20) < speed.high < 3 * speed.low * 1.6
+    other = FakeDrive(identity_changes={"consent_id": "FAKE-2"})
+    assert pace_of(other.identity, tmp_path).known == ()
+    assert ANY_DRIVE.of(in_order).high > 10 * speed.high
+
+
+def test_a_probe_without_consent_reads_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The file is as it was to the byte; a plan of reads then knows them."""
+    made = tmp_path / "scratch.bin"
+    assert (
+        main(["run", "whole-drive-fill", str(made), "--size", "8MiB", "--library", str(tmp_path / "runs")])
+        == 0
+    )
+    before = hashlib.sha256(made.read_bytes()).digest(), made.stat().st_mtime_ns
+    capsys.readouterr()
+    words = ["plan", "peak-random-read", str(made), "--quick", "--probe", "--json"]
+    assert main([*words, "--library", str(tmp_path / "none")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["known_by"] == ["a probe of reads"]
+    assert (hashlib.sha256(made.read_bytes()).digest(), made.stat().st_mtime_ns) == before
+
+
+def test_a_probe_of_a_simulated_drive_leaves_it_alone(tmp_path: Path) -> None:
+    """What is measured is a copy: the file that keeps the drive is neither made nor changed."""
+    state = tmp_path / "drive.state"
+    text = f"sim:tiny-test,scale=4,state={state}"
+    method = find_method("whole-drive-fill")
+    order = Order(method, method.params.build({}), text, destroy="sim:tiny-test,scale=4")
+    assert plan_order(order, probing=True).planning.pace.sources[-1] == "a probe"
+    assert not state.exists()
