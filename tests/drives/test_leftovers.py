@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 
-from machine.killed_settings import killed_at, run_job
+from machine.killed_settings import MEASURED, killed_at, moments, run_job, setting
 from ssdlab.cli import main
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.conditions.ledger import Ledger, ledgers
 from ssdlab.runs.conditions.place import host_folder
 from ssdlab.runs.doctor import _left
 
-JOB = """
-[[step]]
-do = "conditions"
-scheduler = "none"
-nomerges = 2
-nr-requests = 2
-[[step]]
-do = "run"
-rw = "randread"
-bytes = "4k"
-"""
-MEASURED = """
-[[step]]
-do = "run"
-rw = "randread"
-bytes = "4k"
-"""
+JOB = setting(scheduler="none", nomerges=2, nr_requests=2)
 BEFORE = {"scheduler": "mq-deadline", "nr_requests": "77", "nomerges": "1"}
 KILLS = 20
-SEED = 20_261_122
 CODE = "settings-left"
 
 
@@ -61,9 +43,9 @@ def run(device: Path, library: Path, job: str = JOB) -> Path:
     return run_job(str(device), library, job)
 
 
-@pytest.mark.parametrize("leader", ['scheduler = "none"\n', ""], ids=["with-its-leader", "alone"])
-def test_what_the_kernel_rounds_is_put_back(device: Path, scratch: Path, leader: str) -> None:
-    folder = run(device, scratch / "library", JOB.replace('scheduler = "none"\n', leader))
+@pytest.mark.parametrize("leader", [{"scheduler": "none"}, {}], ids=["with-its-leader", "alone"])
+def test_what_the_kernel_rounds_is_put_back(device: Path, scratch: Path, leader: dict[str, str]) -> None:
+    folder = run(device, scratch / "library", setting(**leader, nomerges=2, nr_requests=2))
     set_to = {each["name"]: each["after"] for each in RunFolder(folder).steps()[1].result.facts["set"]}
     assert set_to["nr_requests"] != "2", "this kernel does not round: nothing was tested"
     assert queue(device) == BEFORE and not list(ledgers())
@@ -102,7 +84,7 @@ def test_killed_at_twenty_moments(
     assert every > KILLS and queue(device) == BEFORE
     kinds = commands(device, str(scratch / "measured.toml"))
     left = 0
-    for number, point in enumerate(random.Random(SEED).sample(range(1, every + 1), KILLS)):
+    for number, point in enumerate(moments(every, KILLS)):
         killed_at(point, lambda at=scratch / f"cycle-{number}": run(device, at))
         found = {name: value for name, value in queue(device).items() if value != BEFORE[name]}
         left += bool(found)

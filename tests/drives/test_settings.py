@@ -72,8 +72,8 @@ def test_queue_settings(host, name, before, wanted, value, file, content) -> Non
         ("max_io_bytes", "1M", "64k"),
         ("max_io_bytes", "1000", "1000"),
         ("write_cache", "maybe", "neither on nor off"),
-        ("power_state", "10", "no limit on power"),
-        ("power_state", "0W", "no limit on power"),
+        ("power_state", "10", "is not a power limit"),
+        ("power_state", "0W", "is not a power limit"),
     ],
 )
 def test_values_that_cannot_be(host, name: str, wanted: str, told: str) -> None:

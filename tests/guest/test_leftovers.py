@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from guest.machine import Done, Guest
+from machine.killed_settings import MEASURED, moments, setting
 
 DRIVE = "/dev/nvme0n1"
 QUEUE = "/sys/block/nvme0n1/queue"
 BEFORE = {"nomerges": "1", "nr_requests": "77", "write_cache": "on"}
-JOB = """
-[[step]]
-do = "conditions"
-write-cache = "off"
-nomerges = 2
-nr-requests = 2
-[[step]]
-do = "run"
-rw = "randread"
-bytes = "4k"
-"""
-MEASURED = """
-[[step]]
-do = "run"
-rw = "randread"
-bytes = "4k"
-"""
+JOB = setting(write_cache="off", nomerges=2, nr_requests=2)
 KILLED = f"""
 import sys
 from pathlib import Path
@@ -51,7 +35,6 @@ COMMANDS = (
     ("drives", "--json"),
     ("measure", DRIVE, "--bytes", "4k"),
 )
-SEED = 20_261_122
 PATIENCE_S = 400
 
 
@@ -84,8 +67,7 @@ def campaign(guest: Guest, kills: int) -> list[dict[str, str]]:
     every = killed(guest, 0)
     assert settings(guest)[0] == BEFORE
     left = []
-    points = random.Random(SEED).sample(range(1, every + 1), kills) if kills < every else range(1, every + 1)
-    for number, point in enumerate(points):
+    for number, point in enumerate(moments(every, kills)):
         killed(guest, point)
         now, shown = settings(guest)
         found = {name: value for name, value in now.items() if value != BEFORE[name]}

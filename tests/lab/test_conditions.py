@@ -453,7 +453,7 @@ def test_a_plan_knows_the_variant() -> None:
     ("line", "told"),
     [
         ('write-cache = "maybe"', "neither on nor off"),
-        ('power-state = "10"', "no limit on power"),
+        ('power-state = "10"', "is not a power limit"),
         ("nomerges = 3", "0 to 2"),
         ('lba-format = "big"', "size 'big'"),
         ('schedulr = "none"', "schedulr"),

@@ -3,9 +3,30 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections.abc import Callable
 from pathlib import Path
+
+MEASURED = """
+[[step]]
+do = "run"
+rw = "randread"
+bytes = "4k"
+"""
+"""A job that sets nothing."""
+SEED = 20_261_122
+
+
+def setting(**values: str | int) -> str:
+    """A job that sets these settings, and then reads."""
+    lines = "".join(f"{name.replace('_', '-')} = {value!r}\n" for name, value in values.items())
+    return f'[[step]]\ndo = "conditions"\n{lines}{MEASURED}'
+
+
+def moments(every: int, kills: int) -> list[int]:
+    """So many of the moments that a run has, or all of them where it has fewer."""
+    return random.Random(SEED).sample(range(1, every + 1), min(kills, every))
 
 
 def run_job(drive: str, library: Path, job: str) -> Path:

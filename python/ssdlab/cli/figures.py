@@ -98,7 +98,8 @@ def self_text(summary: Summary, workload: Workload | None) -> str:
     """Return what the tool says of itself: I/Os in flight, CPU time per I/O."""
     closed = workload is not None and _closed(workload)
     asked = sum(stream.in_flight for stream in workload.streams) if workload and closed else None
-    in_flight = f"in flight {significant(summary.in_flight or 0.0)}" + (f" of {asked}" if asked else "")
+    reached = "unknown" if summary.in_flight is None else significant(summary.in_flight)
+    in_flight = f"in flight {reached}" + (f" of {asked}" if asked else "")
     cpu = summary.cpu or Cpu()
     per_io = "" if cpu.per_io_ns is None else f"CPU {latency_text(cpu.per_io_ns)} per I/O, "
     times = f"user {significant(cpu.user_s)} s, system {significant(cpu.sys_s)} s"

@@ -6,7 +6,7 @@ No method knows which kind it has. What a drive cannot do raises; it never prete
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from ssdlab.host.counters import IoCounters
 from ssdlab.host.identity import Identity
+from ssdlab.model.closing import Closing
 from ssdlab.model.errors import DriveError, Refused, Unsupported
 from ssdlab.model.queue_settings import Conditions
 
@@ -232,7 +233,7 @@ class Drive(Protocol):
     ) -> None: ...
 
 
-class RealDrive(ABC):
+class RealDrive(Closing):
     """What block devices and files have in common: one held native target, and a check before each run."""
 
     def __init__(self, identity: Identity, target: _core.Target) -> None:
@@ -364,14 +365,6 @@ class RealDrive(ABC):
         """Close it."""
         self._target.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     @contextmanager
     def _writing(self, *, trims: bool) -> Iterator[None]:
         """Judge the drive again before something writes it, and see to what is left to do afterwards."""
@@ -392,7 +385,7 @@ class RealDrive(ABC):
             )
         self._check_same()
 
-    def _after_writing(self) -> None:  # noqa: B027 - most drives have nothing left to do
+    def _after_writing(self) -> None:
         """Do what is to be done when a step that wrote is over, however it ended."""
 
     def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick | None:
@@ -400,7 +393,7 @@ class RealDrive(ABC):
         del writing
         return on_tick
 
-    def _before_reading(self, start: int, length: int) -> None:  # noqa: B027 - most drives refuse nothing
+    def _before_reading(self, start: int, length: int) -> None:
         """Refuse a read of what was never written; nothing to refuse where that cannot be known."""
 
     @abstractmethod

@@ -28,6 +28,7 @@ from ssdlab.host.plain_files import (
     user_name,
     walk_to_folder,
 )
+from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.model.limits import RUN_FILE_BYTES
 
@@ -49,7 +50,7 @@ class FolderId:
     birth_ns: int | None
 
 
-class HeldFolder:
+class HeldFolder(Closing):
     """A folder, held until `close`, or until nobody knows of it any more.
 
     Parameters
@@ -101,12 +102,6 @@ class HeldFolder:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         if getattr(self, "_descriptor", -1) >= 0:

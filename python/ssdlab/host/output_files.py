@@ -11,12 +11,13 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Self
+from typing import IO
 
 from ssdlab.host.documents import user_path
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.plain_files import check_file
 from ssdlab.host.reach import find
+from ssdlab.model.closing import Closing
 from ssdlab.model.errors import Refused, UsageError, of_os
 
 Ours = Callable[[bytes], bool]
@@ -30,7 +31,7 @@ def _none(head: bytes) -> bool:
     return False
 
 
-class OutputFile:
+class OutputFile(Closing):
     """The name of a file to be written, in a folder that is held; a context manager.
 
     Parameters
@@ -129,12 +130,6 @@ class OutputFile:
     def close(self) -> None:
         """Close the folder."""
         self.folder.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

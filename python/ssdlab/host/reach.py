@@ -19,11 +19,10 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from ssdlab.host.path_walk import walk
 from ssdlab.host.sysfs import device_number
+from ssdlab.model.closing import Closing
 from ssdlab.model.errors import DriveError, HostError
 
 _PIN = os.O_PATH | os.O_CLOEXEC
@@ -64,7 +63,7 @@ def diskseq_of(descriptor: int) -> int | None:
     return int(number)
 
 
-class Pin:
+class Pin(Closing):
     """A file, folder or device that cannot become another one while it is pinned; a context manager.
 
     Parameters
@@ -109,17 +108,9 @@ class Pin:
             os.close(self.descriptor)
             self.descriptor = -1
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Place(Closing):
     """Where a text leads: to a block device, or to a name in a folder.
 
     Attributes
@@ -141,14 +132,6 @@ class Place:
         for pin in (self.device, self.folder):
             if pin is not None:
                 pin.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def pin_device(path: Path, number: str | None) -> Pin:

@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder, hold
+from ssdlab.model.closing import Closing
 from ssdlab.model.errors import Refused
 from ssdlab.results.lines import parse_journal
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, PartRecord, StepResult, VoidRecord
 from ssdlab.results.run_folder import JOURNAL, step_logs
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from pydantic import JsonValue
 
     from ssdlab.results.records import AnyRecord
@@ -132,7 +130,7 @@ class StepHistory:
         return self.begins[-1].attempt + 1 if self.begins else 1
 
 
-class Journal:
+class Journal(Closing):
     """The journal of one run, open for appending.
 
     Parameters
@@ -207,14 +205,6 @@ class Journal:
     def close(self) -> None:
         """Close the file; every record is durable already."""
         os.close(self._descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _append(self, record: AnyRecord) -> None:
         chain = self._chain.copy()

@@ -82,9 +82,9 @@ class DryRun:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
-        told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "refusals"}
+        plain = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "refusals"}
         ways, objections = ([asdict(each) for each in found] for found in (self.ways, self.objections))
-        return {**told, "ways": ways, "objections": objections}
+        return {**plain, "ways": ways, "objections": objections}
 
 
 def rehearse(

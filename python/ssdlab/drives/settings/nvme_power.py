@@ -93,7 +93,7 @@ def watts(text: str) -> float:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[wW]", text.strip(), re.ASCII)
     if match is None or float(match.group(1)) == 0:
-        raise UsageError(f"{text!r} is no limit on power", "write it in watts, such as 10W", given=text)
+        raise UsageError(f"{text!r} is not a power limit", "write it in watts, such as 10W", given=text)
     return float(match.group(1))
 
 

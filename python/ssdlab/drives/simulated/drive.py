@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.power import Heat, Power
@@ -13,12 +13,12 @@ from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text
 from ssdlab.drives.simulated.state import KeepableState, StateFile
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.host.identity import Identity
+from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError, Refused, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
-    from types import TracebackType
 
     import ssdlab._core as _core
     from ssdlab.drives.base import OnTick, Until
@@ -40,7 +40,7 @@ _UNIT_BYTES = 4096
 _FILL_SEED = 1
 
 
-class SimulatedDrive:
+class SimulatedDrive(Closing):
     """A simulated drive, laid out when it is made: written once from end to end, as a file is.
 
     Parameters
@@ -287,14 +287,6 @@ class SimulatedDrive:
         if self._file is not None and (now := self._native.digest()) != self._kept:
             self._file.put_back(self._native)
             self._kept = now
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _before_writing(self) -> None:
         if not self._writing:

@@ -6,10 +6,10 @@ import errno
 import mmap
 import os
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol
 
 from ssdlab.host.reach import reopen
+from ssdlab.model.closing import Closing
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
@@ -45,7 +45,7 @@ class Medium(Protocol):
         """Make what was written durable."""
 
 
-class DeviceMedium:
+class DeviceMedium(Closing):
     """The medium behind a held target; use it as a context manager.
 
     Parameters
@@ -106,14 +106,6 @@ class DeviceMedium:
     def close(self) -> None:
         """Close it; the target stays held."""
         os.close(self._descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _whole(length: int) -> int:

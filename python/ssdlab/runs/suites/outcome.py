@@ -87,8 +87,9 @@ def _figures(part: str, manifests: Sequence[Manifest]) -> Iterator[RepeatedFigur
     """Yield the headline figures that more than one run has, each as their median with its interval."""
     found: dict[str, list[Scalar]] = {}
     for manifest in manifests:
-        for stored in (manifest.result or {}).get("scalars") or []:  # type: ignore[union-attr]
-            scalar = Scalar.model_validate(stored)
+        stored = (manifest.result or {}).get("scalars")
+        for each in stored if isinstance(stored, list) else ():
+            scalar = Scalar.model_validate(each)
             if scalar.value is not None:
                 found.setdefault(scalar.name, []).append(scalar)
     for name, scalars in found.items():
