@@ -1,6 +1,7 @@
 //! Where in the span the I/Os go: one file per pattern.
 
 pub(crate) mod bands;
+pub(crate) mod one_pass;
 pub(crate) mod scatter;
 pub(crate) mod sequential;
 pub(crate) mod stepped;

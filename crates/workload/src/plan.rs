@@ -11,6 +11,7 @@ use crate::error::SpecError;
 use crate::generator::{Generator, Places, Skewed};
 use crate::mix::Mix;
 use crate::pattern::bands::Bands;
+use crate::pattern::one_pass::{OnePass, Profile};
 use crate::pattern::sequential::{Sequential, SequentialSizes, part_start};
 use crate::pattern::stepped::Stepped;
 use crate::pattern::zipf::Zipf;
@@ -79,6 +80,15 @@ enum Layout {
         span: Span,
         blocks: Arc<Blocks>,
         cursors: Vec<u64>,
+    },
+    OnePass {
+        grid: Grid,
+        raw_blocks: u64,
+        behind_blocks: u64,
+        sources: u32,
+        seed: u64,
+        index: u32,
+        profile: Arc<Profile>,
     },
     Recorded(Arc<Recording>),
 }
@@ -192,9 +202,8 @@ impl StreamPlan {
     pub fn quota(&self, source: u32) -> Quota {
         self.check(source);
         // Split where the span is: whoever transfers as much as the span holds covers it once.
-        let sources = u128::from(self.sources);
-        let until = |total: u64, source: u32| u128::from(total) * u128::from(source) / sources;
-        let share = |total| (until(total, source + 1) - until(total, source)) as u64;
+        let share =
+            |total| until(total, source + 1, self.sources) - until(total, source, self.sources);
         let Stop { bytes, ios, .. } = self.quotas.stop;
         let mut quota = Quota {
             ios: ios.map_or(u64::MAX, share),
@@ -264,6 +273,22 @@ impl Layout {
                 let zipf = Zipf::new(*theta_milli, unit.slots, key);
                 Self::Shared(Places::Zipf(Arc::new(zipf), skewed()))
             }
+            Pattern::OnePass {
+                raw_bytes,
+                behind_bytes,
+            } => {
+                let block = u64::from(unit.bytes);
+                let raw_blocks = raw_bytes.div_ceil(block);
+                Self::OnePass {
+                    grid: unit,
+                    raw_blocks,
+                    behind_blocks: behind_bytes.div_ceil(block),
+                    sources: stream.sources(),
+                    seed,
+                    index,
+                    profile: Arc::new(Profile::new(unit.slots, raw_blocks)),
+                }
+            }
             Pattern::Bands(bands) => {
                 let bands = Arc::new(Bands::new(bands, &unit));
                 Self::Shared(Places::Bands(bands, skewed()))
@@ -277,6 +302,31 @@ impl Layout {
                 Places::Recorded(Box::new(Reader::new(Arc::clone(recording))))
             }
             Self::Shared(places) => places.clone(),
+            Self::OnePass {
+                grid,
+                raw_blocks,
+                behind_blocks,
+                sources,
+                seed,
+                index,
+                profile,
+            } => {
+                let part = |total: u64| {
+                    (
+                        until(total, source, *sources),
+                        until(total, source + 1, *sources),
+                    )
+                };
+                let (from, to) = part(*raw_blocks);
+                Places::OnePass(Box::new(OnePass::new(
+                    *grid,
+                    part(grid.slots),
+                    to - from,
+                    behind_blocks.div_ceil(u64::from(*sources)),
+                    key(*seed, Purpose::Scatter, *index, source),
+                    Arc::clone(profile),
+                )))
+            }
             Self::Sequential { grid, cursors } => {
                 Places::Sequential(Sequential::new(*grid, cursors[source as usize]))
             }
@@ -306,6 +356,11 @@ impl Layout {
             .map(|(end, cursor)| end - cursor)
             .collect()
     }
+}
+
+/// How much of a total the sources before this one have, where it is shared out evenly.
+fn until(total: u64, source: u32, sources: u32) -> u64 {
+    (u128::from(total) * u128::from(source) / u128::from(sources)) as u64
 }
 
 /// Where each source of a sequential stream begins.

@@ -145,6 +145,14 @@ pub enum Pattern {
     },
     /// Neighbouring bands from the start of the span, each with its own share of the accesses.
     Bands(Vec<Band>),
+    /// Every block once in a random order, and some of them once more, so that a fresh drive is left as long random writing
+    /// would leave it; after that uniform. Source i of n has the i-th part of the span. Writes of one size only.
+    OnePass {
+        /// Bytes of the whole pass: what the drive's flash holds, spare included; more than the span.
+        raw_bytes: u64,
+        /// A block is rewritten when at least so many bytes were written since.
+        behind_bytes: u64,
+    },
     /// Where a recording went, and in its order; see [`crate::recording`]. The stream's smallest block is the unit of its
     /// offsets and lengths, the largest its longest I/O.
     Recorded {

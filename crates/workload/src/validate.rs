@@ -25,6 +25,8 @@ pub const MAX_BLOCK_BYTES: u32 = 1 << 30;
 pub const MAX_WEIGHTS: usize = 64;
 /// Zipf's exponent in thousandths. Beyond it nearly all I/Os go to one block.
 pub const MAX_THETA_MILLI: u32 = 10_000;
+/// Flash of a one-pass pattern over its span, at most: no drive has nine tenths spare.
+pub const MAX_RAW: u64 = 10;
 /// Numerator and denominator of a rate.
 pub const MAX_RATE_TERM: u64 = 1_000_000_000_000;
 /// Any time, in ns: 10^15, about eleven days. Also the longest mean distance of arrivals.
@@ -255,6 +257,10 @@ impl Field {
                 self.within(field, *theta_milli, 1, MAX_THETA_MILLI)
             }
             Pattern::Bands(bands) => self.check_bands(stream, bands),
+            Pattern::OnePass {
+                raw_bytes,
+                behind_bytes,
+            } => self.check_one_pass(stream, *raw_bytes, *behind_bytes),
             Pattern::Sequential { cursors } => {
                 let unit = stream.smallest_block_bytes();
                 let bound = format!(
@@ -270,6 +276,27 @@ impl Field {
                     .map_or(Ok(()), |c| self.check_cursors(stream, c))
             }
         }
+    }
+
+    fn check_one_pass(self, stream: &Stream, raw_bytes: u64, behind_bytes: u64) -> Check {
+        let single = stream.block.len() == 1;
+        let bound = "must be one size in a one-pass pattern";
+        self.require(single, "block", stream.block.len(), bound)?;
+        let writes = stream.ops == Ops::Mix { read_pct: 0 };
+        let bound = "must be writes alone in a one-pass pattern";
+        self.require(writes, "ops", format_args!("{:?}", stream.ops), bound)?;
+        let (field, length) = ("pattern.one_pass", stream.span.length);
+        let whole =
+            length >= u64::from(stream.sources()) * u64::from(stream.smallest_block_bytes());
+        let bound = "must hold a block for each source of a one-pass pattern";
+        self.require(whole, "span.length", length, bound)?;
+        let bound =
+            format!("must be more than the span of {length} bytes, and at most ten times as much");
+        let longer = length < raw_bytes && raw_bytes / MAX_RAW <= length;
+        self.require(longer, &format!("{field}.raw_bytes"), raw_bytes, &bound)?;
+        let bound = format!("must be at most a sixteenth of the span of {length} bytes");
+        let near = behind_bytes <= length / 16;
+        self.require(near, &format!("{field}.behind_bytes"), behind_bytes, &bound)
     }
 
     fn check_step(self, stream: &Stream, step_bytes: u32) -> Check {
