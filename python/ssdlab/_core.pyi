@@ -421,6 +421,9 @@ class SimulatedDrive:
     def purge(self) -> None:
         """Erase everything, as a format does."""
 
+    def place_steady(self) -> bool:
+        """Place the steady state of random writes into the erased drive; whether that can be done of it."""
+
     def idle(self, ns: int) -> None:
         """Let it rest for so long of its own time."""
 
@@ -457,6 +460,12 @@ class SimulatedDrive:
         `Refused`, with the drive as it was: the file is torn, corrupt, of another format or of another drive;
         `reason` says which, and `setting` what differs.
         """
+
+    def begun_from(self, state: SimulatedState) -> SimulatedDrive:
+        """Return an independent drive in a state of this one; memory is shared until one of them changes."""
+
+    def adopt(self, other: SimulatedDrive) -> None:
+        """Change places with another: this drive is in its state then."""
 
     def fork(self) -> SimulatedDrive:
         """Another drive in the same state, which lives on by itself."""

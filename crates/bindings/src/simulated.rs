@@ -306,6 +306,13 @@ impl SimulatedDrive {
         Ok(())
     }
 
+    /// Place the steady state of random writes into the erased drive; whether that can be done of it.
+    fn place_steady(&self, py: Python<'_>) -> PyResult<bool> {
+        let mut drive = self.idle_drive(py)?;
+        let (drive, seed) = (&mut *drive, self.seed);
+        Ok(py.detach(|| drive.place_steady(seed)))
+    }
+
     /// Let the drive rest for so long.
     fn idle(&self, py: Python<'_>, ns: u64) -> PyResult<()> {
         self.idle_drive(py)?.idle(ns);
@@ -382,6 +389,29 @@ impl SimulatedDrive {
         let copy = py.detach(|| drive.clone());
         drop(drive);
         Ok(self.holding(copy))
+    }
+
+    /// An independent drive in a state of this one; memory is shared until one of them changes.
+    fn begun_from(&self, py: Python<'_>, state: &SimulatedState) -> PyResult<Self> {
+        if !Arc::ptr_eq(&self.profile, &state.profile)
+            || self.capacity_bytes != state.drive.user_bytes()
+        {
+            return Err(errors::foreign_state(py, &self.profile.name));
+        }
+        let copy = py.detach(|| state.drive.clone());
+        Ok(self.holding(copy))
+    }
+
+    /// Change places with another drive of the same profile: this one is in its state then.
+    fn adopt(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        if !Arc::ptr_eq(&self.profile, &other.profile)
+            || self.capacity_bytes != other.capacity_bytes
+        {
+            return Err(errors::foreign_state(py, &self.profile.name));
+        }
+        let (mut drive, mut copy) = (self.idle_drive(py)?, other.idle_drive(py)?);
+        std::mem::swap(&mut *drive, &mut *copy);
+        Ok(())
     }
 
     fn __repr__(&self) -> String {

@@ -118,6 +118,31 @@ proptest! {
     }
 
     #[test]
+    fn one_pass_writes_all_of_the_span_and_no_more_than_it_is_to(
+        start in 0u64..50, units in 100u64..3000, workers in 1u32..9, spare in 1u64..40,
+    ) {
+        let raw = units * 100 / (100 - spare) + 9;
+        let stream = Stream {
+            ops: Ops::Mix { read_pct: 0 },
+            pattern: Pattern::OnePass { raw_bytes: raw * 4096, behind_bytes: units * 4096 / 20 },
+            span: Span { start: start * 4096, length: units * 4096 },
+            stop: Stop { bytes: Some(raw * 4096), ..stream().stop },
+            workers,
+            ..stream()
+        };
+        let plan = plan(1, stream);
+        let mut covered = vec![0u32; units as usize];
+        for source in 0..workers {
+            for io in ios(&plan, source, plan.stream(0).quota(source).ios as usize) {
+                prop_assert_eq!(io.op, Op::Write);
+                covered[(io.offset / 4096 - start) as usize] += 1;
+            }
+        }
+        prop_assert!(covered.iter().all(|&times| times >= 1));
+        prop_assert_eq!(covered.iter().map(|&times| u64::from(times)).sum::<u64>(), raw);
+    }
+
+    #[test]
     fn the_parts_cover_the_span_exactly_once(
         start in 0u64..50, units in 1u64..3000, workers in 1u32..70,
         bytes in prop::sample::select(vec![512u32, 1536, 4096]),

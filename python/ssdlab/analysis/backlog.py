@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 QUARTERS = 4
 RISE = 3.0
 """Last quarter against the first: 7 of a queue that grows evenly, 3 of one that began to at a third."""
-LEAST_WAIT_NS = 1e6
+MIN_WAIT_NS = 1e6
 """A wait below that is the host's own lateness, whatever its course: the engine calls 1 ms late."""
 
 
@@ -42,4 +42,4 @@ def backlog_grows(waits_ns: Sequence[float]) -> bool:
         return False
     means = [float(np.mean(part)) for part in np.array_split(np.asarray(waits_ns, float), QUARTERS)]
     rising = all(later > earlier for earlier, later in pairwise(means))
-    return rising and means[-1] >= LEAST_WAIT_NS and means[-1] >= RISE * means[0]
+    return rising and means[-1] >= MIN_WAIT_NS and means[-1] >= RISE * means[0]

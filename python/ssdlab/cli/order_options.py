@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from cyclopts import Parameter
 from pydantic import Field
@@ -40,6 +40,13 @@ Set = Annotated[
         negative=(),
         help="Set a parameter of the method: --set seconds=30; of a suite, of every part that has it, or of "
         "one: --set qd1.seconds=30. May be given several times.",
+    ),
+]
+Precondition = Annotated[
+    Literal["full", "one-pass", "analytic"] | None,
+    Parameter(
+        help="How methods of steady random writing bring that about: full, one-pass (a purged drive written "
+        "once at random), analytic (placed into a simulated drive); of a suite, in every part that can."
     ),
 ]
 Quick = Annotated[

@@ -36,6 +36,11 @@ def settings(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def preconditioned(words: Sequence[str], how: str | None) -> tuple[str, ...]:
+    """Add what `--precondition` means to the words of `--set`."""
+    return (*words, *(() if how is None else (f"precondition={how}",)))
+
+
 def order(
     name: str,
     drive: str,

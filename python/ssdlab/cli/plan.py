@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.flags import takes
 from ssdlab.cli.leftovers import left_set
-from ssdlab.cli.order_options import Quick, Repeat, Set
-from ssdlab.cli.ordering import library_of, of_order, order
+from ssdlab.cli.order_options import Precondition, Quick, Repeat, Set
+from ssdlab.cli.ordering import library_of, of_order, order, preconditioned
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.plan_lines import lines_of
 from ssdlab.cli.progress import bytes_text, range_text
@@ -36,6 +36,7 @@ def plan(
     /,
     *,
     set: Set = (),
+    precondition: Precondition = None,
     quick: Quick = False,
     repeat: Repeat = 1,
     probe: bool = False,
@@ -66,6 +67,7 @@ def plan(
     from ssdlab.cli.suites import suite_order
     from ssdlab.runs.order import plan_order
 
+    set = preconditioned(set, precondition)
     several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
     if several is not None:
         if probe:

@@ -6,8 +6,8 @@ from typing import Any
 
 from ssdlab.cli.dry_run import dry_run as show_effects
 from ssdlab.cli.flags import chosen, takes
-from ssdlab.cli.order_options import OrderOptions, Quick, Repeat, Set
-from ssdlab.cli.ordering import library_of, of_order, order, print_run
+from ssdlab.cli.order_options import OrderOptions, Precondition, Quick, Repeat, Set
+from ssdlab.cli.ordering import library_of, of_order, order, preconditioned, print_run
 from ssdlab.cli.progress import RunProgress
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
@@ -20,6 +20,7 @@ def run(
     /,
     *,
     set: Set = (),
+    precondition: Precondition = None,
     quick: Quick = False,
     repeat: Repeat = 1,
     require_steady: bool = False,
@@ -46,6 +47,7 @@ def run(
     from ssdlab.runs.suites.session import start_suite
 
     asked = chosen(OrderOptions, options)
+    set = preconditioned(set, precondition)
     several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
     if several is not None:
         if asked.dry_run:

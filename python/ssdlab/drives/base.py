@@ -58,6 +58,21 @@ class DriveState(Protocol):
     def settle(self) -> None:
         """Bring the file that keeps it, if there is one, up to date; closing the drive does so too."""
 
+    def place_steady(self) -> None:
+        """Put the steady state of random writes, as theory has it, in place of the erased one.
+
+        Raises
+        ------
+        Refused
+            The drive is not erased, or theory says nothing of how it keeps its data.
+        """
+
+    def copy(self, mark: object) -> Drive:
+        """Return a drive of its own in the state that `mark` keeps."""
+
+    def adopt(self, copy: Drive) -> None:
+        """Bring the drive into the state of a copy, which must not be used any more."""
+
     def mark(self) -> object:
         """Keep it in memory."""
 

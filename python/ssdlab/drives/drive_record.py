@@ -39,6 +39,9 @@ class DriveRecord(Frozen):
     nand: str | None = Field(default=None, description="kind and maker of the NAND")
     controller: str | None = Field(default=None, description="controller chip")
     dram_bytes: Bytes | None = Field(default=None, ge=0, description="bytes of DRAM; 0 for none")
+    slc_bytes: Bytes | None = Field(
+        default=None, ge=0, description="bytes of its cache of one bit a cell; 0 for none"
+    )
     form_factor: str | None = Field(default=None, description="form factor")
     rated_read_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random reads a second")
     rated_write_iops: int | None = Field(default=None, gt=0, description="rated 4 KiB random writes a second")

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from ssdlab.methods.steps import Finding, LabBase, Until
+from ssdlab.methods.steps import Finding, Foresighted, LabBase, Rehearsal, Until
 from ssdlab.methods.verbs.back import Back
 from ssdlab.methods.verbs.conditions import Conditions, SettingsFacts
 from ssdlab.methods.verbs.fill import Fill
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName
     from ssdlab.formats.traces.reading import Source
     from ssdlab.methods.traces.mapping import TraceMapping
+    from ssdlab.methods.verbs.verb import Verb
     from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Usable
@@ -118,14 +119,19 @@ class Lab(LabBase):
             label = f"{name} {label_of(value)}"
             return self.run(workload_of(value), label=label, policy=policy, overload=overload)
 
+        listed = list(values)
         if not forked:
-            return [run(value) for value in values]
-        steps = []
+            return [run(value) for value in listed]
         with self.fork() as back:
-            for value in values:
-                back()
-                steps.append(run(value))
-        return steps
+
+            def points() -> list[Step]:
+                steps = []
+                for value in listed:
+                    back()
+                    steps.append(run(value))
+                return steps
+
+            return self._side_by_side(points)
 
     def fill(
         self,
@@ -184,6 +190,10 @@ class Lab(LabBase):
         if seconds < 0:
             raise UsageError(f"idle for {seconds} s is in the past", "give a time of 0 s or more")
         return self.do(Idle(seconds=seconds, certain=certain), label=label)
+
+    def prepare(self, workload: Workload, verb_of: Callable[[Workload], Verb], *, label: str) -> Step:
+        """Run a workload by a verb of its own that prepares the drive; its seed is that of preparations."""
+        return self._work(workload, verb_of, label, "restart")
 
     def trim(self, *, start: int = 0, length: int | None = None, label: str = "trim") -> Step:
         """Discard a span, by default the whole one, and find out what came of it.
@@ -334,6 +344,20 @@ class Lab(LabBase):
 
         yield back
         back(end=True)
+
+    def _side_by_side(self, points: Callable[[], list[Step]]) -> list[Step]:
+        """Do the points of a fork, none of which depends on another, on all processors where that can be."""
+        executor = self._executor
+        if not (self.forks and isinstance(executor, Foresighted)):
+            return points()
+        rehearsal = Rehearsal()
+        with self._rehearsed(rehearsal):
+            points()
+        executor.expect(rehearsal.requests)
+        try:
+            return points()
+        finally:
+            executor.expect(())
 
     def _reformatted(self, block: str | None, step: Step) -> None:
         """Take the drive for what a format has made of it."""

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
+from ssdlab.methods.parts.prepared import RandomSteadyParams, in_steady_state, proof_of_state
 from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
-from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
 from ssdlab.methods.parts.workloads import mixed
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.mixed import MixedResult, MixPoint
@@ -49,7 +49,7 @@ WITHHELD = "the queue is far deeper than the drive needs, so a latency would mos
 Depth = Annotated[int, Field(ge=1, le=MAX_WORKERS)]
 
 
-class MixedRandomParams(SteadyParams):
+class MixedRandomParams(RandomSteadyParams):
     """Of the mixes, after writing to steady state."""
 
     depths: Annotated[tuple[Depth, ...], AfterValidator(rising)] = param(
@@ -71,9 +71,7 @@ class MixedRandomParams(SteadyParams):
 def procedure(lab: Lab, p: MixedRandomParams) -> None:
     """Fill, write to steady state, then each mix at each depth without a rest."""
     lab.conditions(scheduler="none")
-    lab.fill()
-    with lab.on_interruption("re-precondition"):
-        write_to_steady_state(lab, p, "random", BLOCK_BYTES)
+    with in_steady_state(lab, p, BLOCK_BYTES):
         taken: dict[int, list[Taken]] = {read_pct: [] for read_pct in MIXES}
         for depth in p.depths:
             for read_pct in MIXES:
@@ -91,7 +89,7 @@ def conclude(data: RunData, p: MixedRandomParams) -> MixedResult:
         for read_pct in MIXES
         if (step := data.step(_label(depth, read_pct))) is not None
     )
-    steady = proof(data, p)
+    steady = proof_of_state(data, p)
     lines = [[_label(depth, read_pct) for depth in p.depths] for read_pct in MIXES]
     checks = checks_of(data, lines, "MB/s", steady, _label(p.precondition_depth, 0))
     moved = tuple(moved_caveats(checks))

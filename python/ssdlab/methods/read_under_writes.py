@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, RunData, Seconds, param, rising
-from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
+from ssdlab.methods.parts.prepared import RandomSteadyParams, in_steady_state, proof_of_state
 from ssdlab.methods.parts.workloads import beside, closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.read_under_writes import LoadCell, ReadUnderWritesResult, Reference
@@ -50,7 +50,7 @@ Cell = tuple[int, int]
 """Shares of reads and of writes, in per cent of their references."""
 
 
-class ReadUnderWritesParams(SteadyParams):
+class ReadUnderWritesParams(RandomSteadyParams):
     """Of the map, after writing to steady state."""
 
     read_shares: Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], AfterValidator(rising)] = param(
@@ -83,9 +83,7 @@ def cells_of(p: ReadUnderWritesParams) -> list[Cell]:
 def procedure(lab: Lab, p: ReadUnderWritesParams) -> None:
     """Fill, write to steady state, measure both references, then each cell."""
     lab.conditions(scheduler="none")
-    lab.fill()
-    with lab.on_interruption("re-precondition"):
-        write_to_steady_state(lab, p, "random", BLOCK_BYTES)
+    with in_steady_state(lab, p, BLOCK_BYTES):
         writes, reads = lab.sweep(ALONE, ("writes", "reads"), lambda name: _alone(p, name), forked=True)
         peak, steady = _rate(reads), _rate(writes)
         lab.sweep(
@@ -122,7 +120,7 @@ def conclude(data: RunData, p: ReadUnderWritesParams) -> ReadUnderWritesResult:
         seconds=p.seconds,
         peak=peak,
         steady_rate=steady,
-        steady=proof(data, p),
+        steady=proof_of_state(data, p),
     )
 
 

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, RunData
 from ssdlab.methods.parts import steady_write
+from ssdlab.methods.parts.prepared import RandomSteadyParams
 from ssdlab.methods.results import kinds
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4096
 
 
-class SteadyRandomWriteParams(steady_write.SteadyWriteParams):
-    """As of both steady-state writes."""
+class SteadyRandomWriteParams(steady_write.SteadyWriteParams, RandomSteadyParams):
+    """As of both steady-state writes, and how the state is brought about."""
 
 
 def procedure(lab: Lab, p: SteadyRandomWriteParams) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -20,6 +20,7 @@ from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.span import Span, span_unit_bytes
 
 if TYPE_CHECKING:
+    from ssdlab.drives.spare import Spare
     from ssdlab.model.workload import Stream, Workload
     from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
@@ -79,6 +80,30 @@ class Executor(Protocol):
         """Do a step, read it back, or only count it."""
 
 
+@runtime_checkable
+class Foresighted(Protocol):
+    """An executor that can work out points of a fork ahead, side by side."""
+
+    def expect(self, requests: Sequence[Request]) -> None:
+        """Take note of steps that will be asked for, each in the state of the fork; of none: forget them."""
+
+
+class Rehearsal:
+    """The executor that keeps what it is asked for: what a procedure will ask for, and nothing done."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+
+    def perform(self, request: Request) -> Step:
+        """Keep the request."""
+        from ssdlab.results.records import StepResult
+        from ssdlab.results.run_folder import Step
+
+        self.requests.append(request)
+        found = StepResult(seconds=0.0)
+        return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), found)
+
+
 class LabBase:
     """What all verbs do alike; `Lab` has the verbs.
 
@@ -96,6 +121,8 @@ class LabBase:
         Use no more of the drive than this, in whole blocks; None: all of it.
     forks
         Whether the drive can go back to a state; see `fork`.
+    spare_of
+        Says what is on record of the drive's spare area, when it is asked for.
     """
 
     def __init__(
@@ -108,8 +135,9 @@ class LabBase:
         preparation_seed: int | None = None,
         span_bytes: int | None = None,
         forks: bool = False,
+        spare_of: Callable[[], Spare] | None = None,
     ) -> None:
-        self.capacity_bytes = capacity_bytes
+        self._drive_bytes = self.capacity_bytes = capacity_bytes
         self.logical_block_bytes = logical_block_bytes
         self.forks = forks
         self._executor = executor
@@ -120,6 +148,20 @@ class LabBase:
         self._use(capacity_bytes)
         self._policy: Policy | None = None
         self._outlook = ""
+        self._spare_of = spare_of
+
+    @property
+    def spare(self) -> Spare:
+        """What is on record of the drive's flash beside what the user can address."""
+        from ssdlab.drives.spare import Spare
+
+        return Spare(None, "drive record") if self._spare_of is None else self._spare_of()
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the drive is in use."""
+        unit = span_unit_bytes(self._drive_bytes, self.logical_block_bytes)
+        return self._usable_bytes >= self._drive_bytes // unit * unit
 
     @property
     def usable_bytes(self) -> int:
@@ -139,6 +181,16 @@ class LabBase:
             yield
         finally:
             self._policy = before
+
+    @contextmanager
+    def _rehearsed(self, executor: Executor) -> Iterator[None]:
+        """Hand the steps of a block to another executor, as those that come next."""
+        doing, ordinal = self._executor, self._ordinal
+        self._executor = executor
+        try:
+            yield
+        finally:
+            self._executor, self._ordinal = doing, ordinal
 
     def foresee(self, outlook: str) -> None:
         """Say what is expected from here on: "steady state likely in round 9". It is shown, and not kept."""

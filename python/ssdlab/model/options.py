@@ -109,9 +109,16 @@ class MeasureOptions(DriveOptions):
         units.NS_PER_S, alias="interval", ge=1_000_000, description="length of an interval row [default: 1s]"
     )
     seed: int = Field(1, ge=0, lt=2**64, description="seed of every draw; the same seed gives the same I/Os")
-    precondition: Literal["none", "fill", "steady"] = Field(
+    precondition: Literal["none", "fill", "one-pass", "analytic", "steady"] = Field(
         "none",
-        description="before measuring: none, or fill (write the whole drive once); steady needs a method",
+        description="before measuring: none, fill (write the whole drive once), one-pass (purge it and write "
+        "it once at random), analytic (place a simulated drive's steady state); steady needs a method",
+    )
+    spare: float | None = Field(
+        None,
+        gt=0,
+        lt=0.9,
+        description="share of the flash that is spare, for one-pass: 0.07 [default: drive record or profile]",
     )
     compressible_pct: Annotated[int, BeforeValidator(_percent), Metavar("PERCENT")] = Field(
         0,
@@ -237,9 +244,12 @@ class MeasureOptions(DriveOptions):
             )
         if self.allow_unwritten and (fixed == 0 or "trim" in self.rw):
             raise UsageError(f"{self.rw} reads nothing", "leave out --allow-unwritten")
-        if self.allow_unwritten and self.precondition == "fill":
+        if self.spare is not None and self.precondition != "one-pass":
+            raise UsageError("--spare is for one pass", "add --precondition one-pass, or leave it out")
+        if self.allow_unwritten and self.precondition != "none":
+            done = {"fill": "a fill"}.get(self.precondition, f"--precondition {self.precondition}")
             raise UsageError(
-                "after a fill nothing is unwritten", "leave out --allow-unwritten or --precondition"
+                f"after {done} nothing is unwritten", "leave out --allow-unwritten or --precondition"
             )
         if self.library is not None and not self.save:
             raise UsageError("--library says where to save, and nothing is saved", "add --save")

@@ -85,6 +85,23 @@ class Bands(Frozen):
         return {"bands": [band.model_dump() for band in self.bands]}
 
 
+class OnePass(Frozen):
+    """Every block once in a random order, and some once more: a fresh drive as long random writing leaves it.
+
+    Source i of n has the i-th part of the span; writes of one size only.
+    """
+
+    kind: Literal["one-pass"] = "one-pass"
+    raw_bytes: Bytes = Field(gt=0, description="bytes of the pass: what the flash holds, spare included")
+    behind_bytes: Bytes = Field(
+        ge=0, description="a block is rewritten when so many bytes were written since"
+    )
+
+    def native(self) -> object:
+        """Return the pattern as the native runner takes it."""
+        return {"one_pass": {"raw_bytes": self.raw_bytes, "behind_bytes": self.behind_bytes}}
+
+
 class Recording(Frozen):
     """Where a recording went, in its order: a file of records that was mapped onto the drive before."""
 
@@ -124,7 +141,7 @@ def parse_pattern(value: object) -> object:
 
 
 AnyPattern = Annotated[
-    Sequential | Uniform | Stepped | Zipf | Bands | Recording,
+    Sequential | Uniform | Stepped | Zipf | Bands | OnePass | Recording,
     Field(discriminator="kind"),
     BeforeValidator(parse_pattern),
     Metavar("PATTERN"),

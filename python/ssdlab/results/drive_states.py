@@ -9,6 +9,9 @@ from pydantic import Field
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.model.stored import Stored
 
+FULL_CAPACITIES = 2
+"""Overwritten so often before, a drive has hardly any fresh blocks left."""
+
 
 class StateCheck(Stored):
     """Two figures of one workload at two times, which one drive state would make alike.
@@ -56,6 +59,51 @@ class SteadyProof(Stored):
     )
 
     @property
+    def fills_enough(self) -> bool:
+        """Whether so much was written that hardly any fresh blocks can be left."""
+        return self.capacities >= FULL_CAPACITIES
+
+    @property
     def judged(self) -> bool:
         """Whether there were rounds enough, and writing enough, to tell."""
         return self.first is not None and self.capacities >= MIN_CAPACITIES
+
+
+class OnePassProof(SteadyProof):
+    """Of a drive that was prepared by one random pass, and not by SNIA's preconditioning.
+
+    `written_bytes`, `capacities` and `seconds` are those of the pass and of the writes after it.
+    """
+
+    preparation: Literal["one-pass"] = "one-pass"
+    pass_bytes: int
+    spare: float = Field(description="share of the flash that the pass took for spare")
+    spare_from: str = Field(description="who says so")
+    spare_found: float | None = Field(description="share that the fall of the speed shows; None: no fall")
+    agreed: bool = Field(description="whether both are the same, so that the pass has left what it should")
+
+    @property
+    def fills_enough(self) -> bool:
+        """After a pass that left what it should nothing fresh is left; else as ever."""
+        return self.agreed or super().fills_enough
+
+
+class PlacedProof(SteadyProof):
+    """Of a simulated drive whose steady state was placed into its map: prepared, not written."""
+
+    preparation: Literal["analytic"] = "analytic"
+    spare: float = Field(description="effective spare share, by the profile")
+
+    @property
+    def fills_enough(self) -> bool:
+        """Nothing fresh was placed."""
+        return True
+
+    @property
+    def judged(self) -> bool:
+        """Whether there were rounds enough to tell."""
+        return self.first is not None
+
+
+AnyProof = OnePassProof | PlacedProof | SteadyProof
+"""A proof, as it is read back: by what stands in it."""

@@ -20,7 +20,7 @@ from ssdlab.model.direction import Direction
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Summary
-from ssdlab.results.drive_states import StateCheck, SteadyProof
+from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
 from ssdlab.results.seal import Sealed
 
 RUN_SCHEMA = "ssdlab.run/2"
@@ -371,7 +371,7 @@ class PeakResult(ResultBase):
     threshold_iops: float = Field(description="share x best: the 95 % line")
     sweep_min_iops: float
     sweep_max_iops: float
-    steady: SteadyProof | None = Field(default=None, description="the state that a write sweep was taken in")
+    steady: AnyProof | None = Field(default=None, description="the state that a write sweep was taken in")
     checks: tuple[StateCheck, ...] = Field(default=(), description="whether that state held meanwhile")
 
     @property

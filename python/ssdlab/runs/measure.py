@@ -101,13 +101,26 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
             watcher.phase("filling", duration_ns=None, size_bytes=held.capacity_bytes)
             with _preparing("filling"):
                 held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
-        measurement = _measured(held, workload, options, watcher, log)
+        prepared = _prepared(held, options, watcher)
+        measurement = _measured(held, workload, options, watcher, log, prepared)
         if not options.save:
             from ssdlab.drives.environment import environment_facts
 
             return measurement.with_facts(environment=environment_facts(held))
         assert log is not None
         return _saved(held, os.fspath(drive), workload, measurement, options, log)
+
+
+def _prepared(held: Drive, options: MeasureOptions, watcher: Watcher) -> dict[str, object]:
+    """Bring the drive into steady state by one pass, or place it; returns what is to be said of that."""
+    how = options.precondition
+    if how != "one-pass" and how != "analytic":
+        return {}
+    from ssdlab.runs.preparing import prepare
+
+    watcher.phase("preconditioning", duration_ns=None, size_bytes=None)
+    with _preparing("preconditioning"):
+        return prepare(held, how, spare=options.spare, seed=options.seed, on_tick=watcher.tick)
 
 
 def numa_cpus(node: int, nodes: Path = Path("/sys/devices/system/node")) -> tuple[int, ...]:
@@ -218,7 +231,12 @@ def _preparing(doing: str) -> Iterator[None]:
 
 
 def _measured(
-    held: Drive, workload: Workload, options: MeasureOptions, watcher: Watcher, log: _Log | None
+    held: Drive,
+    workload: Workload,
+    options: MeasureOptions,
+    watcher: Watcher,
+    log: _Log | None,
+    prepared: dict[str, object],
 ) -> Measurement:
     from ssdlab.model.measurement import Measurement
     from ssdlab.runs.observe import Observation
@@ -230,18 +248,25 @@ def _measured(
         measurement = held.run(workload, log_path=None if log is None else log.path, on_tick=watcher.tick)
     except LabError as error:
         if isinstance(error.measurement, Measurement):
-            error.measurement = _judged(error.measurement, workload, observation)
+            error.measurement = _judged(error.measurement, workload, observation, prepared)
         raise
-    return _judged(measurement, workload, observation)
+    return _judged(measurement, workload, observation, prepared)
 
 
-def _judged(measurement: Measurement, workload: Workload, observation: Observation) -> Measurement:
-    from ssdlab.model.warnings import judge
+def _judged(
+    measurement: Measurement, workload: Workload, observation: Observation, prepared: dict[str, object]
+) -> Measurement:
+    from ssdlab.model.warnings import Warning, judge
 
     summary = measurement.summary()
     around = observation.around(summary)
     measurement = measurement.with_facts(workload=workload.model_dump(mode="json"), host=around.as_facts())
-    return measurement.with_warnings(judge(summary, workload, around))
+    warnings = judge(summary, workload, around)
+    if prepared:
+        measurement = measurement.with_facts(prepared=prepared)
+        steady = "in steady state" if prepared["steady"] else "not in steady state"
+        warnings.append(Warning.of("prepared", preconditioning=prepared["preconditioning"], steady=steady))
+    return measurement.with_warnings(warnings)
 
 
 def _saved(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
+from ssdlab.drives.spare import spare_of
+from ssdlab.host.identity import Identity
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.verbs.bounds import Bounds
 from ssdlab.methods.verbs.stream_bounds import layout_bounds, simulating_bounds
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from ssdlab.analysis.pace import Pace
     from ssdlab.drives.base import Drive
     from ssdlab.drives.guard.endurance import EnduranceCap
-    from ssdlab.host.identity import Identity
     from ssdlab.methods.method import Method, Params
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Member
@@ -151,6 +153,7 @@ def plan_on(
         "capacity_bytes": drive.capacity_bytes,
         "logical_block_bytes": drive.logical_block_bytes,
         "forks": can.forks,
+        "spare_of": partial(spare_of, drive if isinstance(drive, Identity) else drive.identity),
     }
     method.procedure(Lab(recorder, **facts, **lab), params)
     made = Plan(tuple(recorder.steps), planning=planning, keeps_time=can.virtual_time)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,6 +114,11 @@ class Runner:
     def conditions(self) -> ConditionKeeper:
         """What the steps have set on drive and host."""
         return self._executor.conditions
+
+    def expect(self, requests: Sequence[Request]) -> None:
+        """Work out points of a fork ahead, side by side; what is finished, or was begun before, is left."""
+        fresh = [each for each in requests if not self._journal.history(each.ordinal).begins]
+        self._executor.expect(fresh)
 
     def restart(self) -> None:
         """Forget which steps were walked through: the procedure runs again from its first line."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ssdlab import drives
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of
+from ssdlab.drives.spare import spare_of
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.methods.lab import Lab
@@ -262,6 +263,7 @@ class _Work:
             capacity_bytes=self._manifest.drive.capacity_bytes,
             logical_block_bytes=self._manifest.drive.logical_block_bytes,
             forks=self._drive.state is not None,
+            spare_of=partial(spare_of, self._drive.identity),
             seed=self._manifest.seed,
             preparation_seed=None if member is None else member.preparation_seed,
             span_bytes=None if member is None else member.span_bytes,

@@ -30,6 +30,7 @@ from ssdlab.results.store import run_words
 from ssdlab.runs.conditions.keeper import ConditionKeeper
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.observe import Observation
+from ssdlab.runs.side_by_side import SideBySide
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive, Until
@@ -75,6 +76,11 @@ class StepExecutor:
         self.sitting = sitting
         self._next_space_look = 0.0
         self.conditions = ConditionKeeper(drive, Ledger(folder))
+        self._ahead = SideBySide(drive, self._steps, look=self._wait, placed=self._placed)
+
+    def expect(self, requests: Sequence[Request]) -> None:
+        """Work out points of a fork ahead, side by side; of none: forget what was not asked for."""
+        self._ahead.expect(requests)
 
     def act(self, request: Request, attempt: int, parts: Sequence[PartRecord]) -> StepResult:
         """Do a step; `parts` are attempts at it that were cut short and count."""
@@ -105,12 +111,15 @@ class StepExecutor:
         threads = sum(stream.workers for stream in workload.streams)
         observed = Observation(self.drive)
         with self._steps.by_name(), self.folder.by_name():
-            measured = self.drive.run(
-                self._placed(workload),
-                log_path=self.log_path(step.ordinal, step.attempt),
-                on_tick=self._on_tick,
-                until=until,
-            )
+            name = log_name(step.ordinal, step.attempt)
+            measured = None if until else self._ahead.measured(step.ordinal, workload, name)
+            if measured is None:
+                measured = self.drive.run(
+                    self._placed(workload),
+                    log_path=self.log_path(step.ordinal, step.attempt),
+                    on_tick=self._on_tick,
+                    until=until,
+                )
         _check_log(self._steps, log_name(step.ordinal, step.attempt), log_fault(measured))
         stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
         summary = Summary.model_validate(stored)
@@ -135,6 +144,12 @@ class StepExecutor:
         """Report on a step that has no workload; `phase` says how far it is."""
         self.check_stop()
         self._tracker.tick(None, phase=phase)
+
+    def _wait(self) -> None:
+        """Look after the run while a point is worked on elsewhere."""
+        self.check_stop()
+        self._check_space()
+        self._tracker.tick(None, phase="side by side")
 
     def _on_tick(self, snapshot: Any) -> None:  # noqa: ANN401 - _core.Snapshot, or a test's
         self.check_stop()

@@ -216,6 +216,12 @@ impl AnyDrive {
         });
     }
 
+    /// Places the steady state of random writes, as theory has it, without a write: prepared, not written. Returns whether that can be
+    /// done of this drive; it must be erased.
+    pub fn place_steady(&mut self, seed: u64) -> bool {
+        each!(&mut self.kind, drive => drive.place_steady(seed))
+    }
+
     /// What the host moved and the flash did since the drive was made.
     pub fn counters(&self) -> Counters {
         let counts = each!(&self.kind, drive => drive.ftl_counts());

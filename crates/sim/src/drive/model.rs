@@ -215,6 +215,12 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         done
     }
 
+    /// Places the steady state of random writes, without a write and without time. Returns whether that can be done: the drive must
+    /// be erased and collect superblocks.
+    pub fn place_steady(&mut self, seed: u64) -> bool {
+        self.ftl.place_steady(seed)
+    }
+
     /// Units and superblocks worked on since the last reset.
     pub fn ftl_counts(&self) -> FtlCounts {
         self.ftl.counts()

@@ -1,6 +1,19 @@
-//! Hints to the processor and the kernel about large tables. Nothing here changes a result.
+//! Large tables: how they lie in memory, how they are copied, and hints to the processor about them.
+//!
+//! A copy of a very large table shares its memory with the copies made of it, page by page until one of them is written: the
+//! first copy is written to an anonymous file, which all further ones map privately.
 #![allow(unsafe_code)]
 
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use workload::units::HUGE_PAGE_BYTES;
 
 /// Asks for the cache line of `table[index]`; an index beyond the end asks for nothing.
@@ -35,5 +48,184 @@ pub fn prefer_huge_pages<T>(table: &[T]) {
         // SAFETY: the range lies within the table's own allocation and the advice does not change its contents.
         let _ =
             unsafe { rustix::mm::madvise(pointer, end - first, rustix::mm::Advice::LinuxHugepage) };
+    }
+}
+
+/// Copies of smaller tables are made at once: that takes a tenth of a second, and they keep their huge pages.
+const WORTH_SHARING_BYTES: usize = 256 << 20;
+
+/// A table of fixed length with memory of its own, or shared with copies until it is written.
+pub(crate) struct Table<T: Pod> {
+    pointer: NonNull<T>,
+    entries: usize,
+    /// The file that it maps.
+    file: Option<Arc<File>>,
+    /// Whether it is what the file holds: nobody has written it since.
+    as_in_file: bool,
+}
+
+// SAFETY: a table owns its mapping alone, and its entries are plain numbers; a shared file is never written after it was made.
+unsafe impl<T: Pod + Send> Send for Table<T> {}
+// SAFETY: as above: without `&mut` nothing of it changes.
+unsafe impl<T: Pod + Sync> Sync for Table<T> {}
+
+impl<T: Pod> Table<T> {
+    /// A table of so many equal entries, on huge pages where they help.
+    ///
+    /// # Panics
+    /// If there is no memory for it.
+    pub fn filled(entries: usize, value: T) -> Self {
+        let mut table = Self::anonymous(entries);
+        table.fill(value);
+        table
+    }
+
+    fn anonymous(entries: usize) -> Self {
+        let bytes = entries * size_of::<T>();
+        let pointer = if bytes == 0 {
+            NonNull::dangling()
+        } else {
+            // SAFETY: a new mapping at a place of the kernel's choice touches no other memory.
+            let mapped = unsafe {
+                mmap_anonymous(
+                    std::ptr::null_mut(),
+                    bytes,
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    MapFlags::PRIVATE,
+                )
+            };
+            NonNull::new(mapped.expect("there is memory for the tables").cast())
+                .expect("no mapping lies at address zero")
+        };
+        let table = Self {
+            pointer,
+            entries,
+            file: None,
+            as_in_file: false,
+        };
+        prefer_huge_pages(&table);
+        table
+    }
+
+    /// A copy that shares memory with this one's further copies; `None` where the kernel gives no file for it.
+    fn sharing(&self) -> Option<Self> {
+        if let Some(file) = self.file.as_ref().filter(|_| self.as_in_file) {
+            return Self::mapping(Arc::clone(file), self.entries);
+        }
+        let mut file = File::from(memfd_create("table", MemfdFlags::CLOEXEC).ok()?);
+        file.write_all(bytemuck::cast_slice(self)).ok()?;
+        Self::mapping(Arc::new(file), self.entries)
+    }
+
+    fn mapping(file: Arc<File>, entries: usize) -> Option<Self> {
+        // SAFETY: a new mapping at a place of the kernel's choice; the file has that length, nobody else can reach or cut it, and
+        // what is written to a private mapping stays in it.
+        let mapped = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                entries * size_of::<T>(),
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+                &file,
+                0,
+            )
+        };
+        Some(Self {
+            pointer: NonNull::new(mapped.ok()?.cast())?,
+            entries,
+            file: Some(file),
+            as_in_file: true,
+        })
+    }
+}
+
+impl<T: Pod> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the mapping holds so many entries for as long as the table lives, and any bytes are an entry (`Pod`).
+        unsafe { std::slice::from_raw_parts(self.pointer.as_ptr(), self.entries) }
+    }
+}
+
+impl<T: Pod> DerefMut for Table<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.as_in_file = false;
+        // SAFETY: as in `deref`; nobody else has this mapping.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer.as_ptr(), self.entries) }
+    }
+}
+
+impl<T: Pod> Clone for Table<T> {
+    fn clone(&self) -> Self {
+        if size_of_val::<[T]>(self) >= WORTH_SHARING_BYTES
+            && let Some(copy) = self.sharing()
+        {
+            return copy;
+        }
+        Self::from(&**self)
+    }
+}
+
+impl<T: Pod> From<&[T]> for Table<T> {
+    fn from(entries: &[T]) -> Self {
+        let mut table = Self::anonymous(entries.len());
+        table.copy_from_slice(entries);
+        table
+    }
+}
+
+impl<T: Pod> Drop for Table<T> {
+    fn drop(&mut self) {
+        let bytes = self.entries * size_of::<T>();
+        if bytes > 0 {
+            // SAFETY: the mapping is this table's own, of that length, and goes with it.
+            let _ = unsafe { munmap(self.pointer.as_ptr().cast(), bytes) };
+        }
+    }
+}
+
+impl<T: Pod> fmt::Debug for Table<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Table of {} entries", self.entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn copies_that_share_memory_do_not_share_changes() {
+        let mut table = Table::filled(10_000, 7u32);
+        table[3] = 1;
+        let mark = table.sharing().expect("a file in memory");
+        let (mut one, mut other) = (
+            mark.sharing().expect("shared"),
+            mark.sharing().expect("shared"),
+        );
+        table[3] = 2;
+        one[5000] = 3;
+        other[5000] = 4;
+        assert_eq!((table[3], mark[3], one[3], other[3]), (2, 1, 1, 1));
+        assert_eq!(
+            (table[5000], mark[5000], one[5000], other[5000]),
+            (7, 7, 3, 4)
+        );
+        // A copy that was written is copied as it is now.
+        let later = one.sharing().expect("a file of its own");
+        one[5000] = 5;
+        assert_eq!((later[5000], later[3], mark[5000]), (3, 1, 7));
+    }
+
+    #[test]
+    fn a_small_copy_is_a_copy() {
+        let table = Table::filled(100, 1u64);
+        let mut copy = table.clone();
+        copy[1] = 2;
+        assert_eq!((table[1], copy[1], copy.len()), (1, 2, 100));
+        assert!(Table::filled(0, 0u32).is_empty());
     }
 }

@@ -20,7 +20,7 @@ pub use die::Die;
 pub use divisor::Divisor;
 pub use machine::{FlashCounts, Machine};
 pub use medium::Flash;
-pub(crate) use memory::{prefer_huge_pages, prefetch};
+pub(crate) use memory::{Table, prefer_huge_pages, prefetch};
 pub use spread::Spread;
 pub use timeline::Timeline;
 pub use write_buffer::WriteBuffer;

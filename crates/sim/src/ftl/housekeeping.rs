@@ -102,6 +102,10 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.free = (0..self.map.blocks.count() as u32).filter(cached).collect();
     }
 
+    fn place_steady(&mut self, seed: u64) -> bool {
+        Ftl::place_steady(self, seed)
+    }
+
     fn counts(&self) -> FtlCounts {
         self.counts
     }

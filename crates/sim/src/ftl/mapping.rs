@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::flash::{Divisor, NONE, prefer_huge_pages, prefetch};
+use crate::flash::{Divisor, NONE, Table, prefetch};
 
 /// Validity bits of a word.
 pub(crate) const WORD: u32 = u64::BITS;
@@ -137,12 +137,12 @@ impl Blocks {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Kept")]
 pub struct Map {
-    #[serde(with = "crate::flash::packed")]
-    logical_to_physical: Vec<u32>,
+    #[serde(serialize_with = "crate::flash::packed::serialize")]
+    logical_to_physical: Table<u32>,
     #[serde(skip)]
-    physical_to_logical: Vec<u32>,
+    physical_to_logical: Table<u32>,
     #[serde(skip)]
-    valid_bits: Vec<u64>,
+    valid_bits: Table<u64>,
     /// Superblock counts and states.
     pub blocks: Blocks,
     #[serde(skip)]
@@ -167,10 +167,10 @@ impl TryFrom<Kept> for Map {
         let per_block = blocks.units_per_block;
         let physical = blocks.count() * per_block as usize;
         let mut map = Self {
-            physical_to_logical: table(physical),
-            valid_bits: vec![0; physical.div_ceil(64)],
+            physical_to_logical: Table::filled(physical, NONE),
+            valid_bits: Table::filled(physical.div_ceil(64), 0),
             block_of: Divisor::new(per_block),
-            logical_to_physical: kept.logical_to_physical,
+            logical_to_physical: Table::from(&*kept.logical_to_physical),
             blocks,
             mapped: kept.mapped,
         };
@@ -197,9 +197,9 @@ impl Map {
     pub fn new(logical_units: u32, superblocks: u32, units_per_block: u32) -> Self {
         let physical = superblocks as usize * units_per_block as usize;
         Self {
-            logical_to_physical: table(logical_units as usize),
-            physical_to_logical: table(physical),
-            valid_bits: vec![0; physical.div_ceil(64)],
+            logical_to_physical: Table::filled(logical_units as usize, NONE),
+            physical_to_logical: Table::filled(physical, NONE),
+            valid_bits: Table::filled(physical.div_ceil(64), 0),
             blocks: Blocks::new(superblocks as usize, units_per_block),
             block_of: Divisor::new(units_per_block),
             mapped: 0,
@@ -350,12 +350,4 @@ impl Map {
 #[inline]
 fn low_bits(count: u32) -> u64 {
     u64::MAX >> (WORD - count)
-}
-
-/// A table of so many empty entries, on huge pages where they help.
-fn table(entries: usize) -> Vec<u32> {
-    let mut table: Vec<u32> = Vec::with_capacity(entries);
-    prefer_huge_pages(table.spare_capacity_mut());
-    table.resize(entries, NONE);
-    table
 }

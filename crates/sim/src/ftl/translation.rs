@@ -32,6 +32,12 @@ pub trait Translation: Clone {
     /// Forgets everything and erases the medium; counts of erases remain.
     fn purge<F: Flash>(&mut self, flash: &mut F);
 
+    /// Places the steady state of random writes into an erased drive. Returns whether that can be done of it.
+    fn place_steady(&mut self, seed: u64) -> bool {
+        let _ = seed;
+        false
+    }
+
     /// Work since the last reset.
     fn counts(&self) -> FtlCounts;
 

@@ -23,6 +23,11 @@ pub trait VictimRule: Clone {
     /// Told when all superblocks have been erased at once.
     fn purged(&mut self) {}
 
+    /// Of how many superblocks drawn at random it takes the emptiest; `None` where it looks at all.
+    fn candidates(&self) -> Option<u32> {
+        None
+    }
+
     /// Names a closed superblock, or `None` when there is none.
     fn choose(&mut self, blocks: &Blocks, clock: u64) -> Option<u32>;
 }
@@ -70,6 +75,10 @@ impl DChoices {
 }
 
 impl VictimRule for DChoices {
+    fn candidates(&self) -> Option<u32> {
+        Some(self.d)
+    }
+
     fn closed(&mut self, _block: u32, _clock: u64) {}
 
     fn choose(&mut self, blocks: &Blocks, _clock: u64) -> Option<u32> {

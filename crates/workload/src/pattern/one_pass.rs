@@ -13,7 +13,7 @@
 //! `rho`; so the pass and the raw flash end together. That they come a cache size behind keeps a cache in the drive
 //! from taking both for one write.
 //!
-//! One random pass with planned rewrites is the idea of `SPRandom` (SanDisk, fio pull request 1954, which divides the drive
+//! One random pass with planned rewrites is the idea of `SPRandom` (`SanDisk`, fio pull request 1954, which divides the drive
 //! into regions with a rate of rewrites each; that they have to stay clear of the cache is its issue 2043). The streaming
 //! form, which remembers no region, is ours.
 

@@ -72,7 +72,11 @@ class SimulatedDrive(Closing):
         self._identity = identity_of(text)
         self._allow_unwritten = allow_unwritten
         self._state = KeepableState(
-            self._native, text.identity(), lasting=text.state is not None, settle=self._put_back
+            self._native,
+            text.identity(),
+            lasting=text.state is not None,
+            settle=self._put_back,
+            like=self._like,
         )
         self._file = None if text.state is None else StateFile(text.state, text.identity())
         self._kept = ""
@@ -82,6 +86,14 @@ class SimulatedDrive(Closing):
             if self._file is not None:
                 self._file.release()
             raise
+
+    def _like(self, native: _core.SimulatedDrive) -> SimulatedDrive:
+        """Return a drive of its own around a native one like this drive's; no file keeps its state."""
+        made = object.__new__(type(self))
+        made._native, made._identity, made._allow_unwritten = native, self._identity, self._allow_unwritten
+        made._writing, made._file, made._kept = self._writing, None, ""
+        made._state = KeepableState(native, {}, lasting=False, settle=lambda: None, like=made._like)
+        return made
 
     def _begin(self, writing: bool, on_tick: OnTick | None) -> None:
         """Take up what is kept, or lay the drive out."""

@@ -20,6 +20,7 @@ from ssdlab.model.errors import HostError, Refused, UsageError
 
 if TYPE_CHECKING:
     import ssdlab._core as _core
+    from ssdlab.drives.base import Drive
 
 
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -36,7 +37,9 @@ class KeepableState:
         *,
         lasting: bool,
         settle: Callable[[], None],
+        like: Callable[[_core.SimulatedDrive], Drive],
     ) -> None:
+        self._like = like
         self._drive = drive
         self._identity = dict(identity)
         self._lasting = lasting
@@ -62,6 +65,26 @@ class KeepableState:
     def settle(self) -> None:
         """Bring the file that keeps it, if there is one, up to date."""
         self._settle()
+
+    def place_steady(self) -> None:
+        """Put the steady state of random writes in place of the erased one: prepared, not written."""
+        if not self._drive.place_steady():
+            raise Refused(
+                "the steady state of this simulated drive cannot be placed: theory knows erased drives of "
+                "superblocks, without a cache of one bit a cell",
+                "precondition it in full: --precondition full",
+                reason="no-theory",
+            )
+
+    def copy(self, mark: object) -> Drive:
+        """Return a drive of its own in the state that `mark` keeps."""
+        return self._like(self._drive.begun_from(cast("_core.SimulatedState", mark)))
+
+    def adopt(self, copy: Drive) -> None:
+        """Bring the drive into the state of a copy, which must not be used any more."""
+        state = copy.state
+        assert isinstance(state, KeepableState)  # `copy` made it
+        self._drive.adopt(state._drive)
 
     def mark(self) -> object:
         """Keep it in memory."""

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from ssdlab.formats.fio.shares import percents
-from ssdlab.model.pattern import Bands, Sequential, Stepped, Zipf
+from ssdlab.model.pattern import Bands, OnePass, Sequential, Stepped, Zipf
 
 if TYPE_CHECKING:
     from ssdlab.model.workload import Stream
@@ -29,6 +29,8 @@ def distribution(
             zones, exact = _zones(stream, bands, capacity_bytes, logical_block_bytes)
             options = ["--norandommap", f"--random_distribution=zoned_abs:{zones}"]
             return options, [] if exact else ["fio has the accesses to bands in whole percents"]
+        case OnePass():
+            return [], ["the planned rewrites are ssdlab's; fio's own one random pass is --sprandom=1"]
     return ["--norandommap"], []
 
 

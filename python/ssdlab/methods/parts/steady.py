@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.rounds import RunningRounds
@@ -61,11 +61,20 @@ def write_to_steady_state(
     lab: Lab, p: SteadyParams, order: Order, block_bytes: int, *, label: str = LABEL
 ) -> Step:
     """Write over the whole span until SNIA's rule holds, not before the least, nor longer than the most."""
-    row_ns, round_ns = _row_and_round_ns(p)
+    row_ns, _ = _row_and_round_ns(p)
     workload = closed_loop(
         order, "write", block_bytes=block_bytes, in_flight=p.precondition_depth, seconds=p.most_seconds
     ).model_copy(update={"interval_ns": row_ns})
-    least_bytes = round(p.overwrites * lab.usable_bytes)
+    holds, bounds = steady_until(p, lab.usable_bytes)
+    return lab.precondition(workload, label=label, until=Until("steady", dict(bounds), holds))
+
+
+def steady_until(
+    p: SteadyParams, usable_bytes: int
+) -> tuple[Callable[[Sequence[Any]], bool], dict[str, float]]:
+    """Return what ends the writing, asked at each row, and its bounds as the journal keeps them."""
+    _, round_ns = _row_and_round_ns(p)
+    least_bytes = round(p.overwrites * usable_bytes)
     least_ns = round(p.least_seconds * NS_PER_S)
     rounds = RunningRounds(round_ns)
 
@@ -74,9 +83,7 @@ def write_to_steady_state(
         enough = rounds.total_bytes >= least_bytes and rounds.ended_ns >= least_ns
         return ended and enough and first_steady([rounds.mb_s[-WINDOW:]]) is not None
 
-    bounds = {"least_bytes": least_bytes, "least_ns": least_ns, "round_ns": round_ns}
-    until = Until("steady", dict(bounds), holds)
-    return lab.precondition(workload, label=label, until=until)
+    return holds, {"least_bytes": least_bytes, "least_ns": least_ns, "round_ns": round_ns}
 
 
 def proof(data: RunData, p: SteadyParams, label: str = LABEL) -> SteadyProof | None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import RunData, Seconds, param
 from ssdlab.methods.parts.depth_sweep import DepthSweepParams, conclude_sweep, sweep
-from ssdlab.methods.parts.steady import SteadyParams, proof, write_to_steady_state
+from ssdlab.methods.parts.prepared import RandomSteadyParams, in_steady_state, proof_of_state
+from ssdlab.methods.parts.steady import SteadyParams, write_to_steady_state
 from ssdlab.methods.parts.workloads import Order
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class SteadyWriteParams(SteadyParams, DepthSweepParams):
 def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) -> None:
     """Fill, write to steady state, and sweep the depth from there without a rest."""
     lab.conditions(scheduler="none")
+    if isinstance(p, RandomSteadyParams):
+        with in_steady_state(lab, p, block_bytes):
+            sweep(lab, p, order, "write", block_bytes)
+        return
     lab.fill()
     with lab.on_interruption("re-precondition"):
         write_to_steady_state(lab, p, order, block_bytes)
@@ -39,5 +44,5 @@ def procedure(lab: Lab, p: SteadyWriteParams, order: Order, block_bytes: int) ->
 def conclude(data: RunData, p: SteadyWriteParams, order: Order, block_bytes: int) -> PeakResult:
     """Report the lowest depth with 95 % of the best, and the proof of the state it was taken in."""
     return conclude_sweep(
-        data, p, order, "write", block_bytes, steady=proof(data, p), alike_depth=p.precondition_depth
+        data, p, order, "write", block_bytes, steady=proof_of_state(data, p), alike_depth=p.precondition_depth
     )

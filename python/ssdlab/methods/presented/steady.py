@@ -9,8 +9,12 @@ from ssdlab.model.units import significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 
 if TYPE_CHECKING:
-    from ssdlab.results.drive_states import StateCheck, SteadyProof
+    from ssdlab.results.drive_states import OnePassProof, StateCheck, SteadyProof
 
+_HOW = {
+    "one-pass": "By one random pass, not SNIA's preconditioning: ",
+    "analytic": "Prepared by theory, not written: ",
+}
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""
 
@@ -27,6 +31,7 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             judged=False,
             others=lasted(steady),
         )
+    of = _HOW.get(getattr(steady, "preparation", ""), "") + of
     verdict = (
         f"{of}Steady state {'' if steady.reached else 'NOT '}reached after {{time}} and {{written}} of writes"
     )
@@ -41,6 +46,21 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
         },
     )
+
+
+def one_pass_claim(steady: OnePassProof) -> Claim:
+    """Return in words what one pass in place of SNIA's preconditioning was made for, and what it showed."""
+    others: dict[str, Amount | str] = {
+        "asked": Amount(100 * steady.spare, "%"),
+        "whose": steady.spare_from,
+    }
+    says = "prepared by one random pass, not SNIA's preconditioning, for a spare of {asked} ({whose})"
+    shown = Evidence((steady.ordinal,))
+    if steady.spare_found is None:
+        return Claim(f"{says}; its speed shows no spare", evidence=shown, judged=False, others=others)
+    verdict = "the speed shows {figure}" + ("" if steady.agreed else ": another one")
+    figure = Amount(100 * steady.spare_found, "%")
+    return Claim(f"{says}; {verdict}", figure=figure, evidence=shown, judged=steady.agreed, others=others)
 
 
 def lasted(steady: SteadyProof) -> dict[str, Amount | str]:

@@ -9,7 +9,7 @@ from pydantic import Field
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.model.stored import Stored
-from ssdlab.results.drive_states import StateCheck, SteadyProof
+from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
 from ssdlab.results.schema import ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class MixedResult(ResultBase):
     headline_read_pct: int = Field(description="the share of reads that comparisons use: 70")
     points: tuple[MixPoint, ...] = Field(description="by depth, then from all reads to all writes")
     latency_withheld: str = Field(description="why no latency is given")
-    steady: SteadyProof | None = Field(description="the state that the mixes were taken in")
+    steady: AnyProof | None = Field(description="the state that the mixes were taken in")
     checks: tuple[StateCheck, ...] = Field(default=(), description="whether that state held meanwhile")
 
     @property

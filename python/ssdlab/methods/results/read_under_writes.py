@@ -11,11 +11,11 @@ from ssdlab.analysis.backlog import backlog_grows
 from ssdlab.analysis.efficiency import efficiency
 from ssdlab.methods.results.figures import power_scalars
 from ssdlab.methods.results.rate_limit import SHARE_DONE
-from ssdlab.methods.results.steady import CAPACITIES, caveats_of
+from ssdlab.methods.results.steady import caveats_of
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import NO_SIDE
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
-from ssdlab.results.drive_states import SteadyProof
+from ssdlab.results.drive_states import AnyProof, SteadyProof
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class ReadUnderWritesResult(ResultBase):
     peak: Reference = Field(description="random reads alone")
     steady_rate: Reference = Field(description="random writes alone, after writing to steady state")
     cells: tuple[LoadCell, ...] = Field(description="by rising reads, then rising writes")
-    steady: SteadyProof | None = Field(description="the state that the cells were taken in")
+    steady: AnyProof | None = Field(description="the state that the cells were taken in")
 
     @classmethod
     def concluded(cls, cells: tuple[LoadCell, ...], **facts: Any) -> Self:  # noqa: ANN401 - of the fields
@@ -148,7 +148,7 @@ class ReadUnderWritesResult(ResultBase):
     @property
     def in_steady_state(self) -> bool:
         """Whether the writing before is proven to have reached it, with no fresh blocks left."""
-        return self.steady is not None and self.steady.reached and self.steady.capacities >= CAPACITIES
+        return self.steady is not None and self.steady.reached and self.steady.fills_enough
 
     def cell(self, read_pct: int, write_pct: int) -> LoadCell | None:
         """Return the cell of these shares, if it was taken."""

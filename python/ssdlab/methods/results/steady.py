@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.rounds import round_speeds
 from ssdlab.analysis.steady_state import MAX_RANGE, MIN_CAPACITIES, WINDOW, judge_window, left
-from ssdlab.methods.presented.steady import TOO_LITTLE, lasted
+from ssdlab.methods.presented.steady import TOO_LITTLE, lasted, one_pass_claim
 from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.drive_states import StateCheck, SteadyProof
+from ssdlab.results.drive_states import FULL_CAPACITIES, OnePassProof, PlacedProof, StateCheck, SteadyProof
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from ssdlab.methods.results.written import Written
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
-
-CAPACITIES = 2
-"""Overwritten so often before, a drive has hardly any fresh blocks left."""
 
 
 def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int, written: Written) -> SteadyProof:
@@ -80,11 +77,15 @@ def caveats_of(steady: SteadyProof | None) -> Iterator[Claim]:
             evidence=shown,
             others=lasted(steady),
         )
-    if steady.capacities < CAPACITIES:
+    if isinstance(steady, OnePassProof):
+        yield one_pass_claim(steady)
+    if isinstance(steady, PlacedProof):
+        yield Claim("steady state was prepared by theory, not written", evidence=shown)
+    if not steady.fills_enough:
         yield Claim(
             "the drive was overwritten less than twice before, so fresh blocks may have been left",
             figure=written,
-            bound=Bound("at least", Amount(CAPACITIES, "capacities")),
+            bound=Bound("at least", Amount(FULL_CAPACITIES, "capacities")),
             evidence=shown,
         )
 

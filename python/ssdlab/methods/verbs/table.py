@@ -13,6 +13,8 @@ VERBS = {
     "run": "ssdlab.methods.verbs.run:Run",
     "fill": "ssdlab.methods.verbs.fill:Fill",
     "precondition": "ssdlab.methods.verbs.precondition:Precondition",
+    "one-pass": "ssdlab.methods.verbs.one_pass:OnePass",
+    "place": "ssdlab.methods.verbs.place:Place",
     "idle": "ssdlab.methods.verbs.idle:Idle",
     "trim": "ssdlab.methods.verbs.trim:Trim",
     "flush": "ssdlab.methods.verbs.flush:Flush",
@@ -29,7 +31,7 @@ VERBS = {
     "back": "ssdlab.methods.verbs.back:Back",
 }
 """By name: module and class."""
-_MEASURING = frozenset({"run", "fill", "precondition"})
+_MEASURING = frozenset({"run", "fill", "precondition", "one-pass"})
 """They say nothing beside what they measured: to show a run, none of them is loaded."""
 
 

@@ -1,0 +1,81 @@
+"""What one random pass over a purged drive shows of its spare area, from how fast it went.
+
+A pass fills the flash and never collects, so it goes at the speed of fresh flash until nothing fresh is left;
+from there on each write waits for collection. Where the speed falls, as much was written as the flash holds,
+and its spare share is what of that is no user data. A pass made for another spare than the drive has leaves
+it in a state that looks steady for a whole turn of the flash and is not; the fall tells it at once.
+
+Source: the valid shares after such a pass are derived in `crates/workload/src/pattern/one_pass.rs`.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssdlab.model.units import NS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+PIECES = 1000
+"""Of a pass, the pieces whose speeds are looked at: the fall is found to a thousandth of the flash."""
+MIN_FALL = 1.2
+"""Fresh speed over steady speed, from which on the fall stands out: below that the flash is not the limit,
+and the spare cannot be told."""
+SPARE_TOLERANCE = 0.08
+"""Of the spare share: write amplification goes about inversely with it, and the rate is to be within 10 %."""
+ROUND_SHARE = 0.009
+"""Of the flash that a round writes after a pass: five of them are less than a twentieth of it."""
+
+
+def speeds_over_bytes(
+    ends_ns: npt.NDArray[np.float64], moved: npt.NDArray[np.float64], piece: float
+) -> list[float]:
+    """Return the speed of each whole piece of so many bytes, in MB/s.
+
+    Parameters
+    ----------
+    ends_ns, moved
+        End of each interval row, and the bytes done in it.
+    """
+    written = np.concatenate(([0.0], np.cumsum(moved, dtype=np.float64)))
+    times = np.concatenate(([0.0], np.asarray(ends_ns, np.float64)))
+    edges = np.arange(int(written[-1] / piece + 1e-9) + 1) * piece
+    took_s = np.diff(np.interp(edges, written, times)) / NS_PER_S
+    return [float(piece / seconds / 1e6) for seconds in np.maximum(took_s, 1e-9)]
+
+
+def fall_bytes(speeds: Sequence[float], piece: float, steady: float) -> float | None:
+    """Return how much had been written where the speed fell for good; None where it did not fall.
+
+    Parameters
+    ----------
+    speeds
+        Of each piece since the purge.
+    steady
+        Speed that was reached in the end.
+    """
+    fresh = median(speeds[: PIECES // 2])
+    if steady <= 0 or fresh < MIN_FALL * steady:
+        return None
+    middle = (fresh + steady) / 2
+    return (max(at for at, speed in enumerate(speeds) if speed >= middle) + 1) * piece
+
+
+def spare_of_fall(data_bytes: int, fell_at: float | None) -> float | None:
+    """Return the share of the flash that is spare, by where the speed fell; None where that is not known.
+
+    >>> spare_of_fall(875, 1000.0)
+    0.125
+    """
+    return None if not fell_at or fell_at <= data_bytes else 1 - data_bytes / fell_at
+
+
+def agrees(asked: float, found: float | None) -> bool:
+    """Return whether the spare found is the one that the pass was made for."""
+    return found is not None and abs(found - asked) <= SPARE_TOLERANCE * asked

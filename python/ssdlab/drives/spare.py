@@ -1,0 +1,59 @@
+"""How much of a drive's flash is spare, as far as it is on record: what one random pass is laid out by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ssdlab.host.identity import Identity
+
+SpareSource = Literal["drive record", "profile", "asked for"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """What is on record of a drive's flash beside what the user can address.
+
+    Attributes
+    ----------
+    share
+        Of the flash that can hold data, the share that is not the user's; None: not known.
+    source
+        Who says so.
+    cache_bytes
+        Memory that may hold writes back; None: not known.
+    one_bit_cache
+        Whether part of the flash is written with one bit a cell first; None: not known.
+    """
+
+    share: float | None
+    source: SpareSource
+    cache_bytes: int | None = None
+    one_bit_cache: bool | None = None
+
+
+def spare_of(identity: Identity) -> Spare:
+    """Return what the profile of a simulated drive, or the record of a real one, says.
+
+    Raises
+    ------
+    UsageError
+        A drive record is wrong.
+    """
+    if identity.capabilities.made_to_order:
+        from ssdlab.drives.simulated.profiles import check_profile
+        from ssdlab.drives.simulated.text import SimulatedText
+
+        text = SimulatedText.parse(identity.path)
+        made = check_profile(text.profile, **text.settings())
+        buffer_bytes = round(float(made["profile"]["buffer"]["size_mib"]["value"]) * 2**20)
+        one_bit = made["profile"].get("slc_cache") is not None
+        return Spare(made["effective_spare"], "profile", buffer_bytes, one_bit)
+    from ssdlab.drives.drive_record import find_record
+
+    record = find_record(identity.model, identity.serial)
+    if record is None:
+        return Spare(None, "drive record")
+    cached = None if record.slc_bytes is None else record.slc_bytes > 0
+    return Spare(record.spare_share(identity.capacity_bytes), "drive record", record.dram_bytes, cached)

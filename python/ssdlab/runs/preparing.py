@@ -1,0 +1,93 @@
+"""Bringing a drive into steady state for a single measurement, without the full procedure of a method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ssdlab.drives.spare import spare_of
+from ssdlab.methods.parts.one_pass import AfterPass, Judged, Pass, judge, lay_out
+from ssdlab.methods.parts.steady import SteadyParams, steady_until
+from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.model.errors import Refused
+from ssdlab.model.span import span_unit_bytes
+
+if TYPE_CHECKING:
+    from ssdlab.drives.base import Drive, OnTick
+    from ssdlab.model.measurement import Columns, Measurement
+
+BLOCK_BYTES = 4096
+_FULL = SteadyParams()
+"""Where a pass does not show that it left what it should: as the steady methods write, by their defaults."""
+
+
+def prepare(
+    drive: Drive, how: Literal["one-pass", "analytic"], *, spare: float | None, seed: int, on_tick: OnTick
+) -> dict[str, object]:
+    """Purge a drive and prepare it; returns what is to be said of that beside the measurement.
+
+    Raises
+    ------
+    Refused, UsageError
+        It cannot be prepared so; nothing was touched.
+    DriveError
+        It cannot be purged.
+    """
+    usable = drive.capacity_bytes
+    usable -= usable % span_unit_bytes(usable, drive.logical_block_bytes)
+    laid = lay_out(
+        usable, BLOCK_BYTES, spare_of(drive.identity), whole=True, asked=spare or 0.0, cache_bytes=0
+    )
+    if how == "analytic" and drive.state is None:
+        raise Refused(
+            "the steady state of a real drive cannot be placed: it has to be written",
+            "use --precondition one-pass",
+            reason="not-simulated",
+        )
+    drive.purge()
+    before: list[float] = []
+    if drive.state is not None and how == "analytic":
+        drive.state.place_steady()
+    else:
+        written = drive.run(
+            laid.workload(_FULL.precondition_depth).model_copy(update={"seed": seed}), on_tick=on_tick
+        )
+        before = laid.speeds(*_rows_of(written))
+    found = _write_after(drive, laid, before, seed=seed, placed=how == "analytic", on_tick=on_tick)
+    return {
+        "preconditioning": how,
+        "spare": laid.spare,
+        "spare_from": laid.spare_from,
+        "spare_found": found.spare_found,
+        "steady": found.steady,
+    }
+
+
+def _write_after(
+    drive: Drive, laid: Pass, before: list[float], *, seed: int, placed: bool, on_tick: OnTick
+) -> Judged:
+    after = AfterPass(laid, before, placed=placed)
+    full, _ = steady_until(_FULL, laid.data_bytes)
+    writes = closed_loop(
+        "random",
+        "write",
+        block_bytes=laid.block_bytes,
+        in_flight=_FULL.precondition_depth,
+        seconds=_FULL.most_seconds,
+    ).model_copy(update={"interval_ns": laid.row_ns, "seed": seed + 1})
+    ended = [False]
+
+    def until(rows: object) -> bool:
+        assert isinstance(rows, list | tuple)
+        ended[0] = full(rows)
+        return after.holds(rows) or ended[0]
+
+    judged = judge(laid, before, *_rows_of(drive.run(writes, on_tick=on_tick, until=until)), placed=placed)
+    if ended[0] and not judged.steady:
+        return Judged(judged.rounds_mb_s, judged.round_s, judged.spare_found, judged.agreed, steady=True)
+    return judged
+
+
+def _rows_of(measured: Measurement) -> tuple[Any, Any]:
+    """Return the ends of the interval rows, and the bytes written in each."""
+    rows: Columns = measured.rows(direction="write")
+    return rows["start_ns"] + rows["duration_ns"], rows["bytes"]

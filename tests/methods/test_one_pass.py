@@ -1,0 +1,225 @@
+"""One random pass and a placed state, held against the full procedure on the same simulated drive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from methods.on_simulated import SMALL, run
+from ssdlab import measure
+from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, speeds_over_bytes
+from ssdlab.cli import main
+from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.drives.spare import Spare
+from ssdlab.methods.parts.one_pass import lay_out
+from ssdlab.methods.presented.points import peak_findings
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.results.claim import sentence
+from ssdlab.results.drive_states import OnePassProof, PlacedProof
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import PeakResult
+
+BRIEF = {
+    **{"round_seconds": "0.5", "least_seconds": "1", "most_seconds": "600", "depths": "32"},
+    **{"seconds": "4", "ramp_seconds": "0.5"},
+}
+
+
+def steady(library: Path, drive: str = SMALL, **settings: str) -> RunFolder:
+    return run("steady-random-write", library, drive, **BRIEF | settings)
+
+
+def figures(folder: RunFolder) -> tuple[float, float, float]:
+    """IOPS, write amplification and p99 of the point after the preparation."""
+    step: Any = next(step for step in folder.steps() if step.label == "depth 32")
+    summary = step.measured
+    return summary.iops, summary.drive.write_amplification, summary.write.service_ns["p99"]
+
+
+def result(folder: RunFolder) -> PeakResult:
+    found = read_result(folder)
+    assert isinstance(found, PeakResult)
+    return found
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return steady(tmp_path_factory.mktemp("full"))
+
+
+@pytest.fixture(scope="module")
+def passed(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return steady(tmp_path_factory.mktemp("pass"), precondition="one-pass")
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return steady(tmp_path_factory.mktemp("placed"), precondition="analytic")
+
+
+def test_one_pass_leaves_what_the_full_procedure_does(full: RunFolder, passed: RunFolder) -> None:
+    for found, expected in zip(figures(passed)[:2], figures(full)[:2], strict=True):
+        assert found == pytest.approx(expected, rel=0.05)
+    proof = result(passed).steady
+    assert isinstance(proof, OnePassProof)
+    assert proof.reached and proof.agreed
+    assert proof.spare == check_profile("tiny-test", scale=4)["effective_spare"]
+    assert proof.capacities <= 1.1 / (1 - proof.spare)
+
+
+@pytest.mark.parametrize("wrong", [0.7, 1.3])
+def test_a_wrong_spare_is_never_called_steady_with_an_error(
+    wrong: float, full: RunFolder, tmp_path: Path
+) -> None:
+    spare = wrong * check_profile("tiny-test", scale=4)["effective_spare"]
+    folder = steady(tmp_path, precondition="one-pass", spare=f"{spare}")
+    proof = result(folder).steady
+    assert isinstance(proof, OnePassProof)
+    assert not proof.agreed and proof.spare_found == pytest.approx(spare / wrong, rel=0.05)
+    assert figures(folder)[0] == pytest.approx(figures(full)[0], rel=0.1) or not proof.reached
+    assert any("another one" in caveat for caveat in result(folder).caveats)
+
+
+def test_a_placed_state_has_the_amplification_and_the_tail(full: RunFolder, placed: RunFolder) -> None:
+    iops, amplification, p99 = figures(placed)
+    assert amplification == pytest.approx(figures(full)[1], rel=0.02)
+    assert p99 == pytest.approx(figures(full)[2], rel=0.1)
+    assert iops == pytest.approx(figures(full)[0], rel=0.05)
+    proof = result(placed).steady
+    assert isinstance(proof, PlacedProof) and proof.reached
+    assert proof.capacities < 0.2, "hardly anything is written"
+
+
+def test_what_stands_for_the_full_procedure_says_so(
+    full: RunFolder, passed: RunFolder, placed: RunFolder, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for folder, code, words in (
+        (passed, "one-pass", "one random pass, not SNIA's preconditioning"),
+        (placed, "analytic", "not written"),
+    ):
+        manifest = folder.manifest
+        assert manifest.params["precondition"] == code
+        assert [each.code for each in manifest.departures].count(code) == 1
+        assert any(words in caveat for caveat in result(folder).caveats)
+        assert any(words in sentence(claim) for claim in peak_findings(result(folder)))
+        assert main(["show", str(folder.path)]) == 0
+        assert words in " ".join(capsys.readouterr().out.split())
+        page = tmp_path / f"{code}.html"
+        assert main(["report", str(folder.path), "-o", str(page)]) == 0
+        assert words in page.read_text(encoding="utf-8").replace("&#39;", "'")
+        capsys.readouterr()
+    assert not {"one-pass", "analytic"} & {each.code for each in full.manifest.departures}
+    assert type(result(full).steady).__name__ == "SteadyProof"
+
+
+def lay(**changes: Any) -> Any:
+    facts: dict[str, Any] = {"whole": True, "asked": 0.0, "cache_bytes": 0}
+    spare = changes.pop("spare", Spare(0.1, "drive record", 1 << 20, False))
+    return lay_out(1 << 30, 4096, spare, **facts | changes)
+
+
+def test_a_pass_is_laid_out_by_what_is_on_record() -> None:
+    laid = lay()
+    assert laid.raw_bytes == pytest.approx((1 << 30) / 0.9, rel=1e-5) and laid.raw_bytes % 4096 == 0
+    assert (laid.behind_bytes, laid.spare_from) == (1 << 20, "drive record")
+    assert lay(asked=0.2).spare_from == "asked for"
+    assert lay(cache_bytes=1 << 40).behind_bytes == (1 << 30) // 16
+    assert lay(spare=Spare(0.1, "drive record")).behind_bytes == (1 << 30) // 1000
+
+
+def test_what_one_pass_cannot_prepare_is_refused() -> None:
+    for reason, changes in (
+        ("partial-span", {"whole": False}),
+        ("slc-cache", {"spare": Spare(0.1, "profile", 1, True)}),
+    ):
+        with pytest.raises(Refused) as refused:
+            lay(**changes)
+        assert refused.value.facts["reason"] == reason
+    with pytest.raises(UsageError, match="not on record"):
+        lay(spare=Spare(None, "drive record"))
+
+
+def test_drives_that_cannot_be_prepared_so_are_refused_by_their_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cached = ["plan", "steady-random-write", "sim:nvme-tlc-client,scale=64", "--precondition", "one-pass"]
+    assert main(cached) == 2
+    assert "cache of one bit a cell" in capsys.readouterr().err
+    file = ["plan", "mixed-random", str(tmp_path / "x.img"), "--size", "64MiB", "--precondition", "one-pass"]
+    assert main(file) == 2
+    assert "not on record" in capsys.readouterr().err
+    assert main(["plan", "qd1", SMALL, "--precondition", "one-pass"]) == 2
+    assert "precondition" in capsys.readouterr().err
+
+
+def test_a_file_cannot_be_purged_and_so_not_be_prepared(
+    scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = scratch / "x.img"
+    words = ["--size", "16MiB", "--precondition", "one-pass", "--set", "spare=0.1", "--quick"]
+    words += ["--library", str(scratch / "library")]
+    assert main(["run", "mixed-random", str(file), *words]) == 3
+    assert "cannot be purged" in capsys.readouterr().err
+
+
+def test_measure_prepares_too_and_says_so() -> None:
+    options: dict[str, Any] = {"rw": "randwrite", "threads": 32, "seconds": 2, "destroy": SMALL}
+    one = measure(SMALL, precondition="one-pass", **options).as_dict()
+    other = measure(SMALL, precondition="analytic", **options).as_dict()
+    for found, how in ((one, "one-pass"), (other, "analytic")):
+        assert found["prepared"]["preconditioning"] == how and found["prepared"]["steady"]
+        (said,) = [each["what"] for each in found["warnings"] if each["code"] == "prepared"]
+        assert how in said and "not by SNIA's" in said
+    amplification = one["drive"]["write_amplification"]
+    assert amplification > 3
+    assert other["drive"]["write_amplification"] == pytest.approx(amplification, rel=0.03)
+    with pytest.raises(UsageError, match="for one pass"):
+        measure(SMALL, spare=0.1, **options)
+
+
+def test_the_fall_of_the_speed_tells_the_spare() -> None:
+    rng = np.random.default_rng(3)
+    ends_ns = np.cumsum(rng.uniform(0.5e6, 1.5e6, 4000))
+    speeds = np.where(np.arange(4000) < 3000, 1000.0, 200.0)
+    moved = speeds * np.diff(np.concatenate(([0.0], ends_ns))) / 1e3
+    piece = float(moved.sum()) / PIECES
+    found = speeds_over_bytes(ends_ns, moved, piece)
+    fell = fall_bytes(found, piece, 200.0)
+    assert fell == pytest.approx(float(moved[:3000].sum()), rel=0.002)
+    assert fall_bytes(found, piece, 900.0) is None, "the flash is not the limit"
+    spare = spare_of_fall(round(0.9 * fell), fell)
+    assert spare == pytest.approx(0.1, abs=1e-6)
+    assert agrees(0.1, spare) and not agrees(0.07, spare) and not agrees(0.13, spare)
+    assert not agrees(0.1, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drive", ["samsung-983-dct-960gb", "nvme-tlc-enterprise"])
+def test_one_pass_and_theory_on_larger_drives(drive: str, tmp_path: Path) -> None:
+    text, rounds = f"sim:{drive},scale=64", {"round_seconds": "5", "seconds": "20"}
+    full = figures(steady(tmp_path / "full", text, **rounds))
+    passed = steady(tmp_path / "pass", text, precondition="one-pass", **rounds)
+    for found, expected in zip(figures(passed)[:2], full[:2], strict=True):
+        assert found == pytest.approx(expected, rel=0.05)
+    placed = figures(steady(tmp_path / "placed", text, precondition="analytic", **rounds))
+    assert placed[1] == pytest.approx(full[1], rel=0.02)
+    assert placed[2] == pytest.approx(full[2], rel=0.1)
+
+
+@pytest.mark.slow
+def test_a_drive_of_960_gb_is_placed_within_30_s_of_cpu() -> None:
+    """A minute of the full procedure simulates a tenth of what would have to be written."""
+    import time
+
+    from ssdlab import _core
+    from ssdlab.drives.simulated.drive import profile_text
+
+    drive = _core.SimulatedDrive(profile_text("samsung-983-dct-960gb"))
+    began = time.process_time()
+    assert drive.place_steady()
+    assert time.process_time() - began < 30
+    assert drive.written(0, drive.capacity_bytes)

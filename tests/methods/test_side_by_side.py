@@ -1,0 +1,125 @@
+"""Points of a fork on several processors: the same to the bit as one after the other, and as resumable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from methods.on_simulated import SMALL, run
+from ssdlab.methods.lab import Lab
+from ssdlab.methods.method import Method, Params, RunData
+from ssdlab.methods.parts.workloads import closed_loop
+from ssdlab.methods.results.points import PointsResult
+from ssdlab.model.errors import Interrupted
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs import side_by_side
+from ssdlab.runs.order import Order
+from ssdlab.runs.session import start
+
+BRIEF = {
+    **{"round_seconds": "0.5", "least_seconds": "0.5", "most_seconds": "2", "seconds": "0.5"},
+    **{"ramp_seconds": "0", "read_shares": "25,75", "write_shares": "0,50"},
+}
+OF_THE_DRIVE = ("iops", "mb_s", "elapsed_s", "total_s", "read", "write", "in_flight", "drive", "power")
+
+
+def kept(folder: RunFolder) -> list[Any]:
+    """What the journal and the logs have of each step, without the host's own time."""
+    records = [json.loads(line) for line in (folder.path / "journal.jsonl").read_text().splitlines()]
+    found: list[Any] = []
+    for record in records:
+        result = record.get("result") or {}
+        measured = result.get("measurement") or {}
+        measured = {key: measured.get(key) for key in OF_THE_DRIVE}
+        found.append(
+            [record["t"], record.get("ordinal"), record.get("attempt"), record.get("drive_state"), measured]
+        )
+    return found
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def processors(count: int) -> None:
+        monkeypatch.setattr(side_by_side, "processors", lambda: count)
+
+    return processors
+
+
+def test_points_side_by_side_are_those_of_one_after_the_other(on: Any, tmp_path: Path) -> None:
+    runs = []
+    for count in (1, 3):
+        on(count)
+        runs.append(run("read-under-writes", tmp_path / str(count), seed=5, **BRIEF))
+    one, other = (kept(folder) for folder in runs)
+    assert one == other
+    assert sum(1 for record in one if record[3]) > 10, "states are compared"
+    for name in ("series.parquet", "hist.parquet"):
+        places = [str(folder.path / name) for folder in runs]
+        query = f"SELECT count(*) FROM (SELECT * FROM '{places[0]}' EXCEPT ALL SELECT * FROM '{places[1]}')"
+        assert duckdb.sql(query).fetchall() == [(0,)]
+
+
+class NoParams(Params):
+    """None."""
+
+
+def sweeping(stop_in: list[int]) -> Method:
+    """A method of six points on a fork, which a test stops before one of them."""
+
+    def procedure(lab: Lab, p: NoParams) -> None:
+        lab.fill()
+
+        def workload(depth: int) -> Any:
+            if stop_in and depth == stop_in[0] and stop_in[1]:
+                stop_in[1] -= 1
+                if not stop_in[1]:
+                    raise Interrupted("stopped by a test", "resume")
+            return closed_loop("random", "write", block_bytes=4096, in_flight=depth, seconds=0.2)
+
+        lab.sweep("depth", (1, 2, 4, 8, 16, 32), workload, forked=True)
+        lab.run(closed_loop("random", "read", block_bytes=4096, in_flight=4, seconds=0.1), label="after")
+
+    def conclude(data: RunData, p: NoParams) -> PointsResult:
+        return PointsResult(quick=False, points=())
+
+    return Method("sweeping", 1, "Sweeping", NoParams, procedure, conclude, writes=lambda p: True)
+
+
+def test_what_was_worked_out_ahead_and_not_taken_is_thrown_away(on: Any, tmp_path: Path) -> None:
+    on(2)
+    method = sweeping([8, 3])  # asked for by the plan, and in the rehearsal
+    with pytest.raises(Interrupted):
+        start(Order(method, NoParams(), SMALL, destroy=SMALL, seed=3), tmp_path)
+    (folder,) = tmp_path.iterdir()
+    run_folder = RunFolder(folder)
+    done = [step.label for step in run_folder.steps() if step.verb == "run"]
+    assert done == ["depth 1", "depth 2", "depth 4"]
+    assert not list((folder / "steps").glob("ahead-*"))
+
+
+def test_memory_is_given_to_few_points_at_a_time(
+    on: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ssdlab.drives.simulated.state import KeepableState
+
+    on(2)
+    copies, most = [0], [0]
+    copy, adopt = KeepableState.copy, KeepableState.adopt
+
+    def counted(self: Any, mark: object) -> Any:
+        copies[0] += 1
+        most[0] = max(most[0], copies[0])
+        return copy(self, mark)
+
+    def given(self: Any, other: Any) -> None:
+        copies[0] -= 1
+        adopt(self, other)
+
+    monkeypatch.setattr(KeepableState, "copy", counted)
+    monkeypatch.setattr(KeepableState, "adopt", given)
+    start(Order(sweeping([]), NoParams(), SMALL, destroy=SMALL, seed=3), tmp_path)
+    assert copies[0] == 0 and 1 <= most[0] <= 3
