@@ -80,6 +80,8 @@ def test_the_lines_tell_place_time_left_and_live_figures() -> None:
         "1.20",
         "ms",
     ]
+    assert "slowest of 2 kinds" in shown.status_lines(replace(AT, slowest_of=2))[1]
+    assert "slowest" not in shown.status_lines(AT)[1]
     assert "5 failed" in shown.status_lines(replace(AT, failed=5))[1]
     assert len(shown.status_lines(replace(AT, iops=None))) == 1
 

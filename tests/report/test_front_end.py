@@ -136,3 +136,12 @@ def test_any_column_comes_back_to_half_a_unit(values: list[float]) -> None:
 def test_what_is_no_count_is_refused(bad: list[float]) -> None:
     with pytest.raises(ValueError, match="negative or not numbers"):
         pack(np.array(bad), 1.0)
+
+
+@pytest.mark.parametrize("quantity", ["s", "iops", "mb_s", "ns", "bytes", "capacity", "plain"])
+def test_neighbouring_ticks_are_told_apart(node, quantity: str) -> None:
+    """1400 and 1402 stand beside each other where a view is enlarged: three digits named both 1400."""
+    ticks = [1400 + step for step in range(0, 20, 2)]
+    texts = node(f"{ticks}.map((value) => web.numbers.tick(value, '{quantity}'))")
+    assert len(set(texts)) == len(ticks), texts
+    assert node(f"web.numbers.tick(0.1 + 0.2, '{quantity}')").startswith("0.3"), "no rounding error is shown"

@@ -3,21 +3,21 @@
 import type { Quantity } from "./spec";
 
 /** The largest unit in which the value, once rounded to three digits, is at least one. */
-function scaled(value: number, units: [number, string][]): string {
+function scaled(value: number, units: [number, string][], figures = 3): string {
   const [smallest] = units;
   if (value === 0 || smallest === undefined) return `0${smallest?.[1] ?? ""}`;
-  let best = `${digits(value / smallest[0])}${smallest[1]}`;
+  let best = `${digits(value / smallest[0], figures)}${smallest[1]}`;
   for (const [size, name] of units) {
-    if (Number(Math.abs(value / size).toPrecision(3)) >= 1) best = `${digits(value / size)}${name}`;
+    if (Number(Math.abs(value / size).toPrecision(figures)) >= 1) best = `${digits(value / size, figures)}${name}`;
   }
   return best;
 }
 
-/** Three significant digits, never an exponent. */
-function digits(value: number): string {
+/** Three significant digits, or so many, never an exponent. */
+function digits(value: number, figures = 3): string {
   if (value === 0) return "0";
-  const short = Number(value.toPrecision(3));
-  return short.toFixed(Math.max(0, 2 - Math.floor(Math.log10(Math.abs(short)))));
+  const short = Number(value.toPrecision(figures));
+  return short.toFixed(Math.max(0, figures - 1 - Math.floor(Math.log10(Math.abs(short)))));
 }
 
 const PLAIN: [number, string][] = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
@@ -27,34 +27,37 @@ const DECIMAL: [number, string][] = [[1, " B"], [1e3, " kB"], [1e6, " MB"], [1e9
 const BINARY: [number, string][] = [[1, " B"], [1024, " KiB"], [1024 ** 2, " MiB"], [1024 ** 3, " GiB"]];
 
 /** A value with its unit: `64.3k`, `1.20 GB/s`, `388 µs`, `128 KiB`. */
-export function number(value: number, quantity: Quantity): string {
+export function number(value: number, quantity: Quantity, figures = 3): string {
   switch (quantity) {
     case "iops":
-      return scaled(value, PLAIN);
+      return scaled(value, PLAIN, figures);
     case "mb_s":
-      return scaled(value, RATE);
+      return scaled(value, RATE, figures);
     case "ns":
-      return scaled(value, TIME);
+      return scaled(value, TIME, figures);
     case "s":
-      return digits(value) + " s";
+      return digits(value, figures) + " s";
     case "bytes":
-      return trimmed(scaled(value, BINARY));
+      return trimmed(scaled(value, BINARY, figures));
     case "capacity":
-      return scaled(value, DECIMAL);
+      return scaled(value, DECIMAL, figures);
     case "count":
       return String(value);
     case "plain":
-      return digits(value);
+      return digits(value, figures);
     case "text":
       return "";
   }
 }
 
-/** The short form of a tick: a round number needs no trailing zeros. */
+/** As many digits as tell the neighbours of a tick from it, and no more than a rounding error begins at. */
+const TICK_FIGURES = 8;
+
+/** The short form of a tick: a round number needs no trailing zeros. It is exact, for 1400 and 1402 stand beside each other. */
 export function tick(value: number, quantity: Quantity): string {
   if (value === 0) return "0";
-  if (quantity === "s") return trimmed(digits(value));
-  return trimmed(number(value, quantity));
+  if (quantity === "s") return trimmed(digits(value, TICK_FIGURES));
+  return trimmed(number(value, quantity, TICK_FIGURES));
 }
 
 function trimmed(text: string): string {

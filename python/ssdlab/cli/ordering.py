@@ -30,9 +30,12 @@ def settings(words: Sequence[str]) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise UsageError(f"--set {word} does not say name=value", "write it so: --set seconds=30")
-        if name in found:
+        part, dot, own = name.rpartition(".")
+        # A part of a suite has its own name, hyphens and all; of a parameter they may be written for `_`.
+        known = f"{part}{dot}{own.replace('-', '_')}"
+        if known in found:
             raise UsageError(f"--set {name} is given twice", "give it once")
-        found[name.replace("-", "_")] = value
+        found[known] = value
     return found
 
 

@@ -173,6 +173,8 @@ def outcome(step: Step) -> str | None:
         values = [value for tail in tails if (value := tail.get(key)) is not None]
         if values:
             parts.append(f"{key} {units.latency_text(max(values))}")
+    if len(tails) > 1:
+        parts[-1] += " (each of the slower direction)"
     failed = sum(side.failed for side in sides)
     if failed:
         parts.append(f"{failed} failed")
@@ -193,6 +195,8 @@ def status_lines(progress: Progress) -> tuple[str, ...]:
     parts = [f"{units.count_text(progress.iops)} IOPS", units.throughput_text(progress.mb_s)]
     tails = (("p50", progress.p50_ns), ("p99", progress.p99_ns), ("p99.9", progress.p999_ns))
     parts += [f"{name} {units.latency_text(value)}" for name, value in tails if value is not None]
+    if progress.slowest_of > 1:
+        parts.append(f"(each of the slowest of {progress.slowest_of} kinds of I/O)")
     if progress.failed:
         parts.append(f"{progress.failed} failed")
     return first, "      " + "  ".join(parts)

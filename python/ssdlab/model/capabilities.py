@@ -46,6 +46,18 @@ class Capabilities:
     purges_at_once: bool = False
 
 
+MADE_UP = {
+    "loop": "Loop device",
+    "zram": "Device in memory (zram)",
+    "ram": "Device in memory",
+    "dm": "Mapped device",
+    "md": "Array of drives",
+    "nbd": "Network block device",
+    "null": "Null device",
+    "virtio": "Virtual disk",
+}
+"""Block devices that are no drive, by how they are reached or named, and what a reader calls them."""
+
 _OF_KIND = {
     "block": Capabilities("Real drive", "block", block_device=True),
     "partition": Capabilities("Real drive", "block", block_device=True, whole=False),

@@ -32,6 +32,8 @@ class Progress:
     p50_ns: int | None = None
     p99_ns: int | None = None
     p999_ns: int | None = None
+    slowest_of: int = 1
+    """Of how many streams and directions the percentiles are the slowest's: they cannot be added."""
     failed: int = 0
     outlook: str = ""
     """What the procedure expects beyond the step, such as when steady state is likely."""

@@ -106,6 +106,7 @@ class Tracker:
             p50_ns=_worst(tails, "p50_ns"),
             p99_ns=_worst(tails, "p99_ns"),
             p999_ns=_worst(tails, "p99_9_ns"),
+            slowest_of=max(1, len(tails)),
             failed=0 if snapshot is None else snapshot.failed,
             outlook=self._outlook,
         )

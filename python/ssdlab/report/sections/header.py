@@ -48,7 +48,7 @@ def _tool(manifest: Manifest) -> str:
 
 _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Drive", lambda m: drive_name(m.drive)),
-    ("Kind", lambda m: m.drive.capabilities.words),
+    ("Kind", lambda m: m.drive.words),
     ("Path", lambda m: m.drive.text),
     ("Identity", lambda m: m.drive.id),
     ("Capacity", lambda m: f"{capacity_text(m.drive.capacity_bytes)} ({m.drive.capacity_bytes} B)"),
@@ -90,7 +90,7 @@ def header(runs: Sequence[Shown]) -> Header:
     manifests = [shown.run.manifest for shown in runs]
     drives = list(dict.fromkeys(drive_name(manifest.drive) for manifest in manifests))
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
-    badges = list(dict.fromkeys(manifest.drive.capabilities.words for manifest in manifests))
+    badges = list(dict.fromkeys(manifest.drive.words for manifest in manifests))
     if any(manifest.quick for manifest in manifests):
         badges.append("Quick run")
     return Header(
