@@ -11,7 +11,7 @@ from ssdlab.methods.suites.suite import Suite
 from ssdlab.model.errors import UsageError
 from ssdlab.runs.suites.ordering import suite_params
 
-NUMBERS = ("seconds", "depth", "round_seconds", "rest_seconds", "repeats")
+NUMBERS = ("seconds", "round_seconds", "rest_seconds", "ramp_seconds")
 
 
 def test_hyphens_stand_for_underscores_in_a_parameter_and_for_themselves_in_a_part() -> None:

@@ -53,7 +53,7 @@ export function number(value: number, quantity: Quantity, figures = 3): string {
 /** As many digits as tell the neighbours of a tick from it, and no more than a rounding error begins at. */
 const TICK_FIGURES = 8;
 
-/** The short form of a tick: a round number needs no trailing zeros. It is exact, for 1400 and 1402 stand beside each other. */
+/** The short form of a tick: a round number needs no trailing zeros. It is exact: neighbours may be 1400 and 1402. */
 export function tick(value: number, quantity: Quantity): string {
   if (value === 0) return "0";
   if (quantity === "s") return trimmed(digits(value, TICK_FIGURES));
