@@ -385,6 +385,10 @@ class SimulatedDrive:
         """Figures of its profile that did not get smaller with it: absolute amounts, times."""
 
     @property
+    def blocks_cut(self) -> int:
+        """Into how many each block is cut, beside the scale, so that there are superblocks enough."""
+
+    @property
     def now_ns(self) -> int:
         """The drive's own clock."""
 
@@ -396,7 +400,7 @@ class SimulatedDrive:
 
         ``power_cap_w`` (the limit in force), ``highest_w`` (of any window so far), ``temperature_c``,
         ``throttle_events``, ``energy_j`` (by class, since it was made, without what it always draws:
-        ``reads programs erases transfers commands link``), ``source``.
+        ``reads programs erases transfers commands link awake``), ``source``.
         """
 
     def run(
@@ -426,6 +430,9 @@ class SimulatedDrive:
 
     def idle(self, ns: int) -> None:
         """Let it rest for so long of its own time."""
+
+    def cool(self) -> None:
+        """Bring it to ambient temperature, as one that has just been switched on."""
 
     def written(self, offset: int, length: int) -> bool:
         """Whether every byte of a range holds data."""
@@ -484,7 +491,8 @@ def check_profile(
 
     ``profile`` (as written, each figure with its source) and what the drive would be: ``capacity_bytes
     logical_block_bytes raw_bytes superblocks`` (None where nothing is collected) ``spare effective_spare``
-    (of the full drive in its steady state) ``unscaled power_cap_w honours_trim write_cache``.
+    (of the full drive in its steady state) ``blocks_cut unscaled generation`` (what the table says of the
+    NAND that it names, or None) ``power_cap_w honours_trim write_cache``.
     """
 
 def read_log(path: str | PathLike[str], *, keep_interval_histograms: bool = False) -> LogContents:

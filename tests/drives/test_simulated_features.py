@@ -12,10 +12,11 @@ from ssdlab.cli import main
 from ssdlab.drives.simulated.drive import SimulatedDrive, profiles
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.summary import Summary
+from ssdlab.model.workload import Mix, Stop, Stream, Workload
 
 POWER = """
 [power]
-idle_mw = { value = 1500, source = "fitted" }
+idle_mw = { value = 1500, source = "chosen" }
 die_read_mw = { value = 120, source = "recalled" }
 die_program_mw = { value = 200, source = "recalled" }
 die_erase_mw = { value = 100, source = "recalled" }
@@ -23,15 +24,15 @@ transfer_nj = { value = 600.0, source = "recalled" }
 command_uj = { value = 1.5, source = "recalled" }
 link_pj_per_byte = { value = 120.0, source = "recalled" }
 window_ms = { value = 1.0, source = "recalled" }
-states_w = { value = [8.0, 3.0], source = "fitted" }
+states_w = { value = [8.0, 3.0], source = "chosen" }
 [thermal]
-ambient_c = { value = 30.0, source = "fitted" }
-resistance_k_per_w = { value = 10.0, source = "fitted" }
-time_constant_s = { value = 4.0, source = "fitted" }
+ambient_c = { value = 30.0, source = "chosen" }
+resistance_k_per_w = { value = 10.0, source = "chosen" }
+time_constant_s = { value = 4.0, source = "chosen" }
 [[thermal.throttle]]
-above_c = { value = 70.0, source = "fitted", note = "as hot as a drive may get" }
-until_c = { value = 66.0, source = "fitted" }
-cap_w = { value = 4.0, source = "fitted" }
+above_c = { value = 70.0, source = "chosen", note = "as hot as a drive may get" }
+until_c = { value = 66.0, source = "chosen" }
+cap_w = { value = 4.0, source = "chosen" }
 """
 
 
@@ -136,7 +137,7 @@ def test_show_prints_every_table_with_units_and_what_a_drive_is(
     assert main(["sim", "show", f"{powered},power=ps1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["made"]["power_cap_w"] == 3
-    assert told["power"]["idle_mw"] == {"value": 1500, "source": "fitted"}
+    assert told["power"]["idle_mw"] == {"value": 1500, "source": "chosen"}
 
 
 def test_a_measurement_on_the_terminal_says_scale_spare_and_power(
@@ -149,14 +150,14 @@ def test_a_measurement_on_the_terminal_says_scale_spare_and_power(
 
 
 BAD = [
-    ("planes = ", 'planes = { value = 0, source = "fitted" }', "flash.planes is 0: must be 1 to 16"),
+    ("planes = ", 'planes = { value = 0, source = "chosen" }', "flash.planes is 0: must be 1 to 16"),
     ("erase_ms = ", "erase_ms = 5", "invalid type"),
-    ("erase_ms = ", 'erase = { value = 5, source = "fitted" }', "unknown field `erase`"),
+    ("erase_ms = ", 'erase = { value = 5, source = "chosen" }', "unknown field `erase`"),
     ("erase_ms = ", "", "missing field `erase_ms`"),
-    ("capacity_bytes = ", 'capacity_bytes = { value = 40960000000, source = "fitted" }', "spare below zero"),
-    ("states_w = ", 'states_w = { value = [1.0], source = "fitted" }', "power.states_w is 1 W: below"),
-    ("until_c = ", 'until_c = { value = 71, source = "fitted" }', "thermal.throttle.until_c is 71"),
-    ("[thermal]", '[thermal]\nmax_iops = { value = 1, source = "fitted" }', "unknown field `max_iops`"),
+    ("capacity_bytes = ", 'capacity_bytes = { value = 40960000000, source = "chosen" }', "spare below zero"),
+    ("states_w = ", 'states_w = { value = [1.0], source = "chosen" }', "power.states_w is 1 W: below"),
+    ("until_c = ", 'until_c = { value = 71, source = "chosen" }', "thermal.throttle.until_c is 71"),
+    ("[thermal]", '[thermal]\nmax_iops = { value = 1, source = "chosen" }', "unknown field `max_iops`"),
 ]
 
 
@@ -238,3 +239,28 @@ def test_show_and_the_cards_of_a_page_tell_of_throttling(
     page = tmp_path / "page.html"
     assert main(["report", str(run), "-o", str(page)]) == 0
     assert "throttled by heat in" in page.read_text(encoding="utf-8")
+
+
+def test_a_drive_begins_rested_and_at_ambient_temperature() -> None:
+    with open_drive("sim:950pro,scale=64", writing=True) as drive:
+        assert drive.temperature_c == 35.0
+        state = drive.native.power_state()
+        assert state["throttle_events"] == 0
+        # Its layout was work, and hot enough to be seen.
+        assert state["energy_j"]["programs"] > 10
+        stream = Stream(ops=Mix(read_pct=100), stop=Stop(ios=100))
+        first = drive.run(Workload.of(stream)).summary()
+        assert first["read"]["service_ns"]["max"] < 1e6, "nothing of the layout is in its way"
+
+
+@pytest.mark.parametrize(("text", "cut"), [("dc500r", 6), ("dc500r,scale=16", 6), ("sata-tlc-enterprise", 2)])
+def test_cut_blocks_are_named(text: str, cut: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "show", text]) == 0
+    assert f"each block cut into {cut} so that" in capsys.readouterr().out
+
+
+def test_a_result_names_cut_blocks_at_any_scale() -> None:
+    for text, cut in (("tiny-test", 64), ("860dct,scale=64", 2)):
+        with open_drive(f"sim:{text}", writing=True, allow_unwritten=True) as drive:
+            stream = Stream(ops=Mix(read_pct=0), stop=Stop(ios=100))
+            assert drive.run(Workload.of(stream)).summary()["drive"]["blocks_cut"] == cut

@@ -158,11 +158,11 @@ def cached(folder: Path, size_mb: float, capacity_bytes: int = 16 << 30) -> str:
         assert text.count(old) == 1
         text = text.replace(old, new)
     figures = {"size_gb": 4 * size_mb / 1e3, "read_us": 30.0, "program_us": 200.0}
-    text += '\n[slc_cache]\nmode = { value = "static", source = "fitted" }\n'
-    text += 'when_full = { value = "direct", source = "fitted" }\n'
-    text += "".join(f'{name} = {{ value = {value}, source = "fitted" }}\n' for name, value in figures.items())
-    text += '[idle]\nafter_ms = { value = 50.0, source = "fitted" }\n'
-    text += 'free_pct = { value = 1.0, source = "fitted" }\n'
+    text += '\n[slc_cache]\nmode = { value = "static", source = "chosen" }\n'
+    text += 'when_full = { value = "direct", source = "chosen" }\n'
+    text += "".join(f'{name} = {{ value = {value}, source = "chosen" }}\n' for name, value in figures.items())
+    text += '[idle]\nafter_ms = { value = 50.0, source = "chosen" }\n'
+    text += 'free_pct = { value = 1.0, source = "chosen" }\n'
     profile = folder / f"cache-{size_mb:g}.toml"
     profile.write_text(text)
     return f"sim:{profile},scale=4"

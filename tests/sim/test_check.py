@@ -48,6 +48,13 @@ def test_a_random_write_is_a_floor() -> None:
     assert judge(rating("random_write_iops", surplus="more spare"), 50).verdict == "missed"
 
 
+def test_a_rated_maximum_is_a_bound() -> None:
+    bound = rating("max_write_w", 5.0)
+    assert judge(bound, 2.0).verdict == "met"
+    assert judge(bound, 5.0).verdict == "met"
+    assert judge(bound, 5.01).verdict == "missed"
+
+
 def test_an_explained_miss_is_shown_and_does_not_fail() -> None:
     known = judge(rating(unmet="not modelled"), 10)
     assert (known.verdict, known.failed, known.reason) == ("unmet", False, "not modelled")
@@ -89,6 +96,17 @@ def told(**changed: object) -> str:
         (told(source="hearsay"), "hearsay"),
         (told(metric="random_read_iops", state="cached"), "span_gb"),
         (told(surplus="y"), "surplus"),
+        (told(metric="random_write_iops", fitted_to=True), "random_write_iops is a floor"),
+        (told(metric="mixed_70_30_iops", fitted_to=True), "mixed_70_30_iops is a mix"),
+        (told(metric="max_write_w", fitted_to=True), "max_write_w is a bound"),
+        (told(metric="active_read_w", fitted_to=True), "active_read_w is power"),
+        (told(fitted_to=True), "idle_w is power"),
+        (told(metric="random_read_iops", given=True), "random_read_iops is given"),
+        (told(value=3) + told(metric="max_write_w", value=2), "max_write_w of 2 W contradicts idle_w of 3 W"),
+        (
+            told(metric="active_read_w", value=3) + told(metric="max_read_w", value=2),
+            "contradicts active_read_w",
+        ),
         (told(iops=4), "iops"),
         (told() + told(), "twice"),
     ],
@@ -161,13 +179,13 @@ def test_the_order_of_the_ratings_does_not_matter(tiny_ratings: Path) -> None:
         assert other[key].ratio == pytest.approx(judged.ratio, rel=0.02), key
 
 
-def test_the_command_prints_what_was_fitted_and_what_was_held_out(
+def test_the_command_prints_what_was_fitted_and_what_is_predicted(
     tiny_ratings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["sim", "check", "tiny-test", "--ratings", str(tiny_ratings), "--quick"]) == 0
     printed = capsys.readouterr().out
     assert "simulated at 1/" in printed
-    assert "held out" in printed
+    assert "predicted" in printed
     assert "beyond its link" in printed
     assert printed.rstrip().endswith("passed")
 
@@ -192,19 +210,22 @@ def test_a_profile_without_ratings_says_so(capsys: pytest.CaptureFixture[str]) -
     assert "tiny-test has no ratings" in capsys.readouterr().err
 
 
-def test_a_shipped_drive_passes() -> None:
+def test_a_shipped_drive_meets_what_it_was_fitted_to() -> None:
     checked = check("840pro", ratings_of("840pro"), QUICK)
-    assert [each.rating.metric for each in checked.ratings if each.failed] == []
-    assert any(not each.rating.fitted_to for each in checked.ratings)
+    fitted = [each for each in checked.ratings if each.rating.use != "predicted"]
+    assert fitted
+    assert [each for each in fitted if each.verdict != "met"] == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", shipped_ratings())
-def test_every_shipped_drive_passes(name: str) -> None:
+def test_every_shipped_drive_meets_what_it_was_fitted_to(name: str) -> None:
+    """What is predicted may miss, visibly; a fit that is none is a fault of the profile."""
     assert name in profiles()
     checked = check(name, ratings_of(name), FULL)
-    assert [each for each in checked.ratings if each.failed] == []
+    fitted = [each for each in checked.ratings if each.rating.use != "predicted"]
+    assert [each for each in fitted if each.verdict not in ("met", "unmeasured")] == []
     # An explanation that is no longer needed is taken back.
     stale = [each.rating.metric for each in checked.ratings if each.rating.unmet and each.verdict == "met"]
     assert stale == []

@@ -47,6 +47,7 @@ struct ByClass {
     transfers: f64,
     commands: f64,
     link: f64,
+    awake: f64,
 }
 
 impl PowerState {
@@ -72,6 +73,7 @@ impl ByClass {
             transfers: joules(energy.transfers_pj),
             commands: joules(energy.commands_pj),
             link: joules(energy.link_pj),
+            awake: joules(energy.awake_pj),
         }
     }
 }

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use serde::Serialize;
 use sim::profile::spec::{Layout, TrimRule};
-use sim::profile::{PowerSetting, Settings};
+use sim::profile::{Generation, PowerSetting, Settings};
 use sim::{Profile, Size};
 
 use crate::{errors, json};
@@ -40,7 +40,11 @@ struct Made {
     superblocks: Option<u32>,
     spare: f64,
     effective_spare: f64,
+    /// Into how many each block is cut, beside the scale.
+    blocks_cut: u32,
     unscaled: Vec<&'static str>,
+    /// What the table says of the flash's generation, if it names one.
+    generation: Option<&'static Generation>,
     power_cap_w: Option<f64>,
     honours_trim: bool,
     write_cache: bool,
@@ -79,7 +83,9 @@ pub(crate) fn check_profile<'py>(
         superblocks: collected.then_some(spec.geometry.superblocks),
         spare: spec.spare(),
         effective_spare: spec.effective_spare(),
+        blocks_cut: (spec.erase_every / scale).max(1),
         unscaled: profile.unscaled(),
+        generation: profile.generation(),
         power_cap_w: cap_mw.map(|mw| mw as f64 / 1e3),
         honours_trim: spec.options.trim == TrimRule::Honoured,
         write_cache: !spec.options.write_through,

@@ -200,6 +200,12 @@ impl SimulatedDrive {
         self.profile.unscaled()
     }
 
+    /// Into how many each block is cut, beside the scale.
+    #[getter]
+    fn blocks_cut(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok((self.idle_drive(py)?.spec().erase_every / self.scale).max(1))
+    }
+
     /// Mean power and energy between two times of its clock, and how they came about; None without a power model.
     fn power<'py>(
         &self,
@@ -316,6 +322,12 @@ impl SimulatedDrive {
     /// Let the drive rest for so long.
     fn idle(&self, py: Python<'_>, ns: u64) -> PyResult<()> {
         self.idle_drive(py)?.idle(ns);
+        Ok(())
+    }
+
+    /// Bring the drive to ambient temperature, as one that has just been switched on.
+    fn cool(&self, py: Python<'_>) -> PyResult<()> {
+        self.idle_drive(py)?.cool();
         Ok(())
     }
 

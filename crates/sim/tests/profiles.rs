@@ -2,6 +2,8 @@
 
 #[path = "profiles/bounds.rs"]
 mod bounds;
+#[path = "profiles/contradictions.rs"]
+mod contradictions;
 #[path = "profiles/features.rs"]
 mod features;
 
@@ -20,7 +22,7 @@ fn refusal(key: &str, value: &str) -> String {
         .iter_mut()
         .rfind(|line| line.starts_with(&format!("{key} = ")))
         .unwrap();
-    *line = format!("{key} = {{ value = {value}, source = \"fitted\" }}");
+    *line = format!("{key} = {{ value = {value}, source = \"chosen\" }}");
     Profile::parse(&lines.join("\n")).unwrap_err().to_string()
 }
 
@@ -79,7 +81,7 @@ fn unknown_keys_and_missing_units_and_sources_are_refused() {
         ("program_us", "program", "unknown field `program`"),
         (
             "[controller]",
-            "[controller]\niops = { value = 1, source = \"fitted\" }",
+            "[controller]\niops = { value = 1, source = \"chosen\" }",
             "unknown field `iops`",
         ),
         (
@@ -105,6 +107,100 @@ fn unknown_keys_and_missing_units_and_sources_are_refused() {
             said.contains(why) && said.contains("line"),
             "{from}: {said}"
         );
+    }
+}
+
+#[test]
+fn a_fitted_figure_says_to_what_and_no_other_does() {
+    let erase = |rest: &str| {
+        let from = "erase_ms = { value = 5.0, source = \"recalled\" }";
+        Profile::parse(&TINY.replacen(from, &format!("erase_ms = {{ value = 5.0, {rest} }}"), 1))
+    };
+    for (rest, why) in [
+        ("source = \"fitted\"", "does not say to what: add fitted_to"),
+        (
+            "source = \"fitted\", fitted_to = \" \"",
+            "does not say to what",
+        ),
+        (
+            "source = \"recalled\", fitted_to = \"a rating\"",
+            "only a figure with source = \"fitted\"",
+        ),
+    ] {
+        let said = erase(rest).unwrap_err().to_string();
+        assert!(
+            said.starts_with("flash.erase_ms is 5") && said.contains(why),
+            "{rest}: {said}"
+        );
+    }
+    let fitted = erase("source = \"fitted\", fitted_to = \"rated writes\"").unwrap();
+    let flash = fitted.flash.as_ref().unwrap();
+    assert_eq!(flash.erase_ms.fitted_to.as_deref(), Some("rated writes"));
+    // Tables in lists are looked into too.
+    let thermal =
+        bounds::THERMAL.replacen("source = \"chosen\" }\n[[", "source = \"fitted\" }\n[[", 9);
+    let said = Profile::parse(&format!("{TINY}{}{thermal}", bounds::POWER)).unwrap_err();
+    assert_eq!(said.field, "thermal.throttle.cap_w");
+}
+
+#[test]
+fn flash_is_near_the_table_of_its_generation() {
+    let table = sim::profile::generations();
+    assert!(
+        table
+            .iter()
+            .all(|each| each.program_us() > 0.0 && !each.source.is_empty())
+    );
+    let named = TINY.replacen(
+        "[flash]",
+        "[flash]\nnand = { value = \"64l-tlc-bics\", source = \"chosen\" }",
+        1,
+    );
+    let named = if TINY.contains("nand = ") {
+        TINY.to_owned()
+    } else {
+        named
+    };
+    let with = |from: &str, to: &str| {
+        let text = named.replacen(from, to, 1);
+        assert_ne!(text, named, "{from}");
+        Profile::parse(&text).map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        Profile::parse(&named).unwrap().generation().unwrap().name,
+        "64l-tlc-bics"
+    );
+    assert!(
+        with(
+            "program_us = { value = 1700.0",
+            "program_us = { value = 2210.0"
+        )
+        .is_ok()
+    );
+    for (from, to, why) in [
+        (
+            "program_us = { value = 1700.0",
+            "program_us = { value = 2211.0",
+            "flash.program_us is 2211: more than 30 % from the 1700 us",
+        ),
+        (
+            "bus_mt_s = { value = 800.0",
+            "bus_mt_s = { value = 466.0",
+            "flash.bus_mt_s is 466: more than 30 % from the 667 MT/s",
+        ),
+        (
+            "64l-tlc-bics",
+            "65l",
+            "flash.nand is 65l: no generation of that name; there are 21nm",
+        ),
+        (
+            "64l-tlc-bics",
+            "64l-qlc-imft",
+            "flash.bits_per_cell is 3: 64l-qlc-imft has 4",
+        ),
+    ] {
+        let said = with(from, to).unwrap_err();
+        assert!(said.contains(why), "{to}: {said}");
     }
 }
 

@@ -31,7 +31,7 @@ fn profile() -> Profile {
         let line = line.unwrap().to_owned();
         text = text.replace(
             &line,
-            &format!("{key} = {{ value = {value}, source = \"fitted\" }}"),
+            &format!("{key} = {{ value = {value}, source = \"chosen\" }}"),
         );
     }
     Profile::parse(&text).unwrap()

@@ -107,8 +107,9 @@ _UNITS = {
 def _figure(name: str, figure: Mapping[str, Any]) -> str:
     unit = next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
     shown = _value(figure["value"]) + (f" {unit}" if unit else "")
+    source = f"fitted to {figure['fitted_to']}" if figure.get("fitted_to") else figure["source"]
     note = f": {figure['note']}" if figure.get("note") else ""
-    return f"{shown}  ({figure['source']}{note})"
+    return f"{shown}  ({source}{note})"
 
 
 def _value(value: object) -> str:
@@ -130,7 +131,9 @@ def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "scale", f"1/{scale}" if scale > 1 else "1, its own size"
     yield "capacity", capacity_text(made["capacity_bytes"])
     yield "medium", capacity_text(made["raw_bytes"])
-    yield "superblocks", made["superblocks"]
+    yield "superblocks", _superblocks(made)
+    if generation := made["generation"]:
+        yield "NAND", _generation(generation)
     yield "spare", f"{100 * made['spare']:.1f} %"
     yield "effective spare", f"{100 * made['effective_spare']:.1f} % when full, in its steady state"
     yield "power limit", f"{made['power_cap_w']:g} W" if made["power_cap_w"] is not None else None
@@ -138,3 +141,20 @@ def _made(scale: int, made: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "write cache", "on" if made["write_cache"] else "off"
     if scale > 1:
         yield "not scaled", ", ".join(made["unscaled"])
+
+
+def _superblocks(made: Mapping[str, Any]) -> int | str | None:
+    """Say how many there are, and whether they are those of the drive or cut."""
+    count: int | None = made["superblocks"]
+    if count is None or made["blocks_cut"] == 1:
+        return count
+    return f"{count}, each block cut into {made['blocks_cut']} so that there are enough"
+
+
+def _generation(generation: Mapping[str, Any]) -> str:
+    passes = f"{generation['passes']} x " if generation["passes"] > 1 else ""
+    return (
+        f"{generation['name']} ({generation['about']}): read {generation['read_us']:g} µs, "
+        f"program {passes}{generation['pass_us']:g} µs, erase {generation['erase_ms']:g} ms, "
+        f"bus {generation['bus_mt_s']:g} MT/s"
+    )

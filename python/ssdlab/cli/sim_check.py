@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def check(profile: str, /, *, ratings: Path | None = None, quick: bool = False, json: bool = False) -> int:
     """Measure each rating of a profile on its simulated drive, in the drive state that the rating speaks of.
 
-    Throughput, latency and power are met within 10 %; ratings of random writes are floors. A rating that the
-    profile was fitted to shows that the fit was done, one that was held out that the model is right. The exit
-    status is 1 if a rating is missed and nothing says why.
+    Throughput, latency and power are met within 10 %; ratings of random writes are floors, rated maxima of
+    power bounds. A rating that the profile was fitted to shows that the fit was done, one that is predicted
+    that the model is right. The exit status is 1 if a rating is missed and nothing says why.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _row(judged: Judged) -> tuple[str, ...]:
         "-" if judged.model is None else _number(judged.model),
         "-" if judged.ratio is None else f"{judged.ratio:.2f}",
         METRICS[rating.metric].unit,
-        "fitted to" if rating.fitted_to else "held out",
+        {"fitted": "fitted to"}.get(rating.use, rating.use),
         judged.verdict,
     )
 
@@ -112,6 +112,8 @@ def _as_dict(checked: Checked, seconds: float) -> dict[str, Any]:
                 **judged.rating.model_dump(),
                 "unit": METRICS[judged.rating.metric].unit,
                 "floor": judged.rating.is_floor,
+                "bound": judged.rating.is_bound,
+                "use": judged.rating.use,
                 "depth": judged.rating.in_flight,
                 "model": judged.model,
                 "ratio": judged.ratio,

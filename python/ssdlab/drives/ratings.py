@@ -6,6 +6,8 @@ that was used to fit says that the fit was done; only one that was held out says
 
 Throughput, latency and power agree when they differ by no more than `TOLERANCE`. Ratings of random writes are
 floors, as makers rate them: the drive does at least this much. A model that does much more must say why.
+Rated maxima of power are bounds: no load draws more. Neither floors, mixes nor power may choose a parameter
+(`_HELD_OUT`), so these stay predictions.
 
 Source: SNIA, Solid State Storage Performance Test Specification (a figure belongs to a drive state); Sargent,
 "Verification and validation of simulation models", Journal of Simulation 7 (2013) (data used to build a model
@@ -36,6 +38,8 @@ MetricName = Literal[
     "depth_1_write_us",
     "active_read_w",
     "active_write_w",
+    "max_read_w",
+    "max_write_w",
     "idle_w",
 ]
 State = Literal["fresh", "steady", "cached"]
@@ -64,9 +68,22 @@ METRICS: dict[MetricName, Metric] = {
     "depth_1_write_us": Metric("write latency at depth 1", "us", 1),
     "active_read_w": Metric("power, sequential read", "W", 32),
     "active_write_w": Metric("power, sequential write", "W", 32),
+    "max_read_w": Metric("highest power, reads", "W", 32),
+    "max_write_w": Metric("highest power, writes", "W", 32),
     "idle_w": Metric("power, idle", "W", 0),
 }
 """Sequential I/Os are 128 KiB, random ones and those of the latencies 4 KiB."""
+
+_HELD_OUT: dict[MetricName, str] = {
+    "random_write_iops": "a floor",
+    "mixed_70_30_iops": "a mix of two loads",
+    "active_read_w": "power, which follows from currents",
+    "active_write_w": "power, which follows from currents",
+    "max_read_w": "a bound",
+    "max_write_w": "a bound",
+    "idle_w": "power, which a profile states and does not fit",
+}
+"""Metrics that no parameter may be chosen by, and what they are."""
 
 
 class Rating(Frozen):
@@ -80,6 +97,7 @@ class Rating(Frozen):
     )
     source: Literal["data-sheet", "measurement", "recalled"] = Field(description="where it comes from")
     fitted_to: bool = Field(False, description="whether a parameter of the profile was chosen by it")
+    given: bool = Field(False, description="whether the profile states this very figure, as its idle power")
     depth: int | None = Field(None, ge=1, le=4096, description="commands in flight that it was taken with")
     span_gb: float | None = Field(
         None, gt=0, description="part of the drive that was touched, in GB; the whole drive if absent"
@@ -92,6 +110,16 @@ class Rating(Frozen):
     def is_floor(self) -> bool:
         """Whether the drive is said to do at least this much."""
         return self.metric == "random_write_iops"
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the drive is said to do at most this much."""
+        return self.metric in ("max_read_w", "max_write_w")
+
+    @property
+    def use(self) -> Literal["fitted", "given", "predicted"]:
+        """What it is to the profile: only one that is predicted says whether the model is right."""
+        return "fitted" if self.fitted_to else "given" if self.given else "predicted"
 
     @property
     def in_flight(self) -> int:
@@ -108,6 +136,15 @@ class Rating(Frozen):
             raise UsageError(
                 f"{self.metric} speaks of a cache and not of how much goes into it",
                 "give span_gb, less than the cache holds",
+            )
+        if self.fitted_to and (why := _HELD_OUT.get(self.metric)):
+            raise UsageError(
+                f"{self.metric} is {why}, and nothing may be fitted to it",
+                "take fitted_to out, and choose the parameter by what it is made of",
+            )
+        if self.given and self.metric != "idle_w":
+            raise UsageError(
+                f"{self.metric} is given: no profile states that", "take given out; only idle_w can be"
             )
         return self
 
@@ -139,7 +176,25 @@ class Ratings(Frozen):
                     f"{rating.metric} in the state {rating.state} is rated twice", "leave one of them out"
                 )
             seen.add(key)
+        self._check_power()
         return self
+
+    def _check_power(self) -> None:
+        """Refuse a drive that would draw less at work than at rest, or more than it ever does."""
+        for low, high in (
+            ("idle_w", "active_read_w"),
+            ("idle_w", "active_write_w"),
+            ("idle_w", "max_read_w"),
+            ("idle_w", "max_write_w"),
+            ("active_read_w", "max_read_w"),
+            ("active_write_w", "max_write_w"),
+        ):
+            lowest = max((each.value for each in self.rating if each.metric == low), default=0.0)
+            for each in self.rating:
+                if each.metric == high and each.value < lowest:
+                    raise UsageError(
+                        f"{high} of {each.value:g} W contradicts {low} of {lowest:g} W", "correct one of them"
+                    )
 
 
 @dataclass(frozen=True)
@@ -168,9 +223,10 @@ def judge(rating: Rating, model: float | None) -> Judged:
     Returns
     -------
     Judged
-        ``met``: within the tolerance, or a floor that is reached. ``surplus``: more than a floor by over the
-        tolerance, with a reason given; ``unexplained``: without one. ``unmet``: not met, with a reason given;
-        ``missed``: without one. ``unmeasured``: the drive does not tell, as one without a power model.
+        ``met``: within the tolerance, a floor that is reached, or a bound that is kept. ``surplus``: more
+        than a floor by over the tolerance, with a reason given; ``unexplained``: without one. ``unmet``: not
+        met, with a reason given; ``missed``: without one. ``unmeasured``: the drive does not tell, as one
+        without a power model.
 
     >>> floor = Rating(metric="random_write_iops", value=20_000, state="steady", source="data-sheet")
     >>> judge(floor, 21_000).verdict
@@ -185,8 +241,10 @@ def judge(rating: Rating, model: float | None) -> Judged:
 
 
 def _verdict(rating: Rating, ratio: float) -> Verdict:
+    if rating.is_bound and ratio <= 1:
+        return "met"
     enough = ratio >= (1 if rating.is_floor else 1 - TOLERANCE)
-    too_much = ratio > 1 + TOLERANCE
+    too_much = ratio > (1 if rating.is_bound else 1 + TOLERANCE)
     if enough and not too_much:
         return "met"
     if rating.is_floor and enough:

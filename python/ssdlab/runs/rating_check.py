@@ -175,25 +175,38 @@ class _PreparedDrive:
         if rating.metric == "random_write_iops" and rating.state == "steady":
             # A whole pass, so that every superblock that is collected within it counts.
             return self._overwrite(rating).iops
+        if rating.is_bound:
+            return self._highest_w(rating)
         start_ns = self._drive.native.now_ns
         measurement = self._drive.run(self._workload(rating))
         if rating.metric in ("active_read_w", "active_write_w"):
             return self._mean_w(start_ns + _ramp_ns(rating))
         return _figure(rating, measurement)
 
+    def _highest_w(self, rating: Rating) -> float | None:
+        """Return the highest mean power of two loads: in order, and at random."""
+        found = []
+        for sequential in (True, False):
+            self._enter(rating)
+            start_ns = self._drive.native.now_ns
+            self._drive.run(self._workload(rating, sequential))
+            found.append(self._mean_w(start_ns + _ramp_ns(rating)))
+        return max((each for each in found if each is not None), default=None)
+
     def _mean_w(self, start_ns: int) -> float | None:
         """Return the mean power since a time, or None where the drive does not tell it."""
         drawn = self._drive.power(start_ns, self._drive.native.now_ns)
         return None if drawn is None else drawn.mean_w
 
-    def _workload(self, rating: Rating) -> Workload:
+    def _workload(self, rating: Rating, sequential: bool | None = None) -> Workload:
+        sequential = _is_sequential(rating) if sequential is None else sequential
         span = self._span(rating)
         ramp_ns = _ramp_ns(rating)
         stop_bytes = span.length if rating.state == "cached" and _read_pct(rating) < 100 else None
         stream = Stream(
             ops=Mix(read_pct=_read_pct(rating)),
-            block=(Block(bytes=_SEQUENTIAL_BYTES if _is_sequential(rating) else _RANDOM_BYTES),),
-            pattern=Sequential() if _is_sequential(rating) else Uniform(),
+            block=(Block(bytes=_SEQUENTIAL_BYTES if sequential else _RANDOM_BYTES),),
+            pattern=Sequential() if sequential else Uniform(),
             span=span,
             engine="uring",
             depth=rating.in_flight,
@@ -280,7 +293,13 @@ def _read_pct(rating: Rating) -> int:
     match rating.metric:
         case "mixed_70_30_iops":
             return 70
-        case "sequential_write_mb_s" | "random_write_iops" | "depth_1_write_us" | "active_write_w":
+        case (
+            "sequential_write_mb_s"
+            | "random_write_iops"
+            | "depth_1_write_us"
+            | "active_write_w"
+            | "max_write_w"
+        ):
             return 0
     return 100
 

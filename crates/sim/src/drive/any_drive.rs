@@ -208,6 +208,11 @@ impl AnyDrive {
         each!(&mut self.kind, drive => drive.wait_until(drive.now().saturating_add(ns)));
     }
 
+    /// The drive is at ambient temperature again, as one that has just been switched on.
+    pub fn cool(&mut self) {
+        each!(&mut self.kind, drive => drive.cool());
+    }
+
     /// Erases everything, as a format does: the drive holds nothing then, and its counters go on.
     pub fn purge(&mut self) {
         each!(&mut self.kind, drive => {

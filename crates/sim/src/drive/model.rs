@@ -201,6 +201,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         self.machine.limit_power(cap_mw);
     }
 
+    /// The drive is at ambient temperature again, as one that has just been switched on.
+    pub fn cool(&mut self) {
+        self.machine.cool();
+    }
+
     /// Forgets all data and erases the flash. Returns when the host sees it done.
     ///
     /// # Panics

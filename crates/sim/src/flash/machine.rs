@@ -149,6 +149,13 @@ impl Machine {
         }
     }
 
+    /// The drive is at ambient temperature again.
+    pub fn cool(&mut self) {
+        if let Some(power) = &mut self.power {
+            power.cool();
+        }
+    }
+
     /// A command with so many bytes comes. Returns when there is power for it.
     #[inline]
     pub fn charge_command(&mut self, at: u64, bytes: u32) -> u64 {

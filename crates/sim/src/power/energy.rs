@@ -25,6 +25,8 @@ pub struct Energy {
     pub commands_pj: u128,
     /// Bytes over the link.
     pub link_pj: u128,
+    /// The controller out of its power saving, in windows in which anything was done.
+    pub awake_pj: u128,
 }
 
 impl Energy {
@@ -36,6 +38,7 @@ impl Energy {
             + self.transfers_pj
             + self.commands_pj
             + self.link_pj
+            + self.awake_pj
     }
 }
 
@@ -60,6 +63,8 @@ pub struct Power {
     spec: PowerSpec,
     energy: Energy,
     trace: Trace,
+    /// What the controller uses in a window in which it is awake, beside what is always drawn.
+    awake_pj: u64,
     /// What a window may hold beside what is always drawn; `u64::MAX` without a limit.
     room_pj: u64,
     cap_mw: Option<u64>,
@@ -76,6 +81,7 @@ impl Power {
             spec,
             energy: Energy::default(),
             trace: Trace::new(spec.window_ns),
+            awake_pj: spec.active_mw * spec.window_ns,
             room_pj: u64::MAX,
             cap_mw: spec.cap_mw,
             thermal,
@@ -111,6 +117,14 @@ impl Power {
     /// Limits the drive from now on, or not any more.
     pub fn limit(&mut self, cap_mw: Option<u64>) {
         self.cap_mw = cap_mw;
+        self.set_room();
+    }
+
+    /// The drive is at ambient temperature again, as one that has just been switched on.
+    pub fn cool(&mut self) {
+        if let Some(thermal) = &mut self.thermal {
+            thermal.cool();
+        }
         self.set_room();
     }
 
@@ -202,7 +216,7 @@ impl Power {
     fn first_fit(&self, at: u64, duration_ns: u64, mw: u64, room: u64) -> u64 {
         let window_ns = self.spec.window_ns;
         // One die can always work, else a drive with a low limit would stand still.
-        let room = room.max(mw * window_ns);
+        let room = room.max(mw * window_ns + self.awake_pj);
         let mut start = at;
         let mut window = at / window_ns;
         loop {
@@ -210,7 +224,7 @@ impl Power {
             let window_end = (window + 1) * window_ns;
             let end = start + duration_ns;
             let part = (end.min(window_end) - begin) * mw;
-            let left = room.saturating_sub(self.trace.used_pj(window));
+            let left = room.saturating_sub(self.used_pj(window));
             if part > left {
                 // So late that what lies in this window fits.
                 start = window_end - left / mw;
@@ -230,8 +244,27 @@ impl Power {
         while begin < end {
             let window = begin / self.spec.window_ns;
             let part_end = end.min((window + 1) * self.spec.window_ns);
-            self.trace.put(window, (part_end - begin) * mw);
+            self.put(window, (part_end - begin) * mw);
             begin = part_end;
+        }
+    }
+
+    /// Puts energy into a window. The first of it wakes the controller.
+    fn put(&mut self, window: u64, pj: u64) {
+        let woken_pj = match self.awake_pj {
+            0 => 0,
+            awake_pj if self.trace.used_pj(window) == 0 => awake_pj,
+            _ => 0,
+        };
+        self.energy.awake_pj += u128::from(woken_pj);
+        self.trace.put(window, pj + woken_pj);
+    }
+
+    /// What a window holds if anything more is done in it.
+    fn used_pj(&self, window: u64) -> u64 {
+        match self.trace.used_pj(window) {
+            0 => self.awake_pj,
+            used => used,
         }
     }
 
@@ -255,10 +288,11 @@ impl Power {
     /// Energy used at one time, or as soon as there is room. Returns when.
     fn at_once(&mut self, at: u64, pj: u64) -> u64 {
         let mut window = at / self.spec.window_ns;
-        while self.room_pj != u64::MAX && self.trace.used_pj(window) + pj > self.room_pj.max(pj) {
+        let room_pj = self.room_pj.max(pj + self.awake_pj);
+        while self.room_pj != u64::MAX && self.used_pj(window) + pj > room_pj {
             window += 1;
         }
-        self.trace.put(window, pj);
+        self.put(window, pj);
         at.max(window * self.spec.window_ns)
     }
 }
@@ -275,6 +309,7 @@ mod tests {
         PowerSpec {
             window_ns: MS,
             idle_mw: 2_000,
+            active_mw: 0,
             read_mw: 120,
             program_mw: 160,
             erase_mw: 90,
@@ -319,13 +354,30 @@ mod tests {
         assert!((power.mean_mw(0, 4 * MS) - 2_040.0).abs() < 1e-9);
     }
 
+    #[test]
+    fn the_controller_is_awake_in_windows_in_which_anything_is_done() {
+        let active_mw = 1_500;
+        let mut power = Power::new(PowerSpec {
+            active_mw,
+            ..spec(None)
+        });
+        power.begin(DieWork::Read, 3 * MS, MS / 10);
+        power.transfer(3 * MS, 1);
+        power.advance(10 * MS);
+        assert_eq!(power.energy().awake_pj, u128::from(active_mw * MS));
+        assert!((power.mean_mw(4 * MS, 10 * MS) - 2_000.0).abs() < 1e-9);
+        let working = 2_000.0 + 1_500.0 + 12.0 + 0.5;
+        assert!((power.mean_mw(3 * MS, 4 * MS) - working).abs() < 1e-9);
+    }
+
     proptest! {
         #[test]
         fn classes_and_trace_agree_and_no_window_exceeds_the_limit(
             works in proptest::collection::vec((0_u64..300_000, 0_u8..5, 1_u64..6_000_000), 1..400),
             cap in proptest::option::of(2_500_u64..6_000),
+            active_mw in prop_oneof![Just(0_u64), 1_u64..300],
         ) {
-            let mut power = Power::new(spec(cap));
+            let mut power = Power::new(PowerSpec { active_mw, ..spec(cap) });
             let mut now = 0;
             for (step, what, length) in works {
                 now += step;

@@ -27,19 +27,22 @@ pub struct Thermal {
 }
 
 impl Thermal {
-    /// In balance with its idle power.
+    /// At ambient temperature, as a drive that has just been switched on.
     pub fn new(spec: ThermalSpec, window_ns: u64, idle_mw: u64) -> Self {
-        let mut thermal = Self {
+        Self {
             spec,
             window_ns,
             idle_mw,
-            now_nc: 0,
+            now_nc: spec.ambient_mc * NANO_PER_MILLI,
             decay: decay(window_ns, spec.time_constant_ns),
             level: 0,
             throttle_events: 0,
-        };
-        thermal.now_nc = thermal.end_nc(0);
-        thermal
+        }
+    }
+
+    /// At ambient temperature again, with nothing limited and no such event counted.
+    pub fn cool(&mut self) {
+        *self = Self::new(self.spec, self.window_ns, self.idle_mw);
     }
 
     /// Temperature in thousandths of a degree Celsius.
@@ -140,15 +143,15 @@ mod tests {
         }
     }
 
-    /// `t` seconds at 2 W idle and `mw` above it, from balance.
+    /// `t` seconds at 2 W idle and `mw` above it, from ambient temperature.
     fn closed_form(mw: f64, t: f64) -> f64 {
-        45.0 + mw * 0.01 * (1.0 - (-t / 100.0).exp())
+        25.0 + (2_000.0 + mw) * 0.01 * (1.0 - (-t / 100.0).exp())
     }
 
     #[test]
     fn follows_the_exact_solution_window_by_window_and_in_one_step() {
         let mut thermal = Thermal::new(spec(), MS, 2_000);
-        assert_eq!(thermal.temperature_mc(), 45_000);
+        assert_eq!(thermal.temperature_mc(), 25_000);
         for second in 1..=300 {
             (0..1000).for_each(|_| thermal.pass(1, 2_000 * MS));
             let expected = closed_form(2_000.0, f64::from(second));
@@ -160,6 +163,17 @@ mod tests {
         assert!((thermal.temperature_mc() as f64 / 1000.0 - expected).abs() < 0.02);
         thermal.pass(u64::from(u32::MAX), 0);
         assert_eq!(thermal.temperature_mc(), 45_000);
+        thermal.pass(10_000_000, 4_000 * MS);
+        assert!(thermal.throttle_events() > 0);
+        thermal.cool();
+        assert_eq!(
+            (
+                thermal.temperature_mc(),
+                thermal.cap_mw(),
+                thermal.throttle_events()
+            ),
+            (25_000, None, 0)
+        );
     }
 
     #[test]

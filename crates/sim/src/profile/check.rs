@@ -61,7 +61,8 @@ impl Profile {
         positive("link.bandwidth_mb_s", self.link.bandwidth_mb_s.value, 1e6)?;
         positive("link.command_us", self.link.command_us.value, 1e6)?;
         positive("buffer.size_mib", self.buffer.size_mib.value, 65_536.0)?;
-        self.check_features()
+        self.check_features()?;
+        self.check_contradictions()
     }
 
     fn check_capacity(&self) -> Check {

@@ -104,9 +104,17 @@ impl Profile {
 }
 
 impl Power {
+    /// What the controller draws at work beside what it always draws.
+    pub(super) fn active_mw(&self) -> u32 {
+        self.active_mw.as_ref().map_or(0, |active| active.value)
+    }
+
     fn check(&self) -> Check {
         let limit = 1_000_000;
         count("power.idle_mw", self.idle_mw.value, limit)?;
+        if let Some(active) = &self.active_mw {
+            count("power.active_mw", active.value, limit)?;
+        }
         count("power.die_read_mw", self.die_read_mw.value, limit)?;
         count("power.die_program_mw", self.die_program_mw.value, limit)?;
         let erase = self.die_erase_mw.value;
@@ -146,20 +154,24 @@ impl Power {
         states.value.iter().try_for_each(check)
     }
 
-    /// A drive draws what it draws when idle, and what one die draws at work.
+    /// A drive at work draws what it always draws, what its controller draws, and what one die does.
     pub(super) fn check_cap(&self, field: &str, watts: f64) -> Check {
-        let idle = self.idle_mw.value;
+        let fixed = self.idle_mw.value + self.active_mw();
         let dies = [
             self.die_read_mw.value,
             self.die_program_mw.value,
             self.die_erase_mw.value,
         ];
         let one_die = dies.into_iter().max().unwrap_or(0);
-        let lowest = f64::from(idle + one_die) / 1000.0;
+        let lowest = f64::from(fixed + one_die) / 1000.0;
+        let idle = f64::from(self.idle_mw.value) / 1000.0;
+        let controller = match self.active_mw() {
+            0 => String::new(),
+            active => format!(", {} W for the controller", f64::from(active) / 1000.0),
+        };
+        let one_die = f64::from(one_die) / 1000.0;
         let why = format!(
-            "below what the drive draws: {} W idle and {} W for one die at work",
-            f64::from(idle) / 1000.0,
-            f64::from(one_die) / 1000.0
+            "below what the drive draws: {idle} W idle{controller} and {one_die} W for one die at work"
         );
         require(watts >= lowest, field, format!("{watts} W"), &why)?;
         at_most(field, watts, 1000.0)

@@ -49,6 +49,9 @@ pub enum SlcWhenFull {
 pub struct Power {
     /// What it always draws, in mW.
     pub idle_mw: Figure<u32>,
+    /// What the controller draws beside that while there is work, out of its power saving, in mW. Absent: nothing, it saves none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_mw: Option<Figure<u32>>,
     /// Power of one die while it reads, in mW.
     pub die_read_mw: Figure<u32>,
     /// One die while it programs, in mW.

@@ -188,6 +188,7 @@ fn power_spec(power: &Power, thermal: Option<&Thermal>) -> PowerSpec {
     PowerSpec {
         window_ns: ns(power.window_ms.value, 1e6),
         idle_mw: power.idle_mw.value.into(),
+        active_mw: power.active_mw().into(),
         read_mw: power.die_read_mw.value.into(),
         program_mw: power.die_program_mw.value.into(),
         erase_mw: power.die_erase_mw.value.into(),

@@ -12,7 +12,10 @@
 mod check;
 mod check_features;
 mod check_made;
+mod contradictions;
 mod features;
+mod figure;
+mod generations;
 mod making;
 mod parts;
 mod scaling;
@@ -28,6 +31,8 @@ pub use features::{
     Idle, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull, Spread, Thermal,
     Throttle, Wear,
 };
+pub use figure::{Figure, Source};
+pub use generations::{Generation, generations};
 pub use parts::{Buffer, Collection, Controller, Flash, Link, Protocol, Rule, Xpoint};
 pub use scaling::Size;
 pub use settings::{PowerSetting, Settings};
@@ -52,35 +57,6 @@ impl ProfileError {
             why: why.into(),
         }
     }
-}
-
-/// Where a figure comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// The vendor says so.
-    DataSheet,
-    /// Somebody measured it on the drive.
-    Measurement,
-    /// It follows from how the thing works.
-    Physics,
-    /// Remembered, not looked up.
-    Recalled,
-    /// Chosen so that the model meets something else that is known.
-    Fitted,
-}
-
-/// A figure and where it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Figure<T> {
-    /// In the unit that the key ends with.
-    pub value: T,
-    /// Where it comes from.
-    pub source: Source,
-    /// More about that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 /// A drive's profile.
@@ -155,6 +131,8 @@ impl Profile {
     /// TOML that is none, an unknown or missing key, a value that cannot be.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let profile: Self = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
+        let table = toml::from_str(text).map_err(|error| of_toml(text, &error))?;
+        figure::check_fits(&table)?;
         profile.spec(Size::default())?;
         Ok(profile)
     }

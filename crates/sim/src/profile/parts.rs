@@ -57,6 +57,9 @@ pub struct Buffer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flash {
+    /// Generation of its dies, by its name in the table (`generations.toml`). Absent: of none that is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nand: Option<Figure<String>>,
     /// Channels between controller and flash.
     pub channels: Figure<u32>,
     /// Dies on each channel.

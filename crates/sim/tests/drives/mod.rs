@@ -97,6 +97,7 @@ impl Flash {
 pub const POWER: PowerSpec = PowerSpec {
     window_ns: MS,
     idle_mw: 1_500,
+    active_mw: 0,
     read_mw: 120,
     program_mw: 200,
     erase_mw: 100,

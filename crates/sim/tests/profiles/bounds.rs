@@ -4,17 +4,17 @@ use super::TINY;
 use sim::profile::{PowerSetting, Settings};
 use sim::{Profile, Size};
 
-const SLC: &str = r#"
+pub const SLC: &str = r#"
 [slc_cache]
-mode = { value = "static", source = "fitted" }
-size_gb = { value = 0.4, source = "fitted" }
-when_full = { value = "fold", source = "fitted" }
+mode = { value = "static", source = "chosen" }
+size_gb = { value = 0.4, source = "chosen" }
+when_full = { value = "fold", source = "chosen" }
 read_us = { value = 30.0, source = "recalled" }
 program_us = { value = 250.0, source = "recalled" }
 "#;
 pub const POWER: &str = r#"
 [power]
-idle_mw = { value = 1500, source = "fitted" }
+idle_mw = { value = 1500, source = "chosen" }
 die_read_mw = { value = 120, source = "recalled" }
 die_program_mw = { value = 200, source = "recalled" }
 die_erase_mw = { value = 100, source = "recalled" }
@@ -22,54 +22,54 @@ transfer_nj = { value = 600.0, source = "recalled" }
 command_uj = { value = 1.5, source = "recalled" }
 link_pj_per_byte = { value = 120.0, source = "recalled" }
 window_ms = { value = 1.0, source = "recalled" }
-states_w = { value = [8.0, 3.0], source = "fitted" }
+states_w = { value = [8.0, 3.0], source = "chosen" }
 "#;
 pub const THERMAL: &str = r#"
 [thermal]
-ambient_c = { value = 30.0, source = "fitted" }
-resistance_k_per_w = { value = 10.0, source = "fitted" }
-time_constant_s = { value = 4.0, source = "fitted" }
+ambient_c = { value = 30.0, source = "chosen" }
+resistance_k_per_w = { value = 10.0, source = "chosen" }
+time_constant_s = { value = 4.0, source = "chosen" }
 [[thermal.throttle]]
-above_c = { value = 70.0, source = "fitted" }
-until_c = { value = 66.0, source = "fitted" }
-cap_w = { value = 4.0, source = "fitted" }
+above_c = { value = 70.0, source = "chosen" }
+until_c = { value = 66.0, source = "chosen" }
+cap_w = { value = 4.0, source = "chosen" }
 [[thermal.throttle]]
-above_c = { value = 75.0, source = "fitted" }
-until_c = { value = 72.0, source = "fitted" }
-cap_w = { value = 2.0, source = "fitted" }
+above_c = { value = 75.0, source = "chosen" }
+until_c = { value = 72.0, source = "chosen" }
+cap_w = { value = 2.0, source = "chosen" }
 "#;
 const SPREAD: &str = r#"
 [spread]
 block_sigma_pct = { value = 6.0, source = "recalled" }
 die_sigma_pct = { value = 2.0, source = "recalled" }
 [spread.retry]
-per_million = { value = 1000, source = "fitted" }
-at_most = { value = 5, source = "fitted" }
-first_pct = { value = 100, source = "fitted" }
-step_pct = { value = 50, source = "fitted" }
+per_million = { value = 1000, source = "chosen" }
+at_most = { value = 5, source = "chosen" }
+first_pct = { value = 100, source = "chosen" }
+step_pct = { value = 50, source = "chosen" }
 "#;
-const MAPPING: &str = r#"
+pub const MAPPING: &str = r#"
 [mapping]
-cache_mib = { value = 4.0, source = "fitted" }
+cache_mib = { value = 4.0, source = "chosen" }
 "#;
 const IDLE: &str = r#"
 [idle]
-after_ms = { value = 500.0, source = "fitted" }
-free_pct = { value = 2.0, source = "fitted" }
+after_ms = { value = 500.0, source = "chosen" }
+free_pct = { value = 2.0, source = "chosen" }
 "#;
 const WEAR: &str = r#"
 [wear]
-dynamic = { value = true, source = "fitted" }
-static_after_erases = { value = 50, source = "fitted" }
+dynamic = { value = true, source = "chosen" }
+static_after_erases = { value = 50, source = "chosen" }
 "#;
 /// A whole drive of another medium.
 pub const XPOINT: &str = r#"
 name = "xp"
 about = "a medium written in place"
-capacity_bytes = { value = 14998831104, source = "fitted" }
-logical_block_bytes = { value = 512, source = "fitted" }
+capacity_bytes = { value = 14998831104, source = "chosen" }
+logical_block_bytes = { value = 512, source = "chosen" }
 [link]
-protocol = { value = "nvme", source = "fitted" }
+protocol = { value = "nvme", source = "chosen" }
 bandwidth_mb_s = { value = 3200.0, source = "physics" }
 command_us = { value = 1.5, source = "recalled" }
 [controller]
@@ -77,29 +77,29 @@ cores = { value = 1, source = "recalled" }
 read_us = { value = 1.8, source = "recalled" }
 write_us = { value = 1.8, source = "recalled" }
 [buffer]
-size_mib = { value = 1.0, source = "fitted" }
-power_loss_protection = { value = true, source = "fitted" }
+size_mib = { value = 1.0, source = "chosen" }
+power_loss_protection = { value = true, source = "chosen" }
 write_cache = { value = false, source = "physics", note = "there is none" }
 [xpoint]
 channels = { value = 7, source = "data-sheet" }
-dies_per_channel = { value = 2, source = "fitted" }
-die_mib = { value = 1024, source = "fitted" }
+dies_per_channel = { value = 2, source = "chosen" }
+die_mib = { value = 1024, source = "chosen" }
 read_us = { value = 5.0, source = "recalled" }
 write_us = { value = 5.5, source = "recalled" }
-bus_mt_s = { value = 4096.0, source = "fitted" }
-bus_overhead_pct = { value = 0.0, source = "fitted" }
-command_us = { value = 0.1, source = "fitted" }
-deferral_limit_ms = { value = 1.0, source = "fitted" }
+bus_mt_s = { value = 4096.0, source = "chosen" }
+bus_overhead_pct = { value = 0.0, source = "chosen" }
+command_us = { value = 0.1, source = "chosen" }
+deferral_limit_ms = { value = 1.0, source = "chosen" }
 "#;
 
 /// `text` with the last figure of this key another one.
-fn changed(text: &str, key: &str, value: &str) -> String {
+pub fn changed(text: &str, key: &str, value: &str) -> String {
     let start = format!("{key} = ");
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let line = lines.iter_mut().rfind(|line| line.starts_with(&start));
     *line.unwrap() = match value {
         "" => String::new(),
-        value => format!("{key} = {{ value = {value}, source = \"fitted\" }}"),
+        value => format!("{key} = {{ value = {value}, source = \"chosen\" }}"),
     };
     lines.join("\n") + "\n"
 }
@@ -112,7 +112,7 @@ fn refusal(tables: &str) -> String {
 #[test]
 fn all_tables_together_are_a_drive() {
     let all = [SLC, POWER, THERMAL, SPREAD, MAPPING, IDLE, WEAR].concat();
-    let text = format!("trim = {{ value = \"ignored\", source = \"fitted\" }}\n{TINY}{all}");
+    let text = format!("trim = {{ value = \"ignored\", source = \"chosen\" }}\n{TINY}{all}");
     let profile = Profile::parse(&text).unwrap();
     let again = serde_json::to_value(&profile).unwrap();
     assert_eq!(serde_json::from_value::<Profile>(again).unwrap(), profile);
@@ -124,7 +124,7 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
     let thermal = [POWER, THERMAL].concat();
     for (tables, key, value, field, why) in [
         (SLC, "size_gb", "0.0", "slc_cache.size_gb", "above 0"),
-        (SLC, "size_gb", "50.0", "slc_cache.size_gb", "spare area"),
+        (SLC, "size_gb", "2.0", "slc_cache.size_gb", "spare area"),
         (
             POWER,
             "states_w",
@@ -222,9 +222,9 @@ fn a_figure_that_cannot_be_is_refused_with_its_field_and_why() {
 #[test]
 fn what_does_not_go_together_is_refused() {
     let by_planes =
-        "[mapping]\nplacement = { value = \"static-cwdp\", source = \"fitted\" }\n".to_owned();
+        "[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n".to_owned();
     let dynamic = changed(SLC, "mode", "\"dynamic\"");
-    let percent = "pct_of_empty = { value = 50, source = \"fitted\" }\n";
+    let percent = "pct_of_empty = { value = 50, source = \"chosen\" }\n";
     let direct = changed(SLC, "when_full", "\"direct\"");
     for (tables, field, why) in [
         (dynamic.clone(), "slc_cache.pct_of_empty", "needs to know"),
@@ -236,7 +236,7 @@ fn what_does_not_go_together_is_refused() {
         (
             changed(&format!("{dynamic}{percent}"), "size_gb", "10.0"),
             "slc_cache.size_gb",
-            "more than the flash",
+            "never gets so large",
         ),
         (direct, "slc_cache.when_full", "without [idle]"),
         (

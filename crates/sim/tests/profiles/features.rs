@@ -49,14 +49,14 @@ fn mean_ns(seen: &Measurement, op: Op) -> f64 {
 fn a_cache_of_one_bit_a_cell_is_fast_until_it_is_full_and_scales() {
     let slc = r#"
 [slc_cache]
-mode = { value = "static", source = "fitted" }
-size_gb = { value = 0.512, source = "fitted" }
-when_full = { value = "direct", source = "fitted" }
+mode = { value = "static", source = "chosen" }
+size_gb = { value = 0.512, source = "chosen" }
+when_full = { value = "direct", source = "chosen" }
 read_us = { value = 30.0, source = "recalled" }
 program_us = { value = 250.0, source = "recalled" }
 [idle]
-after_ms = { value = 500.0, source = "fitted" }
-free_pct = { value = 0.0, source = "fitted" }
+after_ms = { value = 500.0, source = "chosen" }
+free_pct = { value = 0.0, source = "chosen" }
 "#;
     let mut with = plain(slc);
     let fast = written_mb_s(&mut with, 64 * MIB);
@@ -100,14 +100,16 @@ fn a_limit_on_power_holds_and_costs_writes() {
 #[test]
 fn a_drive_with_heat_gets_warm() {
     let mut drive = plain(&[POWER, THERMAL].concat());
-    assert_eq!(drive.power().unwrap().temperature_mc(), Some(45_000));
+    assert_eq!(drive.power().unwrap().temperature_mc(), Some(30_000));
     fill(&mut drive);
     assert!(drive.power().unwrap().temperature_mc().unwrap() > 50_000);
+    drive.cool();
+    assert_eq!(drive.power().unwrap().temperature_mc(), Some(30_000));
 }
 
 #[test]
 fn a_map_that_does_not_fit_is_read_and_written() {
-    let part = "[mapping]\ncache_mib = { value = 4.0, source = \"fitted\" }\n";
+    let part = "[mapping]\ncache_mib = { value = 4.0, source = \"chosen\" }\n";
     let (mut part, mut whole) = (plain(part), plain(""));
     let bytes = whole.user_bytes();
     fill(&mut part);
@@ -122,7 +124,7 @@ fn a_map_that_does_not_fit_is_read_and_written() {
 
 #[test]
 fn placement_by_planes_makes_few_writes_wait_for_one() {
-    let planes = "[mapping]\nplacement = { value = \"static-cwdp\", source = \"fitted\" }\n";
+    let planes = "[mapping]\nplacement = { value = \"static-cwdp\", source = \"chosen\" }\n";
     let [by_planes, over_all] = [plain(planes), plain("")].map(|mut drive| {
         let bytes = drive.user_bytes();
         fill(&mut drive);
@@ -141,10 +143,10 @@ fn unlike_blocks_and_retries_give_reads_a_tail_that_the_seed_decides() {
 block_sigma_pct = { value = 6.0, source = "recalled" }
 die_sigma_pct = { value = 2.0, source = "recalled" }
 [spread.retry]
-per_million = { value = 5000, source = "fitted" }
-at_most = { value = 5, source = "fitted" }
-first_pct = { value = 100, source = "fitted" }
-step_pct = { value = 50, source = "fitted" }
+per_million = { value = 5000, source = "chosen" }
+at_most = { value = 5, source = "chosen" }
+first_pct = { value = 100, source = "chosen" }
+step_pct = { value = 50, source = "chosen" }
 "#;
     let profile = Profile::parse(&format!("{TINY}{spread}")).unwrap();
     let seen = [1, 1, 2].map(|seed| {
@@ -221,9 +223,9 @@ fn a_medium_written_in_place_costs_the_sum_of_its_parts_and_no_more_when_it_is_f
 fn the_spare_foretold_is_that_of_a_full_drive_in_its_steady_state() {
     let slc = r#"
 [slc_cache]
-mode = { value = "static", source = "fitted" }
-size_gb = { value = 0.25, source = "fitted" }
-when_full = { value = "fold", source = "fitted" }
+mode = { value = "static", source = "chosen" }
+size_gb = { value = 0.25, source = "chosen" }
+when_full = { value = "fold", source = "chosen" }
 read_us = { value = 30.0, source = "recalled" }
 program_us = { value = 250.0, source = "recalled" }
 "#;

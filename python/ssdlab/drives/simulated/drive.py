@@ -38,10 +38,14 @@ ENGINE = "sim"
 
 _UNIT_BYTES = 4096
 _FILL_SEED = 1
+_REST_S = 120.0
+"""Rest after the layout: what a drive does for itself when idle, as emptying its cache, is done by then."""
 
 
 class SimulatedDrive(Closing):
     """A simulated drive, laid out when it is made: written once from end to end, as a file is.
+
+    It begins rested and at ambient temperature.
 
     Parameters
     ----------
@@ -105,7 +109,14 @@ class SimulatedDrive(Closing):
 
             self._writing = True
             self.run(fill_workload(self.capacity_bytes, _FILL_SEED), on_tick=on_tick)
+            self._rest()
         self._writing = writing
+
+    def _rest(self) -> None:
+        """Leave nothing of the layout behind but the data: no work that is due, no heat."""
+        self.flush()
+        self.idle(_REST_S)
+        self._native.cool()
 
     @property
     def identity(self) -> Identity:
@@ -345,6 +356,8 @@ class SimulatedDrive(Closing):
         }
         if self._native.scale > 1:
             drive["unscaled"] = self._native.unscaled
+        if self._native.blocks_cut > 1:
+            drive["blocks_cut"] = self._native.blocks_cut
         if heat is not None and (hot := self._native.power_state()) is not None:
             asked_w = _made_of(SimulatedText.parse(self._identity.path))["power_cap_w"]
             drive |= asdict(Heat.between(heat, hot, asked_w))

@@ -9,6 +9,8 @@ pub struct PowerSpec {
     pub window_ns: u64,
     /// What the drive always draws, in mW.
     pub idle_mw: u64,
+    /// What the controller draws beside that in a window in which anything is done, in mW.
+    pub active_mw: u64,
     /// One die while it reads, in mW.
     pub read_mw: u64,
     /// One die while it programs, in mW.

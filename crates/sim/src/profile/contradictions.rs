@@ -1,0 +1,206 @@
+//! Figures that cannot both be true of one drive: such a profile is refused, and both are named.
+
+use super::check::Check;
+use super::{Flash, Medium, Power, Profile, ProfileError, SlcCache, SlcMode, Thermal, Xpoint};
+use crate::profile::spec::UNIT_BYTES;
+
+/// A figure with its place and its unit, as an error names it.
+struct Named<'a> {
+    field: &'a str,
+    value: f64,
+    unit: &'a str,
+}
+
+fn named<'a>(field: &'a str, value: f64, unit: &'a str) -> Named<'a> {
+    Named { field, value, unit }
+}
+
+impl std::fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} {}", self.field, short(self.value), self.unit)
+    }
+}
+
+/// A number with as many digits as a reader needs.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    text.to_owned()
+}
+
+/// One figure is at most another, in the same unit.
+fn at_most(low: &Named<'_>, high: &Named<'_>, why: &str) -> Check {
+    if low.value <= high.value {
+        return Ok(());
+    }
+    let why = format!("contradicts {high}: {why}");
+    let value = format!("{} {}", short(low.value), low.unit);
+    Err(ProfileError::new(low.field, value, why))
+}
+
+impl Profile {
+    /// Checks the figures against each other.
+    pub(super) fn check_contradictions(&self) -> Check {
+        match self.medium()? {
+            Medium::Flash(flash, _) => {
+                flash.check_against_itself()?;
+                self.check_space_against_flash(flash)?;
+                flash.check_generation()?;
+            }
+            Medium::Xpoint(xpoint) => xpoint.check_against_itself()?,
+        }
+        self.check_memory()?;
+        if let (Some(power), Some(thermal)) = (&self.power, &self.thermal) {
+            power.check_against_heat(thermal)?;
+        }
+        Ok(())
+    }
+
+    /// What the controller keeps in memory is less than what there is of it in the drive.
+    fn check_memory(&self) -> Check {
+        let mib = f64::from(1 << 20);
+        let capacity = self.capacity_bytes.value as f64;
+        let buffer = named("buffer.size_mib", self.buffer.size_mib.value, "MiB");
+        let drive = named("capacity_bytes", capacity / mib, "MiB");
+        at_most(&buffer, &drive, "a buffer is smaller than its drive")?;
+        let cached = self.mapping.as_ref().and_then(|m| m.cache_mib.as_ref());
+        let Some(cached) = cached else {
+            return Ok(());
+        };
+        let map_mib = capacity / f64::from(UNIT_BYTES) * 4.0 / mib;
+        let cached = named("mapping.cache_mib", cached.value, "MiB");
+        let map = named("a map (of capacity_bytes)", map_mib, "MiB");
+        at_most(
+            &cached,
+            &map,
+            "no part of the map is in flash: leave [mapping] out",
+        )
+    }
+
+    fn check_space_against_flash(&self, flash: &Flash) -> Check {
+        let raw = self.geometry()?.raw_bytes() as f64;
+        if let Some(slc) = &self.slc_cache {
+            self.check_cache(slc, flash, raw)?;
+        }
+        let Some(idle) = &self.idle else {
+            return Ok(());
+        };
+        let spare_pct = 100.0 * (1.0 - self.capacity_bytes.value as f64 / raw);
+        at_most(
+            &named("idle.free_pct", idle.free_pct.value, "%"),
+            &named("the spare (of capacity_bytes)", spare_pct, "%"),
+            "a full drive never has so much free",
+        )
+    }
+
+    fn check_cache(&self, slc: &SlcCache, flash: &Flash, raw: f64) -> Check {
+        let size = named("slc_cache.size_gb", slc.size_gb.value, "GB");
+        let capacity = self.capacity_bytes.value as f64 / 1e9;
+        let drive = named("capacity_bytes", capacity, "GB");
+        at_most(&size, &drive, "a cache is smaller than its drive")?;
+        if let (SlcMode::Dynamic, Some(pct)) = (slc.mode.value, &slc.pct_of_empty) {
+            let bits = f64::from(flash.bits_per_cell.value);
+            let most = raw / bits * f64::from(pct.value) / 100.0 / 1e9;
+            let empty = named("slc_cache.pct_of_empty of an empty drive", most, "GB");
+            at_most(&size, &empty, "the cache never gets so large")?;
+        }
+        at_most(
+            &named("slc_cache.program_us", slc.program_us.value, "us"),
+            &named("flash.program_us", flash.program_us.value, "us"),
+            "one bit a cell is programmed no slower than all of them",
+        )?;
+        at_most(
+            &named("slc_cache.read_us", slc.read_us.value, "us"),
+            &named("flash.read_us", flash.slowest_read_us(), "us"),
+            "one bit a cell is read no slower than all of them",
+        )?;
+        at_most(
+            &named(
+                "the transfer of a page of all planes",
+                flash.transfer_us(1),
+                "us",
+            ),
+            &named("slc_cache.program_us", slc.program_us.value, "us"),
+            "a program is not faster than its transfer (flash.bus_mt_s)",
+        )
+    }
+}
+
+impl Flash {
+    fn check_against_itself(&self) -> Check {
+        let program = named("flash.program_us", self.program_us.value, "us");
+        let bits = self.bits_per_cell.value;
+        at_most(
+            &named(
+                "the transfer of a word line of all planes",
+                self.transfer_us(bits),
+                "us",
+            ),
+            &program,
+            "a program is not faster than its transfer (flash.bus_mt_s)",
+        )?;
+        at_most(
+            &named("flash.read_us", self.slowest_read_us(), "us"),
+            &program,
+            "a program reads what it has written, more than once",
+        )?;
+        at_most(
+            &named(
+                "flash.read_us",
+                self.read_us.value.len() as f64,
+                "page types",
+            ),
+            &named("flash.bits_per_cell", f64::from(bits), "bits"),
+            "a word line has one page for each bit",
+        )?;
+        let Some(suspend) = &self.suspend_us else {
+            return Ok(());
+        };
+        let suspend = named("flash.suspend_us", suspend.value, "us");
+        let erase = named("flash.erase_ms", self.erase_ms.value * 1e3, "us");
+        at_most(&suspend, &program, "to wait for its end would be faster")?;
+        at_most(&suspend, &erase, "to wait for its end would be faster")?;
+        let limit = named(
+            "flash.deferral_limit_ms",
+            self.deferral_limit_ms.value * 1e3,
+            "us",
+        );
+        at_most(&suspend, &limit, "no read could ever suspend anything")
+    }
+
+    fn slowest_read_us(&self) -> f64 {
+        self.read_us.value.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Bus time of so many pages of all planes.
+    fn transfer_us(&self, pages: u32) -> f64 {
+        let bytes = f64::from(pages * self.planes.value * self.page_kib.value * 1024);
+        bytes * (1.0 + self.bus_overhead_pct.value / 100.0) / self.bus_mt_s.value
+    }
+}
+
+impl Xpoint {
+    fn check_against_itself(&self) -> Check {
+        let overhead = 1.0 + self.bus_overhead_pct.value / 100.0;
+        let transfer = f64::from(UNIT_BYTES) * overhead / self.bus_mt_s.value;
+        at_most(
+            &named("the transfer of 4 KiB", transfer, "us"),
+            &named("xpoint.write_us", self.write_us.value, "us"),
+            "a write is not faster than its transfer (xpoint.bus_mt_s)",
+        )
+    }
+}
+
+impl Power {
+    fn check_against_heat(&self, thermal: &Thermal) -> Check {
+        let Some(&highest) = self.states_w.as_ref().and_then(|s| s.value.first()) else {
+            return Ok(());
+        };
+        let limit = named("power.states_w", highest, "W");
+        let why = "a hot drive is allowed no more than a cool one";
+        thermal.throttle.iter().try_for_each(|point| {
+            let cap = named("thermal.throttle.cap_w", point.cap_w.value, "W");
+            at_most(&cap, &limit, why)
+        })
+    }
+}

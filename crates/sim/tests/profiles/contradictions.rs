@@ -1,0 +1,132 @@
+//! Figures that cannot both be true of one drive.
+
+use super::TINY;
+use super::bounds::{MAPPING, POWER, SLC, THERMAL, XPOINT, changed};
+use sim::Profile;
+
+/// What parsing says of these tables beside those of a small drive.
+fn refusal(text: &str) -> String {
+    Profile::parse(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
+    let tiny = |tables: &str| format!("{TINY}{tables}");
+    let dynamic =
+        changed(SLC, "mode", "\"dynamic\"") + "pct_of_empty = { value = 5, source = \"chosen\" }\n";
+    let idle = "[idle]\nafter_ms = { value = 500.0, source = \"chosen\" }\nfree_pct = { value = 13.0, source = \"chosen\" }\n";
+    let heat = changed(&[POWER, THERMAL].concat(), "states_w", "[3.9, 3.0]");
+    let heat = heat.replacen("cap_w = { value = 4.0", "cap_w = { value = 3.95", 1);
+    for (text, one, other) in [
+        // A word line of two planes crosses an 800 MT/s bus in 130 us.
+        (
+            changed(TINY, "program_us", "100.0"),
+            "130.2",
+            "flash.program_us of 100 us",
+        ),
+        (
+            changed(TINY, "bus_mt_s", "50.0").replacen("nand =", "# nand =", 1),
+            "2084.",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            changed(TINY, "read_us", "[60.0, 1800.0]"),
+            "flash.read_us is 1800 us",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            changed(TINY, "read_us", "[60.0, 60.0, 60.0, 60.0]"),
+            "flash.read_us is 4",
+            "flash.bits_per_cell of 3",
+        ),
+        (
+            changed(TINY, "suspend_us", "1800.0"),
+            "flash.suspend_us is 1800 us",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            changed(TINY, "suspend_us", "1600.0").replacen(
+                "erase_ms = { value = 5.0",
+                "erase_ms = { value = 1.5",
+                1,
+            ),
+            "flash.suspend_us is 1600 us",
+            "flash.erase_ms of 1500 us",
+        ),
+        (
+            changed(TINY, "deferral_limit_ms", "0.01"),
+            "flash.suspend_us is 20 us",
+            "flash.deferral_limit_ms of 10 us",
+        ),
+        (
+            changed(TINY, "size_mib", "20000.0"),
+            "buffer.size_mib is 20000 MiB",
+            "capacity_bytes of 16384 MiB",
+        ),
+        (
+            tiny(&changed(SLC, "size_gb", "18.0")),
+            "slc_cache.size_gb is 18 GB",
+            "capacity_bytes of 17.18 GB",
+        ),
+        (
+            tiny(&dynamic),
+            "slc_cache.size_gb is 0.4 GB",
+            "of an empty drive of 0.329 GB",
+        ),
+        (
+            tiny(&changed(SLC, "program_us", "1701.0")),
+            "slc_cache.program_us is 1701 us",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            tiny(&changed(SLC, "program_us", "40.0")),
+            "43.4",
+            "slc_cache.program_us of 40 us",
+        ),
+        (
+            tiny(&changed(SLC, "read_us", "61.0")),
+            "slc_cache.read_us is 61 us",
+            "flash.read_us of 60 us",
+        ),
+        (
+            tiny(&changed(MAPPING, "cache_mib", "17.0")),
+            "mapping.cache_mib is 17 MiB",
+            "of 16 MiB",
+        ),
+        (tiny(idle), "idle.free_pct is 13 %", "of 12."),
+        (
+            tiny(&changed(POWER, "states_w", "[8.0, 1.4]")),
+            "power.states_w is 1.4 W",
+            "1.5 W idle",
+        ),
+        (
+            tiny(&heat),
+            "thermal.throttle.cap_w is 3.95 W",
+            "power.states_w of 3.9 W",
+        ),
+        (
+            changed(XPOINT, "write_us", "0.9").replacen(
+                "read_us = { value = 1.8",
+                "read_us = { value = 0.5",
+                1,
+            ),
+            "the transfer of 4 KiB is 1 us",
+            "xpoint.write_us of 0.9 us",
+        ),
+    ] {
+        let said = refusal(&text);
+        assert!(said.contains(one) && said.contains(other), "{one}: {said}");
+    }
+}
+
+#[test]
+fn a_limit_counts_what_the_controller_draws_at_work() {
+    let active = "active_mw = { value = 600, source = \"chosen\" }\n";
+    let states = |watts: &str| changed(&format!("{POWER}{active}"), "states_w", watts);
+    assert!(Profile::parse(&format!("{TINY}{}", states("[2.3]"))).is_ok());
+    let said = refusal(&format!("{TINY}{}", states("[2.2]")));
+    assert!(
+        said.contains("1.5 W idle, 0.6 W for the controller and 0.2 W for one die"),
+        "{said}"
+    );
+}
