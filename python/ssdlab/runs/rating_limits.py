@@ -1,0 +1,159 @@
+"""Which part of a simulated drive limits a rated load, by closed forms over its figures.
+
+Each part is taken alone and at full work; the slowest of them bounds the drive. Source of the write
+amplification of uniform random writes: Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ssdlab.drives.ratings import Rating
+
+_UNIT_BYTES = 4096
+_SEQUENTIAL_BYTES = 128 * 1024
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A part and what it allows, in the unit of the rating."""
+
+    part: str
+    value: float
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Times of a drive's parts in us, from its profile and what was made of it."""
+
+    made: Mapping[str, Any]
+
+    def figure(self, table: str, name: str, otherwise: float = 0.0) -> float:
+        found = (self.made["profile"].get(table) or {}).get(name)
+        if found is None:
+            return otherwise
+        value = found["value"]
+        return sum(value) / len(value) if isinstance(value, list) else float(value)
+
+    @property
+    def flash(self) -> str:
+        return "flash" if self.made["profile"].get("flash") else "xpoint"
+
+    @property
+    def dies(self) -> float:
+        return self.channels * self.figure(self.flash, "dies_per_channel")
+
+    @property
+    def channels(self) -> float:
+        return self.figure(self.flash, "channels")
+
+    @property
+    def page_units(self) -> float:
+        """Units that an array read brings."""
+        return self.figure("flash", "page_kib", 4) / 4 * self.figure("flash", "planes", 1)
+
+    @property
+    def transfer_us(self) -> float:
+        overhead = 1 + self.figure(self.flash, "bus_overhead_pct") / 100
+        return _UNIT_BYTES * overhead / self.figure(self.flash, "bus_mt_s")
+
+    @property
+    def command_us(self) -> float:
+        return self.figure(self.flash, "command_us")
+
+    def link_us(self, size: int) -> float:
+        return size / self.figure("link", "bandwidth_mb_s") + self.figure("link", "turnaround_us")
+
+    def program_us(self, *, cached: bool) -> float:
+        """Die time of one unit that is written, its share of the erase with it."""
+        if self.flash == "xpoint":
+            return self.figure("xpoint", "write_us")
+        if cached and self.made["profile"].get("slc_cache"):
+            return self.figure("slc_cache", "program_us") / self.page_units
+        bits = self.figure("flash", "bits_per_cell")
+        block_units = self.figure("flash", "pages_per_block") * self.page_units
+        program = self.figure("flash", "program_us") / (self.page_units * bits)
+        return program + self.figure("flash", "erase_ms") * 1e3 / block_units
+
+    @cached_property
+    def write_amplification(self) -> float:
+        """In the steady state of uniform random writes over the whole drive."""
+        if self.flash == "xpoint":
+            return 1.0
+        return _write_amplification(1 / (1 - self.made["effective_spare"]))
+
+
+def _write_amplification(alpha: float) -> float:
+    """Return alpha / (alpha + W0(-alpha exp(-alpha))), W0 by iteration from above its branch point.
+
+    >>> round(_write_amplification(1.3), 2)
+    2.36
+    """
+    argument = -alpha * math.exp(-alpha)
+    w = -0.5
+    for _ in range(200):
+        w -= (w * math.exp(w) - argument) / (math.exp(w) * (w + 1))
+    return alpha / (alpha + w)
+
+
+def limiting(made: Mapping[str, Any], rating: Rating) -> Limit | None:
+    """Return the part that bounds a rated load, or None where parts add up, as in a latency or power.
+
+    Parameters
+    ----------
+    made
+        What `check_profile` returns of the drive.
+    rating
+        The load: its metric, state and depth.
+    """
+    parts = _Parts(made)
+    match rating.metric:
+        case "sequential_read_mb_s":
+            bounds = _reads(parts, _SEQUENTIAL_BYTES, whole_pages=True)
+        case "random_read_iops":
+            bounds = _reads(parts, _UNIT_BYTES, whole_pages=False)
+        case "sequential_write_mb_s":
+            bounds = _writes(parts, _SEQUENTIAL_BYTES, 1.0, cached=rating.state == "cached")
+        case "random_write_iops":
+            steady = rating.state == "steady" and rating.span_gb is None
+            amplification = parts.write_amplification if steady else 1.0
+            bounds = _writes(parts, _UNIT_BYTES, amplification, cached=rating.state == "cached")
+        case _:
+            return None
+    part, us = max(bounds.items(), key=lambda bound: bound[1])
+    size = 1e6 if rating.metric.endswith("_iops") else _SEQUENTIAL_BYTES
+    return Limit(part, size / us)
+
+
+def _reads(parts: _Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
+    """Time that each part takes for one read, in us."""
+    units = size / _UNIT_BYTES
+    senses = units / parts.page_units if whole_pages else units
+    read_us = parts.figure(parts.flash, "read_us")
+    return {
+        "link": parts.link_us(size),
+        "controller cores": parts.figure("controller", "read_us") / parts.figure("controller", "cores"),
+        "channels": (units * parts.transfer_us + senses * parts.command_us) / parts.channels,
+        "flash": senses * read_us / parts.dies,
+    }
+
+
+def _writes(parts: _Parts, size: int, amplification: float, *, cached: bool) -> dict[str, float]:
+    """Time that each part takes for one write and what collection does for it, in us."""
+    units = size / _UNIT_BYTES
+    moved = units * (amplification - 1)
+    data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
+    # At best all units of a page that is read for collection are still valid.
+    senses = moved / parts.page_units * parts.figure(parts.flash, "read_us")
+    program_us = parts.program_us(cached=cached)
+    return {
+        "link": parts.link_us(size),
+        "controller cores": parts.figure("controller", "write_us") / parts.figure("controller", "cores"),
+        "controller data path": size * amplification / data_mb_s,
+        "channels": (units + 2 * moved) * parts.transfer_us / parts.channels,
+        "flash": (units * amplification * program_us + senses) / parts.dies,
+    }

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Write docs/profiles.md: what each shipped drive is rated for, beside what its simulated drive does.
+
+Run by `make profiles`. Every rating of every drive stands there, the missed ones too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from ssdlab.drives.ratings import METRICS, Judged
+from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
+from ssdlab.runs.rating_check import FULL, QUICK, Checked, check, ratings_of
+from ssdlab.runs.rating_limits import limiting
+
+PAGE = Path(__file__).parents[1] / "docs" / "profiles.md"
+INTRODUCTION = """\
+# Simulated drives beside their ratings
+
+Made by `make profiles`; do not edit. [`sim check`](sim-check.md) says how each figure is measured, and what
+*met*, *surplus* and the other verdicts mean.
+
+*Error* is that of the simulated figure against the printed one. *Limited by* is the part whose closed form is
+the lowest, and how much of it is reached; latency and power are sums of parts. *Use*: a profile was *fitted*
+to few ratings; others are *given* (it states the figure itself); all others are *predicted*, and only these
+say whether the model is right. Misses stay where they are.
+"""
+SOURCES = {"data-sheet": "data sheet"}
+
+
+def main() -> int:
+    """Measure every drive and write the page."""
+    effort = QUICK if "--quick" in sys.argv[1:] else FULL
+    names = list(shipped_ratings())
+    with ProcessPoolExecutor(2) as pool:
+        found = list(pool.map(_checked, names, [effort] * len(names)))
+    PAGE.write_text(_page(found, effort.seconds), encoding="utf-8")
+    return 0
+
+
+def _checked(name: str, effort: object) -> Checked:
+    return check(name, ratings_of(name), effort)  # type: ignore[arg-type]
+
+
+def _page(found: list[Checked], seconds: float) -> str:
+    everything = [judged for checked in found for judged in checked.ratings]
+    lines = [INTRODUCTION, *_summary(everything), ""]
+    lines.append(f"Each figure was measured for {seconds:g} s of the drive's own time.")
+    for checked in found:
+        lines += ["", f"## {checked.profile}", "", f"At 1/{checked.scale} of its size."]
+        if (generation := check_profile(checked.profile)["generation"]) is not None:
+            lines[-1] += f" NAND: `{generation['name']}`, {generation['about']}."
+        lines += [
+            "",
+            "| rating | state | printed | simulated | error | limited by | use | source | verdict |",
+        ]
+        lines.append("|---|---|--:|--:|--:|---|---|---|---|")
+        lines += [_row(checked, judged) for judged in checked.ratings]
+        lines += [f"\n{_title(judged)}: {judged.reason}." for judged in checked.ratings if judged.reason]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(judged: list[Judged]) -> list[str]:
+    uses = Counter(each.rating.use for each in judged)
+    lines = ["| use | ratings | met | not met |", "|---|--:|--:|--:|"]
+    for use in ("predicted", "fitted", "given"):
+        met = sum(each.verdict == "met" for each in judged if each.rating.use == use)
+        lines.append(f"| {use} | {uses[use]} | {met} | {uses[use] - met} |")
+    return lines
+
+
+def _row(checked: Checked, judged: Judged) -> str:
+    rating = judged.rating
+    unit = METRICS[rating.metric].unit
+    sense = "at least " if rating.is_floor else "at most " if rating.is_bound else ""
+    error = "" if judged.ratio is None else f"{100 * (judged.ratio - 1):+.0f} %"
+    cells = (
+        _title(judged),
+        rating.state,
+        f"{sense}{_number(rating.value)} {unit}",
+        "-" if judged.model is None else f"{_number(judged.model)} {unit}",
+        error,
+        _limit(checked, judged),
+        rating.use,
+        SOURCES.get(rating.source, rating.source),
+        judged.verdict if not judged.failed else f"**{judged.verdict}**",
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _limit(checked: Checked, judged: Judged) -> str:
+    limit = limiting(check_profile(checked.profile, scale=checked.scale), judged.rating)
+    if limit is None or judged.model is None:
+        return ""
+    return f"{limit.part} ({100 * judged.model / limit.value:.0f} %)"
+
+
+def _title(judged: Judged) -> str:
+    title = METRICS[judged.rating.metric].title
+    depth = judged.rating.depth
+    return title if depth is None else f"{title}, depth {depth}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
