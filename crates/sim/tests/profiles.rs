@@ -156,11 +156,6 @@ fn flash_is_near_the_table_of_its_generation() {
         "[flash]\nnand = { value = \"64l-tlc-bics\", source = \"chosen\" }",
         1,
     );
-    let named = if TINY.contains("nand = ") {
-        TINY.to_owned()
-    } else {
-        named
-    };
     let with = |from: &str, to: &str| {
         let text = named.replacen(from, to, 1);
         assert_ne!(text, named, "{from}");

@@ -25,7 +25,7 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             "flash.program_us of 100 us",
         ),
         (
-            changed(TINY, "bus_mt_s", "50.0").replacen("nand =", "# nand =", 1),
+            changed(TINY, "bus_mt_s", "50.0"),
             "2084.",
             "flash.program_us of 1700 us",
         ),
