@@ -9,6 +9,8 @@ fn refusal(text: &str) -> String {
     Profile::parse(text).unwrap_err().to_string()
 }
 
+// A list, one line for each contradiction.
+#[allow(clippy::too_many_lines)]
 #[test]
 fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
     let tiny = |tables: &str| format!("{TINY}{tables}");
