@@ -8,7 +8,7 @@ from typing import Any
 
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.runs.plan import Plan
+from ssdlab.runs.plan import Plan, fresh_bytes_of
 
 LOOKS = 20
 """Taken of the time left, evenly from a tenth of the run on."""
@@ -76,8 +76,10 @@ def against(plan: Plan, run: RunFolder) -> tuple[Held, Held]:
     """Return a run's time and its writes against the plan."""
     planned = {step.ordinal: step for step in plan.steps}
     seconds = written = given_s = given_bytes = 0.0
-    fresh = plan.planning.pace.fresh_bytes
-    settled = fresh
+    done = {step.ordinal for step in run.steps()}
+    settled = fresh_bytes_of(
+        [each for each in plan.steps if each.ordinal in done], plan.planning.pace.fresh_bytes
+    )
     for step in run.steps():
         said = planned[step.ordinal]
         measured: Any = step.result.measurement or {}
@@ -86,12 +88,14 @@ def against(plan: Plan, run: RunFolder) -> tuple[Held, Held]:
         took += 0.0 if workload is None else workload.ramp_ns / 1e9
         wrote = (measured.get("write") or {}).get("bytes", 0)
         seconds, written = seconds + took, written + wrote
+        if step.result.facts.get("already_written"):
+            continue  # a fill that was not needed, which only the opened drive can tell
         asked = None if said.request is None else said.request.asked
         by_rule = isinstance(asked, WorkloadVerb) and asked.until is not None
         share = min(1.0, took / said.drive_seconds.upper) if by_rule else 1.0
         given_s += took if by_rule else said.drive_seconds.upper
         given_bytes += share * said.bytes_written.upper
-        settled += share * said.settled_bytes + (fresh if step.verb == "purge" else 0.0)
+        settled += share * said.settled_bytes
     times, writes = plan.drive_seconds, plan.bytes_written
     return (
         Held(seconds, times.lower, times.upper, given_s),

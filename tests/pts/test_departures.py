@@ -132,6 +132,8 @@ def test_what_the_drive_is_and_how_it_is_purged(
     [
         ({"active_range": "50"}, {"active-range"}),
         ({"active_range": "100"}, set()),
+        ({"active_range_amount": "512MiB"}, {"active-range-amount"}),
+        ({"active_range_amount": "64GiB"}, set()),
         ({"setting": "client", "active_range": "75"}, set()),
         ({"setting": "client", "active_range": "100"}, {"active-range"}),
         ({"threads": "2"}, {"shape"}),

@@ -26,7 +26,7 @@ SHORTEST_LATENCY_S = 1e-6
 """A file in memory."""
 MIXED_MIN, MIXED_MAX = 0.4, 2.0
 """Of a mix, against its parts one after the other: they get in each other's way, or work side by side."""
-NEAR = 1.0
+NEAR = 0.5
 """Loads count as equally near if they are no further apart than that, in doublings of block and depth."""
 
 
@@ -77,6 +77,15 @@ class Speed:
 
 
 @dataclass(frozen=True)
+class Filling:
+    """Writing a drive full in order, one I/O at a time: of at least so many bytes, between these speeds."""
+
+    min_bytes: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Pace:
     """All that is known of a drive's speed.
 
@@ -90,12 +99,15 @@ class Pace:
         So much a drive may write as if it were fresh before it writes as one written for long.
     sources
         In words, what the bounds come from.
+    filling
+        What is known of writing it full in order, where a cache makes a short look a poor guide.
     """
 
     link_bytes_s: float = FASTEST_BYTES_S
     known: tuple[Known, ...] = ()
     fresh_bytes: float = inf
     sources: tuple[str, ...] = field(default=())
+    filling: Filling | None = None
 
     def of(self, load: Load) -> Speed:
         """Return how fast the drive does a load."""
@@ -129,6 +141,15 @@ class Pace:
             min(ceiling, MIXED_MAX * joined((read.high, write.high))),
             min(ceiling, MIXED_MAX * joined((read.high, write.settled))),
         )
+
+    def of_target(self, speed: Speed, target_bytes: float, load: Load) -> Speed:
+        """Return how fast a load of so many bytes goes: one that fills the drive as filling it does."""
+        fill = self.filling
+        if fill is None or not load.writes or load.random or target_bytes < fill.min_bytes:
+            return speed
+        more = 1.0 if load.in_flight <= 1 else speed.high / max(fill.high, 1.0)
+        high = min(self.link_bytes_s, fill.high * max(1.0, more))
+        return Speed(min(fill.low, high), high, high)
 
     def with_known(self, *more: Known, source: str = "") -> Pace:
         """Return it with further knowledge."""

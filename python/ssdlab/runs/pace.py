@@ -14,9 +14,10 @@ from ssdlab.drives.rated import rated_values
 from ssdlab.host.identity import Identity
 from ssdlab.host.link import link_bytes_s
 from ssdlab.methods.verbs.bounds import Planning
+from ssdlab.methods.verbs.stream_bounds import load_of
 from ssdlab.model.arrival import Closed
 from ssdlab.model.errors import LabError
-from ssdlab.model.pattern import Recording, Sequential
+from ssdlab.model.pattern import Recording
 from ssdlab.model.units import significant
 from ssdlab.model.workload import Mix
 from ssdlab.results.run_folder import RunFolder
@@ -187,11 +188,8 @@ def known_of(step: Step, capacities: float, share: tuple[float, float] = _EARLIE
         return None
     if stream.arrival.think_ns:
         return None
-    random = not isinstance(stream.pattern, Sequential)
-    weights = sum(block.weight for block in stream.block)
-    mean_bytes = sum(block.weight * block.bytes for block in stream.block) / weights
-    load = Load(stream.writes, random, mean_bytes, stream.in_flight)
-    settled = stream.writes and random and capacities >= SETTLED_CAPACITIES
+    load = load_of(stream)
+    settled = load.writes and load.random and capacities >= SETTLED_CAPACITIES
     return Known(load, summary.mb_s * 1e6, *share, settled=settled, source="run")
 
 

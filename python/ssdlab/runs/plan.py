@@ -102,15 +102,29 @@ class Plan:
     def bytes_written(self) -> Bounds:
         """Bytes written to the drive.
 
-        A drive writes as a fresh one only for so long after each purge, and then as one written for long.
+        A drive writes as a fresh one only for so long after each purge, and then as one written for long;
+        what surely is written after a purge, such as a fill, uses that up.
         """
         prepared = float(self.preparation_bytes)
         lower = prepared + sum(step.bytes_written.lower for step in self.steps)
         upper = prepared + sum(step.bytes_written.upper for step in self.steps)
-        times_fresh = 1 + sum(step.verb == "purge" for step in self.steps)
         settled = sum(min(step.settled_bytes, step.bytes_written.upper) for step in self.steps)
-        settled += prepared + times_fresh * self.planning.pace.fresh_bytes
+        settled += prepared + fresh_bytes_of(self.steps, self.planning.pace.fresh_bytes)
         return Bounds(lower, max(lower, min(upper, settled)))
+
+
+def fresh_bytes_of(steps: Sequence[PlannedStep], fresh_bytes: float) -> float:
+    """Return what is written at most at the speed of a fresh drive beyond that of one written for long.
+
+    After each purge the drive is fresh anew, and so it may be when a run begins.
+    """
+    total, left = 0.0, fresh_bytes
+    for step in steps:
+        if step.verb == "purge":
+            total, left = total + left, fresh_bytes
+        elif step.bytes_written.lower == step.bytes_written.upper:
+            left = max(0.0, left - step.bytes_written.lower)
+    return total + left
 
 
 def overhead_max_s(steps: Sequence[PlannedStep]) -> float:

@@ -10,11 +10,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.analysis.pace import Known, Load, Pace
+from ssdlab.analysis.pace import Filling, Known, Load, Pace
 from ssdlab.drives import open_drive
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import LabError
+from ssdlab.model.fill import fill_workload
 from ssdlab.runs.pace import SETTLED_CAPACITIES
 
 if TYPE_CHECKING:
@@ -32,12 +33,16 @@ _SIMULATED_S = 0.1
 _SCALES = (512, 256, 128, 64, 32, 16, 8, 4, 2)
 _SHARE = (0.55, 1.7)
 """Other blocks and depths, another day, and the noise of a short look."""
+_FILLS_FROM = 0.3
+"""Of a capacity: what writes so much in order goes beyond any cache."""
 _LAST_SHARE = 0.2
 """Of the rows of random writes: what they have settled to, as far as they have."""
 _KIB = 1024
 _READS = ((True, 4, 1), (True, 4, 32), (True, 4, 256), (False, 128, 1), (False, 128, 32), (False, 1024, 4))
 _WRITES = ((False, 128, 1), (False, 128, 32), (False, 1024, 4), (True, 4, 1))
 """Whether random, KiB, and I/Os in flight."""
+_WRITES_AFTER = ((True, 4, 256), (True, 4, 4), (False, 128, 1), (False, 128, 32), (False, 1024, 4))
+"""Likewise, of a drive that was written at random for long: what a cache has left."""
 
 
 @dataclass
@@ -48,15 +53,34 @@ class _Probe:
     ends: float
     simulated: bool
 
-    def known(self, *, writes: bool, random: bool, kib: int, in_flight: int, seconds: float) -> list[Known]:
+    def known(
+        self,
+        *,
+        writes: bool,
+        random: bool,
+        kib: int,
+        in_flight: int,
+        seconds: float,
+        simulated_s: float = _SIMULATED_S,
+    ) -> list[Known]:
         """Measure a load; nothing where the time is over."""
         if time.monotonic() >= self.ends:
             return []
-        seconds = _SIMULATED_S if self.simulated and seconds < _SETTLING_S else seconds
+        seconds = simulated_s if self.simulated else seconds
         load = Load(writes, random, kib * _KIB, in_flight)
         measured = self.drive.run(_workload(load, seconds), until=lambda rows: time.monotonic() >= self.ends)
         rate = float(measured.summary()["mb_s"]) * 1e6
         return [Known(load, rate, *_SHARE, source="probe")] if rate > 0 else []
+
+    def filling(self, capacity_bytes: int) -> Filling | None:
+        """Write a purged drive full, as a fill does; `capacity_bytes` is of the one that is planned for."""
+        if time.monotonic() >= self.ends:
+            return None
+        self.drive.purge()
+        measured = self.drive.run(fill_workload(self.drive.identity.capacity_bytes, 1))
+        rate = float(measured.summary()["mb_s"]) * 1e6
+        low, high = _SHARE
+        return Filling(_FILLS_FROM * capacity_bytes, low * rate, high * rate) if rate > 0 else None
 
     def settling(self, capacity_bytes: int) -> list[Known]:
         """Write at random until the drive has settled, or the time is over; fresh and last figures of it."""
@@ -82,7 +106,18 @@ class _Probe:
         least = _SHARE[0] if settled else 0.1
         fresh = Known(load, max(rates), least, _SHARE[1], source="probe")
         mean = sum(last) / len(last)
-        return [fresh, Known(load, mean, least, _SHARE[1], settled=settled, source="probe")]
+        after = [
+            each
+            for random, kib, in_flight in _WRITES_AFTER
+            for each in self.known(
+                writes=True, random=random, kib=kib, in_flight=in_flight, seconds=_WRITE_S, simulated_s=0.5
+            )
+        ]
+        return [
+            fresh,
+            Known(load, mean, least, _SHARE[1], settled=settled, source="probe"),
+            *(replace(each, least=min(each.least, least), settled=settled) for each in after),
+        ]
 
 
 def probe(
@@ -119,6 +154,8 @@ def probe(
         at_work = _Probe(drive, ends, simulated)
         for random, kib, in_flight in _READS:
             found += at_work.known(writes=False, random=random, kib=kib, in_flight=in_flight, seconds=_READ_S)
+        if simulated:
+            pace = replace(pace, filling=at_work.filling(_capacity_of(text)))
         for random, kib, in_flight in _WRITES if writing else ():
             found += at_work.known(writes=True, random=random, kib=kib, in_flight=in_flight, seconds=_WRITE_S)
         if writing and time.monotonic() < ends:
@@ -128,6 +165,14 @@ def probe(
     kinds = {(known.load.writes, known.load.random) for known in found}
     kept = tuple(known for known in pace.known if (known.load.writes, known.load.random) not in kinds)
     return replace(pace, known=kept).with_known(*found, source=what)
+
+
+def _capacity_of(text: str) -> int:
+    from ssdlab.drives import look
+
+    identity = look(text).identity
+    assert identity is not None  # a simulated drive has one
+    return identity.capacity_bytes
 
 
 def _small_copy(text: str) -> Drive:

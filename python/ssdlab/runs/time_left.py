@@ -7,7 +7,7 @@ host does it.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from dataclasses import replace
 from itertools import accumulate
 from math import sqrt
@@ -30,6 +30,8 @@ SEEN_S = 0.5
 """Of a simulation: before, a host's speed is not known ..."""
 WORK_VARIES = (0.3, 3.0)
 """... and what the rest takes for its work, against what the finished steps took for theirs."""
+_STEP_VARIES = (0.5, 2.0)
+"""Of what a step takes of the host, whatever it does."""
 _IN_THIS_RUN = (0.6, 1.6)
 """Of a speed that an earlier step of the run has shown."""
 
@@ -48,7 +50,9 @@ class TimeLeft:
         self._steps = list(plan.steps)
         self._ordinals = [step.ordinal for step in self._steps]
         self._seen: list[Known] = []
-        self._done_work = self._done_s = 0.0
+        self._done_work = 0.0
+        self._took: list[float] = []
+        """Seconds of each step with a workload that was done here."""
         self._sum_up()
 
     def finished(self, step: Step, seconds: float) -> None:
@@ -57,8 +61,9 @@ class TimeLeft:
         if at < 0 or self._ordinals[at] != step.ordinal:
             return
         if self._plan.keeps_time:
-            self._done_work += _middle(self._steps[at].simulating)
-            self._done_s += seconds
+            if self._steps[at].simulating.upper:
+                self._done_work += _middle(self._steps[at].simulating)
+                insort(self._took, seconds)
         elif (known := known_of(step, 0.0, _IN_THIS_RUN)) is not None:
             self._seen.append(known)
             self._plan_again(at + 1)
@@ -68,10 +73,16 @@ class TimeLeft:
         at = bisect_right(self._ordinals, ordinal)
         rest, certain, likely = self._from[at]
         ending = START_MAX_S + overhead_max_s(self._steps[at:])
-        if not self._plan.keeps_time or self._done_s < SEEN_S or not self._done_work:
+        if not self._plan.keeps_time or sum(self._took) < SEEN_S:
             return rest + Bounds(0.0, ending)
-        rate = self._done_s / self._done_work
-        return Bounds(WORK_VARIES[0] * rate * certain, WORK_VARIES[1] * rate * likely + START_MAX_S)
+        # What a step takes of the host whatever it does: its record on the disk, threads that start.
+        left = [step for step in self._steps[at:] if step.simulating.upper]
+        surely = sum(1 for step in left if step.simulating.lower)
+        each_min, each_max = self._took[0], self._took[len(self._took) // 2]
+        work = [max(0.0, sum(self._took) - each * len(self._took)) for each in (each_max, each_min)]
+        least_s = WORK_VARIES[0] * work[0] / self._done_work * certain + _STEP_VARIES[0] * surely * each_min
+        most_s = WORK_VARIES[1] * work[1] / self._done_work * likely + _STEP_VARIES[1] * len(left) * each_max
+        return Bounds(least_s, least_s + most_s + START_MAX_S)
 
     def of(self, step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401 - _core.Snapshot
         """Return what is left of the present step, narrowed by the speed seen where it stops by bytes."""

@@ -380,7 +380,7 @@ def _unwritten(data: RunData, p: DemandParams, load: Load, writes: PtsRecords) -
     """Say how many reads touched no flash: without WIPC, random writes leave gaps."""
     if not was_purged(data) or load.read_pct == 0:
         return
-    fills = sum(writes.written_bytes) / (data.capacity_bytes * p.range_pct / 100)
+    fills = sum(writes.written_bytes) / p.range_bytes(data.capacity_bytes)
     parts = [(each.share, each.range_share) for each in ranges_of(load)] or [(1.0, 1.0)]
     share = unwritten_reads(fills, parts)
     if share >= MIN_SHARE_NAMED:

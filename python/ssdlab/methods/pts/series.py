@@ -84,6 +84,7 @@ def common(data: RunData, p: PtsParams) -> dict[str, Any]:
         "threads": threads,
         "depth": depth,
         "active_range_pct": p.range_pct,
+        "active_range_bytes": p.range_bytes(data.capacity_bytes),
         "open_points": p.open_points,
         "purged": was_purged(data),
         "capacity_bytes": data.capacity_bytes,

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from ssdlab.methods.method import Params, Remarks, Seconds, param
 from ssdlab.methods.results.pts import PtsBase
 from ssdlab.methods.verbs.stretch import Stretch
+from ssdlab.model.frozen import Bytes
 from ssdlab.model.pattern import Sequential
 from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.model.warnings import judge_fills
@@ -60,7 +61,9 @@ _ROUND = re.compile(r"(.*\bround \d+), ")
 class PtsParams(Params):
     """Of every test of the specification."""
 
-    choices: ClassVar[frozenset[str]] = frozenset({"setting", "threads", "depth", "active_range"})
+    choices: ClassVar[frozenset[str]] = frozenset(
+        {"setting", "threads", "depth", "active_range", "active_range_amount"}
+    )
     """Parameters that are no departure by being other than the default: the operator's choice by the
     specification, or judged by more than their value."""
 
@@ -86,6 +89,9 @@ class PtsParams(Params):
     )
     active_range: int = param(
         0, "share of the user capacity that is used; 0: as the setting says", unit="%", ge=0, le=100
+    )
+    active_range_amount: Bytes = param(
+        0, "of the active range, from its first LBA on, what is really used; 0: all of it", unit="B", ge=0
     )
     seconds: Seconds = param(60.0, "of a cell, a sample or a record", unit="s", quick=0.5, gt=0, le=3600)
 
@@ -117,6 +123,11 @@ class PtsParams(Params):
     def range_pct(self) -> int:
         """Share of the user capacity in use, in percent."""
         return self.active_range or ACTIVE_RANGE_PCT[self.setting]
+
+    def range_bytes(self, capacity_bytes: int) -> int:
+        """Bytes in use: the active range, or the amount of it that was asked for."""
+        whole = capacity_bytes * self.range_pct // 100
+        return min(whole, self.active_range_amount) if self.active_range_amount else whole
 
 
 class LoopParams(PtsParams):
@@ -168,7 +179,7 @@ def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
     lab.conditions(scheduler="none", write_cache=WRITE_CACHE[p.setting])
     lab.purge(if_able=True, label=label)
     unit = max(lab.logical_block_bytes, min(1 << 20, lab.usable_bytes))
-    usable = lab.capacity_bytes * p.range_pct // 100 // unit * unit
+    usable = p.range_bytes(lab.capacity_bytes) // unit * unit
     if unit <= usable < lab.usable_bytes:
         lab.limit(usable)
 
@@ -259,6 +270,13 @@ def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
             code="active-range",
             what=f"the active range is {p.range_pct} % of the user capacity; the setting has {asked} %",
             why="it was set so",
+        )
+    whole = facts.data.capacity_bytes * p.range_pct // 100
+    if p.range_bytes(facts.data.capacity_bytes) < whole:
+        yield Departure(
+            code="active-range-amount",
+            what=f"of the active range {capacity_text(p.active_range_amount)} are used, in one segment",
+            why="it was set so; PTS-C 1.2 spreads an amount over 2048 segments",
         )
     drive = facts.manifest.drive
     usable = None if drive.variant is None else drive.variant.usable

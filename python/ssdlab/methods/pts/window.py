@@ -181,6 +181,7 @@ def conclude_rounds(
         threads=threads,
         depth=depth,
         active_range_pct=p.range_pct,
+        active_range_bytes=p.range_bytes(data.capacity_bytes),
         open_points=p.open_points,
         seconds=p.seconds,
         groups=found,

@@ -120,6 +120,9 @@ class PtsBase(ResultBase):
     threads: int
     depth: int = Field(description="I/Os in flight of each thread")
     active_range_pct: int
+    active_range_bytes: int | None = Field(
+        default=None, description="what of the active range is used, by the parameters; None: not recorded"
+    )
     open_points: tuple[str, ...] = Field(
         default=(), description="what the text leaves open of the test, or was not at hand, and what was done"
     )

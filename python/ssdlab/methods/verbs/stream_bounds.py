@@ -99,11 +99,16 @@ def _simulating(stream: Stream, seconds: Bounds, target: int | None, speed: Spee
 
 def speed_of(stream: Stream, pace: Pace) -> Speed:
     """Return how fast the drive does a stream, both directions together."""
+    load = load_of(stream)
+    speed = pace.of_mix(_read_share(stream), load)
+    return speed if stream.stop.bytes is None else pace.of_target(speed, stream.stop.bytes, load)
+
+
+def load_of(stream: Stream) -> Load:
+    """Return what a stream asks of the drive, as a load of one direction."""
     blocks = sum(block.weight for block in stream.block)
     mean_bytes = sum(block.weight * block.bytes for block in stream.block) / blocks
-    random = not isinstance(stream.pattern, Sequential)
-    load = Load(stream.writes, random, mean_bytes, stream.in_flight)
-    return pace.of_mix(_read_share(stream), load)
+    return Load(stream.writes, not isinstance(stream.pattern, Sequential), mean_bytes, stream.in_flight)
 
 
 def _read_share(stream: Stream) -> float:
