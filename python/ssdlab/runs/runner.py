@@ -101,7 +101,7 @@ class Runner:
         self._done_here: set[int] = set()
         # Read back, and not told yet: an interrupted step may void them, and then they are done again.
         self._untold: list[Step] = []
-        self._told: set[tuple[int, int]] = set()
+        self._reported: set[tuple[int, int]] = set()
         # The last preparation and the trims after it: together they make the state that is measured.
         self._prepared: list[int] = []
         # What is finished of the present stretch, its beginning included.
@@ -157,7 +157,7 @@ class Runner:
             self.catch_up()
             step = self._do(request, digest)
             self._done_here.add(request.ordinal)
-            self._told.add((step.ordinal, step.attempt))
+            self._reported.add((step.ordinal, step.attempt))
             self._tracker.finished(step, read_back=False)
             self._pause(request)
         self.steps.append(step)
@@ -191,9 +191,9 @@ class Runner:
     def catch_up(self, *, only_lasting: bool = False) -> None:
         """Tell what stands of earlier sessions; bring a drive whose state is kept to where that left it."""
         for step in self._untold:
-            if (step.ordinal, step.attempt) not in self._told:
+            if (step.ordinal, step.attempt) not in self._reported:
                 self._tracker.finished(step, read_back=True)
-                self._told.add((step.ordinal, step.attempt))
+                self._reported.add((step.ordinal, step.attempt))
         self._untold.clear()
         if self._keeper is not None and (self._keeper.lasting or not only_lasting):
             self._keeper.catch_up(self._executor.again)

@@ -32,6 +32,7 @@ from ssdlab.methods.results.pts import PtsBase
 from ssdlab.methods.verbs.stretch import Stretch
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.pattern import Sequential
+from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.model.warnings import judge_fills
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
@@ -178,7 +179,7 @@ def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
     """Set the write cache as the setting says, purge, and keep to the active range."""
     lab.conditions(scheduler="none", write_cache=WRITE_CACHE[p.setting])
     lab.purge(if_able=True, label=label)
-    unit = max(lab.logical_block_bytes, min(1 << 20, lab.usable_bytes))
+    unit = max(lab.logical_block_bytes, min(SPAN_UNIT_BYTES, lab.usable_bytes))
     usable = p.range_bytes(lab.capacity_bytes) // unit * unit
     if unit <= usable < lab.usable_bytes:
         lab.limit(usable)
