@@ -7,7 +7,8 @@ across steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from ssdlab.methods.method import Method, Params
     from ssdlab.results.progress import Observer
     from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Status
 
 __all__ = ["RunEnvironment", "resume", "start"]
 
@@ -129,7 +131,12 @@ def start(
             suite = "" if order.member is None else order.member.suite
             check_attached(order.begun_on, manifest.drive, "suite", suite, resumed=False)
         folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
-        return _Work(folder, manifest, order.method, order.params, drive, environment).run(plan, observers)
+        lock = RunLock(folder)
+        try:
+            work = _Run(folder, manifest, order.method, order.params, drive, environment, lock=lock, new=True)
+            return work.run(plan, observers)
+        finally:
+            lock.release()
 
 
 def resume(
@@ -185,14 +192,14 @@ def resume(
             again = resumed_manifest(manifest)
             if renewal is not None:
                 record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))
-            work = _Work(folder, again, chosen, params, drive, environment, lock=lock)
+            work = _Run(folder, again, chosen, params, drive, environment, lock=lock, new=False)
             return work.run(plan, observers)
     finally:
         lock.release()
 
 
-class _Work:
-    """One session of a run: takes the lock, does the steps that are left, and writes the final manifest."""
+class _Run:
+    """The work of a session of a run: under its lock, the steps that are left, and their conclusion."""
 
     def __init__(
         self,
@@ -203,10 +210,13 @@ class _Work:
         drive: Drive,
         environment: RunEnvironment,
         *,
-        lock: RunLock | None = None,
+        lock: RunLock,
+        new: bool,
     ) -> None:
-        self._folder, self._begun_with, self._method, self._params = folder, manifest, method, params
-        self._drive, self._environment, self._lock = drive, environment, lock
+        self._folder, self._method, self._params = folder, method, params
+        self._drive, self._environment, self._lock, self._new = drive, environment, lock, new
+        self._held, self._record = lock.folder, SessionRecord(lock.folder, manifest)
+        self._runner: Runner | None = None
         self._left: list[Warned] = []
 
     @property
@@ -214,47 +224,51 @@ class _Work:
         return self._record.manifest
 
     def run(self, plan: Plan, observers: Sequence[Observer]) -> Path:
-        lock = self._lock or RunLock(self._folder)
-        self._held = lock.folder
-        self._record = SessionRecord(self._held, self._begun_with)
         self._record.note(**describe_state(self._drive, "drive_found"))
-        tracker = Tracker(plan, [*observers, LiveFile(self._held)])
-        try:
-            with StopFlag() as stop, Journal(self._held, self._manifest.run_id) as journal:
-                self._record.write()
-                keeper = keeper_of(self._drive, self._held, new=self._lock is None)
-                options = {"stopped": stop, "keeper": keeper, **self._environment.runner}
-                if (member := self._manifest.member) is not None:
-                    options["written_by"] = member.written_by
-                runner = Runner(self._drive, journal, self._held, tracker, **options)
-                self._walk(runner, tracker)
-            discard_states(self._held)
-            self._environment.finish(self._folder, self._manifest, lock)
-            tracker.ended("finished")
-        finally:
-            if self._lock is None:
-                lock.release()
+        self._tracker = Tracker(plan, [*observers, LiveFile(self._held)])
+        self._record.carry_out(self)
         return self._folder
 
-    def _walk(self, runner: Runner, tracker: Tracker) -> None:
-        try:
-            while True:
-                try:
-                    self._method.procedure(self._lab(runner), self._params)
-                    break
-                except Rewind:
-                    runner.restart()
-            runner.catch_up(only_lasting=True)
-            self._settle()
-            self._record.manifest = measured_under(self._manifest, self._drive)
-            lost = runner.conditions.lost()
-            self._left = runner.conditions.put_back(finished=True)
-            self._conclude(runner.steps, lost)
-        except BaseException as error:
-            self._left = runner.conditions.put_back(finished=False)
-            self._record.note(**describe_state(self._drive, "drive_left"))
-            tracker.ended(self._record.stop(error, warnings=self._warnings(runner.steps)))
-            raise
+    @contextmanager
+    def attended(self) -> Iterator[None]:
+        """Take signals, and keep the journal."""
+        with StopFlag() as self._stop, Journal(self._held, self._manifest.run_id) as self._journal:
+            yield
+
+    def do(self) -> dict[str, object]:
+        keeper = keeper_of(self._drive, self._held, new=self._new)
+        options = {"stopped": self._stop, "keeper": keeper, **self._environment.runner}
+        if (member := self._manifest.member) is not None:
+            options["written_by"] = member.written_by
+        self._runner = runner = Runner(self._drive, self._journal, self._held, self._tracker, **options)
+        while True:
+            try:
+                self._method.procedure(self._lab(runner), self._params)
+                break
+            except Rewind:
+                runner.restart()
+        runner.catch_up(only_lasting=True)
+        self._settle()
+        self._record.manifest = measured_under(self._manifest, self._drive)
+        lost = runner.conditions.lost()
+        self._left = runner.conditions.put_back(finished=True)
+        return self._conclude(runner.steps, lost)
+
+    def leave(self, error: BaseException) -> dict[str, object]:
+        """Put back what the steps have set, and say how the drive is left."""
+        del error
+        steps: Sequence[Step] = ()
+        if self._runner is not None:
+            self._left, steps = self._runner.conditions.put_back(finished=False), self._runner.steps
+        self._record.note(**describe_state(self._drive, "drive_left"))
+        return {"warnings": self._warnings(steps)}
+
+    def seal(self) -> None:
+        discard_states(self._held)
+        self._environment.finish(self._folder, self._manifest, self._lock)
+
+    def ended(self, status: Status) -> None:
+        self._tracker.ended(status)
 
     def _lab(self, runner: Runner) -> Lab:
         member = self._manifest.member
@@ -279,7 +293,7 @@ class _Work:
             self._record.write()
             self._drive.state.settle()
 
-    def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> None:
+    def _conclude(self, steps: Sequence[Step], lost: Sequence[Departure]) -> dict[str, object]:
         from ssdlab.results.compaction import buckets_of_logs, ios_of_logs, row_buckets_of_logs, rows_of_logs
 
         data = RunData(
@@ -299,9 +313,11 @@ class _Work:
         self._left += remarks.warnings
         departures = (*departures_of(steps), *lost, *self._unknown_state(steps), *remarks.departures)
         self._record.note(**describe_state(self._drive, "drive_left"))
-        self._record.finish(
-            warnings=self._warnings(steps), result=result.model_dump(mode="json"), departures=departures
-        )
+        return {
+            "warnings": self._warnings(steps),
+            "result": result.model_dump(mode="json"),
+            "departures": departures,
+        }
 
     def _warnings(self, steps: Sequence[Step]) -> tuple[Warned, ...]:
         return (*warnings_of(steps), *self._left)

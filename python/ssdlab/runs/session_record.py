@@ -4,13 +4,15 @@
                              -> interrupted   by a signal, the host or a refusal; resume goes on
                              -> failed        the drive failed, or this program; resume tries again
 
-Runs and suites end by the same rules, so the same error has the same status and the same exit status in both.
+Runs and suites go through it by one function, `SessionRecord.carry_out`, and end by the same rules, so the
+same error has the same status and the same exit status in both. They differ in their work (`Work`): a run
+does steps under a journal and puts back what it has set; a suite starts runs, which do that themselves.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ssdlab.model.errors import HostError, Interrupted, LabError, Refused
 from ssdlab.results.journal import boot_id, now
@@ -18,10 +20,30 @@ from ssdlab.results.schema import Failure, Session
 from ssdlab.results.store import run_words, write_manifest
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Manifest, Status
+
+
+class Work(Protocol):
+    """What a session does: the steps of a run, or the runs of a suite."""
+
+    def attended(self) -> AbstractContextManager[object]:
+        """Give what has to be held, from before the manifest says "running" to after it tells the end."""
+
+    def do(self) -> dict[str, object]:
+        """Do all that is left, and return what the manifest says of it beside its end."""
+
+    def leave(self, error: BaseException) -> dict[str, object]:
+        """Leave all in order after an error, and return what the manifest says of it beside the error."""
+
+    def seal(self) -> None:
+        """Make what is finished lasting; if this fails, a resume does it again."""
+
+    def ended(self, status: Status) -> None:
+        """Tell those who look on."""
 
 
 class SessionRecord:
@@ -37,6 +59,24 @@ class SessionRecord:
 
     def __init__(self, held: HeldFolder, manifest: Manifest) -> None:
         self._held, self.manifest = held, manifest
+
+    def carry_out(self, work: Work) -> None:
+        """Do the work of the session, with what the manifest says at each moment: the one way through it.
+
+        Raises
+        ------
+        BaseException
+            What ended the session before its end, which the manifest tells by then.
+        """
+        with work.attended():
+            self.write()
+            try:
+                self.finish(**work.do())
+            except BaseException as error:
+                work.ended(self.stop(error, **work.leave(error)))
+                raise
+        work.seal()
+        work.ended("finished")
 
     def write(self) -> None:
         """Put the manifest into the folder as it is now.

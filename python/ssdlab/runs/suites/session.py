@@ -8,6 +8,7 @@ not begun is begun under the name that it was given.
 from __future__ import annotations
 
 import secrets
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
-    from ssdlab.results.schema import Child
+    from ssdlab.results.schema import Child, Status
     from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.watching import SuiteObserver
 
@@ -96,7 +97,7 @@ def start_suite(
     folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
     lock = RunLock(folder)
     try:
-        return _Work(lock.folder, manifest, environment).run(observer)
+        return _Suite(lock.folder, manifest, environment, observer).run()
     finally:
         lock.release()
 
@@ -133,55 +134,61 @@ def resume_suite(
         again = resumed_manifest(manifest)
         if renewal is not None or given is not None:
             _check_drive(again, given, lock.folder, environment)
-        return _Work(lock.folder, again, environment, renewal).run(observer)
+        return _Suite(lock.folder, again, environment, observer, renewal).run()
     finally:
         lock.release()
 
 
-class _Work:
-    """One session of a suite."""
+class _Suite:
+    """The work of a session of a suite: the runs that are left."""
 
     def __init__(
         self,
         folder: HeldFolder,
         manifest: Manifest,
         environment: RunEnvironment | None,
+        observer: SuiteObserver,
         renewal: Renewal | None = None,
     ) -> None:
         self._held, self._folder, self._library = folder, folder.path, folder.path.parent
         self._record, self._environment, self._renewal = SessionRecord(folder, manifest), environment, renewal
+        self._observer = observer
 
-    def run(self, observer: SuiteObserver) -> Path:
-        self._record.write()
+    def run(self) -> Path:
         try:
-            self._do(observer)
-            self._conclude()
-        except BaseException as error:
-            self._record.stop(error)
-            if isinstance(error, Interrupted):
-                error.advice = f"continue with: ssdlab resume {run_words(self._folder)}"
+            self._record.carry_out(self)
+        except Interrupted as error:  # its run said how the run goes on
+            error.advice = f"continue with: ssdlab resume {run_words(self._folder)}"
             raise
-        self._seal()
         return self._folder
 
-    def _do(self, observer: SuiteObserver) -> None:
-        suite, library = self._record.manifest, self._library
+    def attended(self) -> AbstractContextManager[None]:
+        """Hold nothing: each run takes its own signals, and keeps its own journal."""
+        return nullcontext()
+
+    def do(self) -> dict[str, object]:
+        suite, library, observer = self._record.manifest, self._library, self._observer
         children = tuple(child for child in suite.children if child.left_out is None)
         if can_run_side_by_side(suite):
             side_by_side(self._folder, children, Forks(suite, library), observer)
         else:
             one_after_another(suite, self._held, children, observer, self._environment, self._renewal)
+        runs = outcome.finished_children(library, suite.children)
+        return {
+            "environment": runs[0].manifest.environment,
+            "result": outcome.conclude(library, suite).model_dump(mode="json"),
+            "departures": outcome.departures(suite),
+        }
 
-    def _conclude(self) -> None:
-        suite = self._record.manifest
-        runs = outcome.finished_children(self._library, suite.children)
-        self._record.finish(
-            environment=runs[0].manifest.environment,
-            result=outcome.conclude(self._library, suite).model_dump(mode="json"),
-            departures=outcome.departures(suite),
-        )
+    def leave(self, error: BaseException) -> dict[str, object]:
+        """Leave nothing: its run has put back what it set."""
+        del error
+        return {}
 
-    def _seal(self) -> None:
+    def ended(self, status: Status) -> None:
+        """Tell nobody: those who look on are told of each run."""
+
+    def seal(self) -> None:
         from ssdlab.results import catalogue
 
         with library_errors(self._folder):
