@@ -53,8 +53,8 @@ class Known:
 
     load: Load
     bytes_s: float
-    least: float = 0.5
-    most: float = 2.0
+    min_share: float = 0.5
+    max_share: float = 2.0
     settled: bool = False
     source: str = ""
 
@@ -62,8 +62,8 @@ class Known:
         """Return bounds for another load of the kind."""
         block = load.block_bytes / self.load.block_bytes
         depth = load.in_flight / self.load.in_flight
-        low = self.bytes_s * self.least * min(1.0, block) * min(1.0, depth)
-        high = self.bytes_s * self.most * max(1.0, block) * max(1.0, depth)
+        low = self.bytes_s * self.min_share * min(1.0, block) * min(1.0, depth)
+        high = self.bytes_s * self.max_share * max(1.0, block) * max(1.0, depth)
         return low, high
 
 

@@ -119,17 +119,17 @@ def _of_ratings(identity: Identity) -> Iterator[Known]:
 
 
 def _of_rating(rated: Rated) -> Iterator[Known]:
-    writes, random, block_bytes, (least, most) = _RATED[rated.metric]
+    writes, random, block_bytes, (lowest, highest) = _RATED[rated.metric]
     load = Load(writes, random, block_bytes, _IN_FLIGHT)
     bytes_s = rated.value * (1e6 if rated.metric.endswith("mb_s") else block_bytes)
     steady = rated.state == "steady"
     if writes and not steady:
-        least = _UNSTEADY_MIN
-    yield Known(load, bytes_s, least, most, settled=writes and random and steady, source="rating")
+        lowest = _UNSTEADY_MIN
+    yield Known(load, bytes_s, lowest, highest, settled=writes and random and steady, source="rating")
     if writes and not random:
         # A fresh drive writes at random as fast as in order: nothing has to be collected.
         over = Load(writes=True, random=True, block_bytes=4096, in_flight=_IN_FLIGHT)
-        yield Known(over, bytes_s, _UNSTEADY_MIN, most, source="rating")
+        yield Known(over, bytes_s, _UNSTEADY_MIN, highest, source="rating")
 
 
 def _of_earlier_runs(identity: Identity, library: Path) -> Iterator[Known]:

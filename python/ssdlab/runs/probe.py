@@ -103,8 +103,8 @@ class _Probe:
             return []
         last = rates[-max(1, round(_LAST_SHARE * len(rates))) :]
         settled = total >= enough
-        least = _SHARE[0] if settled else 0.1
-        fresh = Known(load, max(rates), least, _SHARE[1], source="probe")
+        lowest = _SHARE[0] if settled else 0.1
+        fresh = Known(load, max(rates), lowest, _SHARE[1], source="probe")
         mean = sum(last) / len(last)
         after = [
             each
@@ -115,8 +115,8 @@ class _Probe:
         ]
         return [
             fresh,
-            Known(load, mean, least, _SHARE[1], settled=settled, source="probe"),
-            *(replace(each, least=min(each.least, least), settled=settled) for each in after),
+            Known(load, mean, lowest, _SHARE[1], settled=settled, source="probe"),
+            *(replace(each, min_share=min(each.min_share, lowest), settled=settled) for each in after),
         ]
 
 
