@@ -101,10 +101,11 @@ class _Probe:
         self.drive.run(_workload(load, seconds), until=over)
         if not rates:
             return []
-        last = rates[-max(1, round(_LAST_SHARE * len(rates))) :]
+        several = max(1, round(_LAST_SHARE * len(rates)))
+        first, last = rates[:several], rates[-several:]
         settled = total >= enough
         lowest = _SHARE[0] if settled else 0.1
-        fresh = Known(load, max(rates), lowest, _SHARE[1], source="probe")
+        fresh = Known(load, sum(first) / several, lowest, _SHARE[1], source="probe")
         mean = sum(last) / len(last)
         after = [
             each
