@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 
 from methods.on_simulated import SMALL, run
-from ssdlab import measure
+from ssdlab import _core, measure
 from ssdlab.analysis.one_pass import PIECES, agrees, fall_bytes, spare_of_fall, speeds_over_bytes
 from ssdlab.cli import main
-from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
 from ssdlab.methods.parts.one_pass import lay_out
 from ssdlab.methods.presented.points import peak_findings
@@ -198,6 +199,7 @@ def test_the_fall_of_the_speed_tells_the_spare() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("drive", ["samsung-983-dct-960gb", "nvme-tlc-enterprise"])
 def test_one_pass_and_theory_on_larger_drives(drive: str, tmp_path: Path) -> None:
     text, rounds = f"sim:{drive},scale=64", {"round_seconds": "5", "seconds": "20"}
@@ -211,15 +213,12 @@ def test_one_pass_and_theory_on_larger_drives(drive: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_a_drive_of_960_gb_is_placed_within_30_s_of_cpu() -> None:
-    """A minute of the full procedure simulates a tenth of what would have to be written."""
-    import time
-
-    from ssdlab import _core
-    from ssdlab.drives.simulated.drive import profile_text
-
-    drive = _core.SimulatedDrive(profile_text("samsung-983-dct-960gb"))
+@pytest.mark.timeout(3600)
+def test_a_drive_of_960_gb_is_made_and_placed_within_30_s_of_cpu() -> None:
+    """CPU time, so that what else the machine does is left out: 20 s where this was written."""
+    drive_text = profile_text("samsung-983-dct-960gb")
     began = time.process_time()
+    drive = _core.SimulatedDrive(drive_text)
     assert drive.place_steady()
     assert time.process_time() - began < 30
     assert drive.written(0, drive.capacity_bytes)
