@@ -174,7 +174,8 @@ def log(
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     """
-    lines = "\n".join(_lines(run, clock, library))
+    folder, result = act_run(run, library)
+    lines = "\n".join(log_lines(folder, result, clock))
     if output is None:
         print_line(lines)
     else:
@@ -182,8 +183,9 @@ def log(
         print_line(f"written: {output}")
 
 
-def _lines(run: str, clock: Clock, library: Path | None) -> Iterator[str]:
-    folder, result = act_run(run, library)
+def log_lines(folder: RunFolder, result: ActResult, clock: Clock) -> Iterator[str]:
+    """Yield what ACT would have printed of a test."""
+    run = folder.manifest.run_id
     rows = folder.rows(result.ordinal)
     whole = rows["end_ns"] <= result.asked_s * 1e9
     count = int(rows["row"][whole].max()) + 1 if whole.any() else 0

@@ -41,6 +41,7 @@ COMMANDS: dict[str, Command] = {
     "conditions restore": Command(
         "ssdlab.cli.conditions:restore", "put back what runs that died have left set"
     ),
+    "act bundle": Command("ssdlab.cli.act_bundle:bundle", "what is published of a certificate"),
     "act config": Command("ssdlab.cli.act:config", "write a configuration file for the original ACT"),
     "act log": Command("ssdlab.cli.act:log", "a run as the log that ACT would have printed of it"),
     "act show": Command("ssdlab.cli.act:show", "what a configuration file of ACT means: options and load"),

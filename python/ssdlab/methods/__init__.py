@@ -156,6 +156,11 @@ REGISTRY = {
     "act-search": Listed(
         "ssdlab.methods.act.search", True, "The highest load of ACT at which a drive keeps the limits."
     ),
+    "act-certify": Listed(
+        "ssdlab.methods.act.certify",
+        True,
+        "A certificate of ACT from nothing known: the highest load, a day at it, and a day at twice of it.",
+    ),
     "trace": Listed(
         "ssdlab.methods.trace",
         True,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 StoredKind = Literal["file", "block", "sim"]
 """What a manifest calls a drive; a partition is a block device."""
@@ -76,3 +80,12 @@ def capabilities_of(*kinds: object) -> Capabilities:
     """
     known = (_OF_KIND[kind] for kind in kinds if isinstance(kind, str) and kind in _OF_KIND)
     return next(known, _UNKNOWN)
+
+
+def words_of(known: Capabilities, identity: Mapping[str, object]) -> str:
+    """Return what a reader calls a drive: what the kernel makes up is no real one."""
+    if not known.block_device:
+        return known.words
+    name = re.match(r"[a-z]*", str(identity.get("name") or ""))
+    found = (str(identity.get("transport")), name.group() if name else "")
+    return next((MADE_UP[each] for each in found if each in MADE_UP), known.words)

@@ -9,14 +9,13 @@ after a release no field is added without a new number.
 
 from __future__ import annotations
 
-import re
 from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue
 
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.drives.rated import Rated
-from ssdlab.model.capabilities import MADE_UP, Capabilities, StoredKind, capabilities_of
+from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
 from ssdlab.model.direction import Direction
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
@@ -97,11 +96,7 @@ class DriveInfo(Stored):
     @property
     def words(self) -> str:
         """What a reader calls its kind: what the kernel makes up is no real drive."""
-        if not self.capabilities.block_device:
-            return self.capabilities.words
-        name = re.match(r"[a-z]*", str(self.identity.get("name") or ""))
-        known = (str(self.identity.get("transport")), name.group() if name else "")
-        return next((MADE_UP[each] for each in known if each in MADE_UP), self.capabilities.words)
+        return words_of(self.capabilities, self.identity)
 
     @property
     def capabilities(self) -> Capabilities:

@@ -74,6 +74,13 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
     lab.conditions(scheduler="none")
     if p.prepare:
         prepare(lab)
+    search(lab, p)
+
+
+def search(lab: Lab, p: ActSearchParams) -> int | None:
+    """Try loads; returns the highest that held below the lowest that did not, in a plan the highest tried."""
+    tried: dict[int, bool] = {}
+    planned = False
 
     def holds(load: int, certain: bool) -> bool:
         if not certain and p.between == "rest":
@@ -89,9 +96,19 @@ def procedure(lab: Lab, p: ActSearchParams) -> None:
         found = lab.find(finding, label=f"verdict, {load}x")
         # A plan finds nothing, and takes the longer way: up to the highest load, or down to the lowest.
         longest = load < p.most if p.most > 2 * p.load else load <= p.fine
-        return longest if not found.result.facts else found.found(Passed).passed
+        nonlocal planned
+        planned = not found.result.facts
+        tried[load] = longest if planned else found.found(Passed).passed
+        return tried[load]
 
     step_to_highest(p.load, p.coarse, p.fine, holds, maximum=p.most, upwards=p.begin == "below")
+    if planned:
+        return max(tried)
+    lowest_failed = min((load for load, held in tried.items() if not held), default=None)
+    return max(
+        (n for n, held in tried.items() if held and (lowest_failed is None or n < lowest_failed)),
+        default=None,
+    )
 
 
 def conclude(data: RunData, p: ActSearchParams) -> ActSearchResult:

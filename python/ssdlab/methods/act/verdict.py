@@ -180,9 +180,9 @@ def _by_threshold(over: Mapping[int, float]) -> dict[str, float]:
     return {str(ms): share for ms, share in over.items()}
 
 
-def act_result(data: RunData, p: LoadParams) -> ActResult:
+def act_result(data: RunData, p: LoadParams, label: str = TEST) -> ActResult:
     """Judge every slice of the test by both rules, and whether a stress test reached its end."""
-    step = data.step(TEST)
+    step = data.step(label)
     assert step is not None  # the procedure has no other
     stopped, slices, config = given_up(data, step, p), slices_of(data, step, p), p.act_config()
     verdicts = tuple(verdict_of(data, step, p, rule, slices, stopped) for rule in RULES)

@@ -12,7 +12,7 @@ from ssdlab.results.claim import Amount, Claim, Evidence
 from ssdlab.results.numbers import Table, of_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ssdlab.methods.results.act import ActDelivery, ActResult, ActSearchResult, ActTry, Rule
 
@@ -107,7 +107,8 @@ def load(result: ActResult) -> Table:
 
 def tables(result: ActResult) -> tuple[Table, ...]:
     """Return the load, and the slices by each rule."""
-    return (load(result), *(slices(result, rule) for rule in RULES))
+    searched = (tries(result.tries, result.load),) if result.tries else ()
+    return (load(result), *(slices(result, rule) for rule in RULES), *searched)
 
 
 def search_findings(result: ActSearchResult) -> Iterator[Claim]:
@@ -153,8 +154,8 @@ def score(result: ActSearchResult) -> Table:
     return Table("Scores", head, (row,))
 
 
-def tries(result: ActSearchResult) -> Table:
-    """Return every load tried."""
+def tries(tried: Sequence[ActTry], score: int | None) -> Table:
+    """Return every load tried; that of the score is marked."""
     limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
     head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")
     rows = tuple(
@@ -169,9 +170,9 @@ def tries(result: ActSearchResult) -> Table:
             numbers.words("passed" if each.passed else each.why),
             numbers.words(_delivered(each)),
         )
-        for each in result.tries
+        for each in tried
     )
-    marked = next((at for at, each in enumerate(result.tries) if each.load == result.score), None)
+    marked = next((at for at, each in enumerate(tried) if each.load == score), None)
     return Table("every load tried, in the order of the search; % of reads", head, rows, marked=marked)
 
 
@@ -183,4 +184,4 @@ def _delivered(each: ActTry) -> str:
 
 def search_tables(result: ActSearchResult) -> tuple[Table, ...]:
     """Return the score and every load tried."""
-    return (score(result), tries(result))
+    return (score(result), tries(result.tries, result.score))

@@ -51,6 +51,34 @@ class ActDelivery(Stored):
     why: str = Field(default="", description="of which stream too little was done, and where")
 
 
+class ActTry(Stored):
+    """One load of a search."""
+
+    load: int
+    ordinal: int
+    ran_s: float
+    completed: bool = Field(description="whether it ran to its end")
+    abandoned: bool = Field(description="whether it was ended because it was certain to fail")
+    passed: bool = Field(description="by the rule of the search")
+    why: str = Field(default="", description="why it did not pass")
+    delivery: ActDelivery | None = Field(default=None, description="as in `ActResult`")
+    worst: dict[str, float] = Field(description="as in `ActVerdict`")
+    done: dict[str, float] = Field(description="share of what was due of each stream that was done")
+    drive_state: str = Field(description="what was done to the drive before")
+    written_before_bytes: int = Field(description="written to the drive before, by this run")
+    mean_w: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether the load was done and passed: what the search goes by."""
+        return self.passed and (self.delivery is None or self.delivery.delivered is not False)
+
+    @property
+    def min_done(self) -> float:
+        """Share that was done of the stream that fell short most."""
+        return min(self.done.values(), default=1.0)
+
+
 class ActResult(ResultBase):
     """A test at one load."""
 
@@ -86,6 +114,8 @@ class ActResult(ResultBase):
         default=None, description="24 h passed at a load of ACT's own, and 24 h at twice of it to the end"
     )
 
+    tries: tuple[ActTry, ...] = Field(default=(), description="of the search before it, in their order")
+
     @property
     def passed(self) -> bool | None:
         """Whether the drive did this load and passes at it, by the rule named; a quick run judges nothing."""
@@ -94,34 +124,6 @@ class ActResult(ResultBase):
         held = self.completed and next(each.passed for each in self.verdicts if each.rule == self.rule)
         held = held and (self.delivery is None or self.delivery.delivered is not False)
         return held and self.stress_completed is not False
-
-
-class ActTry(Stored):
-    """One load of a search."""
-
-    load: int
-    ordinal: int
-    ran_s: float
-    completed: bool = Field(description="whether it ran to its end")
-    abandoned: bool = Field(description="whether it was ended because it was certain to fail")
-    passed: bool = Field(description="by the rule of the search")
-    why: str = Field(default="", description="why it did not pass")
-    delivery: ActDelivery | None = Field(default=None, description="as in `ActResult`")
-    worst: dict[str, float] = Field(description="as in `ActVerdict`")
-    done: dict[str, float] = Field(description="share of what was due of each stream that was done")
-    drive_state: str = Field(description="what was done to the drive before")
-    written_before_bytes: int = Field(description="written to the drive before, by this run")
-    mean_w: float | None = None
-
-    @property
-    def held(self) -> bool:
-        """Whether the load was done and passed: what the search goes by."""
-        return self.passed and (self.delivery is None or self.delivery.delivered is not False)
-
-    @property
-    def min_done(self) -> float:
-        """Share that was done of the stream that fell short most."""
-        return min(self.done.values(), default=1.0)
 
 
 class ActSearchResult(ResultBase):

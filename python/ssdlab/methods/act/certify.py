@@ -1,0 +1,81 @@
+"""A certificate of ACT from nothing known: the highest load, a day at it, and a day at twice of it.
+
+Question
+    The highest load N of Nx for which a drive can be certified, and whether it is.
+
+Procedure
+    First the search of `act-search`, in tries of an hour. Then the drive is prepared again as act_prep does,
+    and the load that the search found runs for 24 h: it has to pass every limit, and 99.5 % of it has to be
+    delivered in every hour. If it does, twice the load runs for 24 h, which only has to reach its end. A day
+    that fails is the last one, and where no load held in the search there is none.
+
+Source
+    Aerospike ACT 6.6 (act_storage, README: certification); the search is that of `act-search`.
+
+What it cannot show
+    Whether a lower load would have passed the day, where that of the search did not: give `act` with
+    `certify` a lower one. ACT's tests over all drives of a host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.act.search import ActSearchParams, search, search_result
+from ssdlab.methods.act.storage import two_days
+from ssdlab.methods.act.trial import prepare
+from ssdlab.methods.act.verdict import TEST, act_result, load_of, tries_of
+from ssdlab.methods.method import Method, RunData, param
+from ssdlab.methods.results import kinds
+from ssdlab.methods.results.act import ActResult
+
+if TYPE_CHECKING:
+    from ssdlab.methods.lab import Lab
+
+
+class ActCertifyParams(ActSearchParams):
+    """Of the search, and of the days after it."""
+
+    day_sec: int = param(86_400, "of each of the two tests after the search", unit="s", quick=4, ge=1)
+
+
+def procedure(lab: Lab, p: ActCertifyParams) -> None:
+    """Search, prepare the drive again, and run the two days."""
+    lab.conditions(scheduler="none")
+    if p.prepare:
+        prepare(lab)
+    found = search(lab, p)
+    if found is None:
+        return
+    if p.prepare:
+        prepare(lab, when=" before the first day")
+    two_days(lab, _of_the_day(p, found))
+
+
+def conclude(data: RunData, p: ActCertifyParams) -> ActResult:
+    """Judge the days; where no load held, the last try of the search stands for them."""
+    tries = tries_of(data, p)
+    score = search_result(tries, p, quick=data.quick).score
+    if score is not None and data.step(TEST) is not None:
+        return act_result(data, _of_the_day(p, score)).model_copy(update={"tries": tries})
+    last = tries[-1].load
+    shown = act_result(data, p.model_copy(update={"load": last}), label=load_of(last))
+    return shown.model_copy(update={"tries": tries, "certified": False})
+
+
+def _of_the_day(p: ActCertifyParams, load: int) -> ActCertifyParams:
+    return p.model_copy(update={"load": load, "test_duration_sec": p.day_sec})
+
+
+METHOD = Method(
+    name="act-certify",
+    version=1,
+    title="Aerospike certificate of a drive (ACT)",
+    params=ActCertifyParams,
+    procedure=procedure,
+    conclude=conclude,
+    result=kinds.ACT,
+    writes=lambda p: True,
+    needs=("prepared as act_prep does",),
+    conditions={"scheduler": "none"},
+)
