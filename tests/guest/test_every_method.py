@@ -49,6 +49,9 @@ SHORTER: dict[str, dict[str, str]] = {
     "act-search": ACT
     | {"test_duration_sec": "1", "slice_sec": "1", "load": "1", "coarse": "1", "fine": "1", "most": "2"}
     | {"rest_seconds": "100ms"},
+    "act-certify": ACT
+    | {"test_duration_sec": "1", "slice_sec": "1", "load": "1", "coarse": "1", "fine": "1", "most": "2"}
+    | {"rest_seconds": "100ms", "day_sec": "2"},
     "trace": {"seconds": "1s"},
 }
 """Of those that are not named here the quick preset is short enough."""
