@@ -187,9 +187,9 @@ impl<T: Pod> Drop for Table<T> {
     }
 }
 
-impl<T: Pod> fmt::Debug for Table<T> {
+impl<T: Pod + fmt::Debug> fmt::Debug for Table<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Table of {} entries", self.entries)
+        fmt::Debug::fmt(&**self, formatter)
     }
 }
 
