@@ -58,11 +58,11 @@ def test_a_fifth_is_allowed_and_more_is_not() -> None:
 def test_what_was_steady_once_and_fell_was_not_in_steady_state() -> None:
     fell = [100.0] * 8 + [20.0] * 3
     assert first_steady([fell]) == 0
-    assert first_lasting(fell) is None
-    assert first_lasting([*fell, 20.0, 20.0]) == 8
-    assert first_lasting([*fell, 20.0, 20.0, 24.0, 16.0]) == 8
-    assert first_lasting([*fell, 20.0, 20.0, 24.1]) is None
-    assert first_lasting([1.0] * (WINDOW - 1)) is None
+    assert first_lasting([fell]) is None
+    assert first_lasting([[*fell, 20.0, 20.0]]) == 8
+    assert first_lasting([[*fell, 20.0, 20.0, 24.0, 16.0]]) == 8
+    assert first_lasting([[*fell, 20.0, 20.0, 24.1]]) is None
+    assert first_lasting([[1.0] * (WINDOW - 1)]) is None
 
 
 def step(ordinal: int, verb: str, written: int = 0, *, args: Any = None, **facts: Any) -> Step:

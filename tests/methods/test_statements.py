@@ -15,7 +15,7 @@ PROFILES = (
     "tiny-test,scale=4",
     "samsung-883-dct-960gb,scale=128",
     "intel-600p-512gb,scale=64",
-    "nvme-tlc-enterprise,scale=256",
+    "nvme-tlc-enterprise,scale=128",
     "xpoint,scale=256",
     "nvme-qlc-client,scale=128",
 )

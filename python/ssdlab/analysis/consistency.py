@@ -92,5 +92,5 @@ def steady_from(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int) -
         Intervals of a round, whose mean the rule judges.
     """
     rounds = values[: len(values) // rows * rows].reshape(-1, rows).mean(axis=1)
-    first = first_lasting(rounds.tolist())
+    first = first_lasting([rounds.tolist()])
     return None if first is None else float(ends_s[first * rows]) - float(ends_s[0])

@@ -119,13 +119,16 @@ def left(mean: float, later: Iterable[float]) -> bool:
     return any(abs(value - mean) > MAX_RANGE * mean for value in later)
 
 
-def first_lasting(values: Sequence[float]) -> int | None:
-    """Find the first window that is steady and that no later value leaves; returns its first position.
+def first_lasting(series: Iterable[Sequence[float]]) -> int | None:
+    """Find the first window, as `first_steady` does, that no later value leaves in any variable.
 
     What was steady once and then fell was not yet in steady state: it was fresh.
     """
-    for first in range(len(values) - WINDOW + 1):
-        window = judge_window(values[first : first + WINDOW], first)
-        if window.steady and not left(window.mean, values[first + WINDOW :]):
+    tracked = [list(values) for values in series]
+    rounds = min((len(values) for values in tracked), default=0)
+    for first in range(rounds - WINDOW + 1):
+        windows = [judge_window(values[first : first + WINDOW], first) for values in tracked]
+        kept = zip(windows, tracked, strict=True)
+        if all(each.steady and not left(each.mean, values[first + WINDOW :]) for each, values in kept):
             return first
     return None

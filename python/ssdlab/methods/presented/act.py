@@ -17,22 +17,31 @@ if TYPE_CHECKING:
     from ssdlab.methods.results.act import ActDelivery, ActResult, ActSearchResult, ActTry, Rule
 
 CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
+SLICE_S = 3600
+"""What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
+_NOT_AN_HOUR = ": not judged, since ACT judges slices of an hour"
 
 
 def findings(result: ActResult) -> Iterator[Claim]:
     """Yield both verdicts, and what became of the stress test."""
     load = f"{result.load}x" if result.load else "rates of its own"
     shown = Evidence((result.ordinal,))
+    judged = min(result.ran_s, result.slice_s) >= SLICE_S
     for each in result.verdicts:
         why = " ({why})" if each.why else ""
+        if judged:
+            says = f"{{load}} {'passed' if each.passed else 'FAILED'} by the rule of {{rule}}"
+        else:
+            says = f"{{load}} {'kept' if each.passed else 'did NOT keep'} the limits of {{rule}} in {{ran}}"
         yield Claim(
-            f"{{load}} {{verdict}} by the rule of {{rule}}, {CLOCKS[each.rule]}{why}",
+            f"{says}, {CLOCKS[each.rule]}{why}{'' if judged else _NOT_AN_HOUR}",
             evidence=shown,
+            judged=judged,
             others={
                 "load": load,
-                "verdict": "passed" if each.passed else "FAILED",
                 "rule": each.rule,
                 "why": each.why,
+                "ran": Amount(result.ran_s, "s"),
             },
         )
     if result.delivery is not None:
@@ -120,6 +129,7 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         return
     says = "{figure} by {rule}"
     others: dict[str, Amount | str] = {"rule": rule}
+    hours = min(result.seconds, result.slice_s) >= SLICE_S
     if result.resolution is not None:
         says += "; {failed} did not hold"
         others["failed"] = f"{result.score + result.resolution}x"
@@ -130,10 +140,10 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         says += "; {per_w}"
         others["per_w"] = Amount(result.score_per_w, "x/W")
     yield Claim(
-        says,
+        says + ("" if hours else _NOT_AN_HOUR),
         figure=Amount(result.score, "x"),
         evidence=tried,
-        judged=result.resolution is not None,
+        judged=result.resolution is not None and hours,
         others=others,
     )
 

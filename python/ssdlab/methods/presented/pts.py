@@ -75,7 +75,7 @@ def findings(result: PtsResult) -> Iterator[Claim]:
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}", others={"of": result.specification})
     for group in result.groups:
         name = f"{group.group}: " if group.group else ""
-        verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else "NOT ACHIEVED"
+        verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else group.unsteady_words
         values = ", ".join(
             f"{each.name} {mean_text(each.mean, each.unit)}"
             for each in group.tracked
@@ -96,7 +96,7 @@ def not_achieved(group: PtsRounds) -> Claim:
     name = f"{group.group}: " if group.group else ""
     window = Window.of_rounds(group)
     return window_claim(
-        "{name}steady state was NOT ACHIEVED in {rounds} rounds",
+        f"{{name}}steady state was {group.unsteady_words} in {{rounds}} rounds",
         window,
         Evidence(rows=(group.first - 1, group.last - 1)),
         {"name": name, "rounds": str(group.rounds)},

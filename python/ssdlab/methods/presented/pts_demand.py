@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 def findings(result: DemandResult) -> Iterator[Claim]:
     """Yield both verdicts on steady state, and the three points."""
     samples, rounds = result.samples, result.rounds
-    before = f"steady in samples {samples.first} to {samples.last}" if samples.steady else "NOT ACHIEVED"
-    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else "NOT ACHIEVED"
+    before = (
+        f"steady in samples {samples.first} to {samples.last}" if samples.steady else samples.unsteady_words
+    )
+    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else rounds.unsteady_words
     yield window_claim(
         "By {of}: preconditioning {verdict}",
         window_of(samples),
@@ -57,13 +59,24 @@ def findings(result: DemandResult) -> Iterator[Claim]:
             yield Claim(
                 "{name} {figure} at {demand}, ART {art}",
                 figure=Amount(point.window_iops, "IOPS"),
-                evidence=Evidence(() if point.ordinal is None else (point.ordinal,)),
+                evidence=_of_window(result, point),
                 others={
                     "name": point.name,
                     "demand": demand(point),
                     "art": Amount(point.window_mean_ns, "ns"),
                 },
             )
+
+
+def _of_window(result: DemandResult, point: DemandPoint) -> Evidence:
+    """Return the steps of a point's cell in the rounds of the window, of which its figure is the mean."""
+    rounds = result.rounds
+    steps = (
+        cell.ordinals[rounds.first - 1 : rounds.last]
+        for cell in result.cells
+        if (cell.threads, cell.depth) == (point.threads, point.depth)
+    )
+    return Evidence(tuple(ordinal for each in steps for ordinal in each), (rounds.first - 1, rounds.last - 1))
 
 
 def caveats_of(
@@ -74,9 +87,9 @@ def caveats_of(
     `anew` are points that were measured when the state of the window had been lost and made again.
     """
     if not samples.steady:
+        found = f"{samples.unsteady_words} in {len(samples.variable.values)} samples"
         yield window_claim(
-            f"preconditioning: steady state was NOT ACHIEVED in {len(samples.variable.values)} samples; the "
-            "rounds began nevertheless",
+            f"preconditioning: steady state was {found}; the rounds began nevertheless",
             window_of(samples),
         )
     if not rounds.steady:

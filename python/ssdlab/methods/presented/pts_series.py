@@ -53,8 +53,8 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
             others={"load": result.stimulus},
         )
         return
-    why = "cut short" if result.reason is None else f"ended by {REASONS[result.reason]}"
     samples = result.samples
+    why = _ended(result)
     others: dict[str, Amount | str] = {
         "load": result.stimulus,
         "of": f"{result.setting} of {result.specification}",
@@ -68,6 +68,15 @@ def saturation_findings(result: PtsSaturationResult) -> Iterator[Claim]:
     yield window_claim(says, window_of(samples), shown, others)
 
 
+def _ended(result: PtsSaturationResult) -> str:
+    """Return what ended the test; after too little writing the rule of steady state proves none."""
+    if result.reason is None:
+        return "cut short"
+    if result.reason == "steady" and not result.samples.steady:
+        return f"ended by the rule of steady state, which is {result.samples.unsteady_words},"
+    return f"ended by {REASONS[result.reason]}"
+
+
 def ends(result: PtsSaturationResult) -> Table:
     """Return the reason for the stop, in one row."""
     head = ("Stimulus", "Ended by", "After", "Drive fills", "Samples", "Steady", "Fills of the window")
@@ -77,7 +86,7 @@ def ends(result: PtsSaturationResult) -> Table:
         numbers.seconds(result.ended * result.records.seconds),
         numbers.plain(fills_of(result)[result.ended - 1] if result.ended else None),
         numbers.count(len(result.samples.variable.values)),
-        numbers.words("yes" if result.samples.steady else "NOT ACHIEVED"),
+        numbers.words("yes" if result.samples.steady else result.samples.unsteady_words),
         numbers.plain(result.samples.fills),
     )
     return Table("Reason for the stop", head, (row,))
@@ -118,7 +127,7 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
 def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
     """Yield what the baseline lacks, where the writing without rests was not steady."""
     if not samples.steady:
-        found = f"NOT ACHIEVED in {len(samples.variable.values)} samples"
+        found = f"{samples.unsteady_words} in {len(samples.variable.values)} samples"
         yield window_claim(
             f"steady state was {found}: the baseline is the mean of the last five", window_of(samples)
         )

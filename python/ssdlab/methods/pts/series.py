@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, Buckets, by_record, merged
-from ssdlab.analysis.steady_state import WINDOW, first_steady
+from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_steady
 from ssdlab.methods.pts.specification import SETTINGS, SPECIFICATION, PtsParams, engine_of, written_bytes
 from ssdlab.methods.pts.window import judged, was_purged
 from ssdlab.methods.results.pts import (
@@ -145,17 +145,18 @@ def samples_of(found: PtsRecords, cycle: int, capacity_bytes: int, *, at: int | 
     """Judge a record of each cycle, by default its last: the first steady window, or else the last five."""
     at = cycle - 1 if at is None else at
     values = found.iops[at::cycle]
-    first = first_steady([values])
+    first = first_steady([values])  # what comes after the end, the histogram, is of no account
     begins = max(0, len(values) - WINDOW) if first is None else first
     last = min(len(values), begins + WINDOW)
+    fills = sum(found.written_bytes[: last * cycle]) / capacity_bytes
     return PtsSamples(
-        steady=first is not None,
+        steady=first is not None and fills >= MIN_CAPACITIES,
         first=begins + 1,
         last=last,
         every=cycle,
         at=at,
         variable=judged(TrackedVariable(name="samples", unit="IOPS", values=values), begins),
-        fills=sum(found.written_bytes[: last * cycle]) / capacity_bytes,
+        fills=fills,
     )
 
 
@@ -163,7 +164,7 @@ def samples_text(samples: PtsSamples) -> str:
     """Return the verdict on the samples as the header of a page gives it."""
     if samples.steady:
         return f"steady state in samples {samples.first} to {samples.last}"
-    return f"NOT ACHIEVED in {len(samples.variable.values)} samples"
+    return f"{samples.unsteady_words} in {len(samples.variable.values)} samples"
 
 
 def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, merged
-from ssdlab.analysis.steady_state import WINDOW, first_steady, judge_window
+from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting, judge_window
 from ssdlab.methods.presented.pts import cut_claim, not_achieved
 from ssdlab.methods.pts.rounds import (
     Cell,
@@ -71,19 +71,20 @@ def collect(
     variables = [_followed(each, steps[each.cell]) for each in tracked]
     cuts = cuts_of(data, group, rounds)
     begins = cuts[-1] - 1 if cuts else 0
-    first = first_steady([each.values[begins:] for each in variables])
+    first = first_lasting([each.values[begins:] for each in variables])
     at = max(begins, rounds - WINDOW) if first is None else begins + first
     last = min(rounds, at + WINDOW)
     reported_rounds = (at + 1, last) if reported == "window" else _four_after(last, rounds)
+    fills = fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells))
     return PtsRounds(
         group=group,
         rounds=rounds,
         cuts=cuts,
-        steady=first is not None,
+        steady=first is not None and fills >= MIN_CAPACITIES,
         first=at + 1,
         last=last,
         reported=reported_rounds,
-        fills=fills_until(data, max(steps[cell.label][last - 1].ordinal for cell in cells)),
+        fills=fills,
         tracked=tuple(judged(each, at) for each in variables),
         cells=(
             *(_cell(data, cell, steps[cell.label], reported_rounds if tails else None) for cell in cells),
@@ -204,11 +205,11 @@ def was_purged(data: RunData) -> bool:
 def rounds_text(rounds: PtsRounds) -> str:
     """Return the verdict on steady state as the header of a page gives it."""
     if rounds.reported != (rounds.first, rounds.last):
-        verdict = f"steady in {rounds.first} to {rounds.last}" if rounds.steady else "NOT ACHIEVED"
+        verdict = f"steady in {rounds.first} to {rounds.last}" if rounds.steady else rounds.unsteady_words
         return f"{verdict}; mean of rounds {rounds.reported[0]} to {rounds.reported[1]} of {rounds.rounds}"
     if rounds.steady:
         return f"steady state in rounds {rounds.first} to {rounds.last}"
-    return f"NOT ACHIEVED in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
+    return f"{rounds.unsteady_words} in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
 
 
 def _preconditioning(

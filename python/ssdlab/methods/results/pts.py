@@ -11,7 +11,9 @@ from typing import Literal, Self
 
 from pydantic import Field
 
+from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.model.stored import Stored
+from ssdlab.model.units import significant
 from ssdlab.results.schema import ResultBase
 
 PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
@@ -69,6 +71,13 @@ class TrackedVariable(Stored):
     )
 
 
+def unsteady_words(fills: float) -> str:
+    """Return what is said where steady state is not claimed, of so many user capacities written."""
+    if fills < MIN_CAPACITIES:
+        return f"not judged after {significant(fills)} user capacities"
+    return "NOT ACHIEVED"
+
+
 class PtsRounds(Stored):
     """The rounds of one group of cells."""
 
@@ -86,6 +95,11 @@ class PtsRounds(Stored):
     fills: float = Field(description="user capacities written from the purge to the end of the window")
     tracked: tuple[TrackedVariable, ...]
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
+
+    @property
+    def unsteady_words(self) -> str:
+        """What is to be said in the place of steady state."""
+        return unsteady_words(self.fills)
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
         """Return the mean over the reported rounds; by the specification those of the window."""
@@ -252,6 +266,11 @@ class PtsSamples(Stored):
     at: int = Field(description="the first sample's record, from 0")
     variable: TrackedVariable
     fills: float = Field(description="user capacities written by the end of the window")
+
+    @property
+    def unsteady_words(self) -> str:
+        """What is to be said in the place of steady state."""
+        return unsteady_words(self.fills)
 
 
 class PtsSeriesResult(PtsBase):
