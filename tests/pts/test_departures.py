@@ -223,7 +223,7 @@ def test_a_limit_of_the_lbas_and_a_simulated_drive(tmp_path: Path) -> None:
 
 
 def test_steady_before_the_drive_was_written_over_twice_is_warned_of(tmp_path: Path) -> None:
-    few = run(drive_of(curve=knee(ceiling_iops=100.0)), tmp_path / "few", overwrites="0")
+    few = run(drive_of(curve=knee(ceiling_iops=100.0)), tmp_path / "few", overwrites="1.2")
     assert [each.code for each in few.manifest.warnings].count("steady-before-full") == 2
     twice = run(drive_of(curve=knee(ceiling_iops=100.0)), tmp_path / "twice")
     assert "steady-before-full" not in {each.code for each in twice.manifest.warnings}

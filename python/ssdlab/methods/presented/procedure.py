@@ -27,11 +27,11 @@ _RUNS = {"fill": "Filled", "precondition": "Prepared", "run": "Measured"}
 
 def what_was_done(steps: Iterable[Step], capacity_bytes: int) -> tuple[str, ...]:
     """Return in sentences what the finished steps of a run did, in their order."""
-    told = [step for step in steps if step.verb not in _SILENT]
+    shown = [step for step in steps if step.verb not in _SILENT]
     return tuple(
         sentence
-        for key, group in groupby(_without_rests(told), key=_kind)
-        for sentence in _told(key[0], list(group), capacity_bytes)
+        for key, group in groupby(_without_rests(shown), key=_kind)
+        for sentence in _describe(key[0], list(group), capacity_bytes)
     )
 
 
@@ -49,7 +49,7 @@ def _kind(step: Step) -> tuple[str, ...]:
     return (step.verb, *(_doing(stream) for stream in step.ran.streams))
 
 
-def _told(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator[str]:
+def _describe(verb: str, steps: Sequence[Step], capacity_bytes: int) -> Iterator[str]:
     if verb == "idle":
         yield f"Rest of {span_text(sum(step.result.seconds for step in steps))}."
         return
