@@ -296,36 +296,6 @@ fn patterns_are_bounded() {
                 theta_milli: 10_001,
             }
         }),
-        case(
-            "pattern.one_pass.raw_bytes",
-            "67108864",
-            "more than the span",
-            |s| {
-                s.ops = Ops::Mix { read_pct: 0 };
-                s.pattern = Pattern::OnePass {
-                    raw_bytes: 64 << 20,
-                    behind_bytes: 0,
-                };
-            },
-        ),
-        case(
-            "pattern.one_pass.behind_bytes",
-            "67108864",
-            "a sixteenth",
-            |s| {
-                s.ops = Ops::Mix { read_pct: 0 };
-                s.pattern = Pattern::OnePass {
-                    raw_bytes: 70 << 20,
-                    behind_bytes: 64 << 20,
-                };
-            },
-        ),
-        case("ops", "Mix { read_pct: 100 }", "writes alone", |s| {
-            s.pattern = Pattern::OnePass {
-                raw_bytes: 70 << 20,
-                behind_bytes: 0,
-            };
-        }),
         case("pattern.bands (count)", "0", "1 to 64", move |s| {
             s.pattern = bands(&[]);
         }),
@@ -382,6 +352,42 @@ fn patterns_are_bounded() {
                 s.pattern = cursors(&[0, 4096]);
             },
         ),
+    ]);
+}
+
+#[test]
+fn one_pass_has_bounds() {
+    assert_refused(vec![
+        case(
+            "pattern.one_pass.raw_bytes",
+            "67108864",
+            "more than the span",
+            |s| {
+                s.ops = Ops::Mix { read_pct: 0 };
+                s.pattern = Pattern::OnePass {
+                    raw_bytes: 64 << 20,
+                    behind_bytes: 0,
+                };
+            },
+        ),
+        case(
+            "pattern.one_pass.behind_bytes",
+            "67108864",
+            "a sixteenth",
+            |s| {
+                s.ops = Ops::Mix { read_pct: 0 };
+                s.pattern = Pattern::OnePass {
+                    raw_bytes: 70 << 20,
+                    behind_bytes: 64 << 20,
+                };
+            },
+        ),
+        case("ops", "Mix { read_pct: 100 }", "writes alone", |s| {
+            s.pattern = Pattern::OnePass {
+                raw_bytes: 70 << 20,
+                behind_bytes: 0,
+            };
+        }),
     ]);
 }
 
