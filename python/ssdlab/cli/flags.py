@@ -114,7 +114,8 @@ def _metavar(field: FieldInfo) -> str:
     for mark in marks(field.annotation, field.metadata):
         return mark.word
     inner = {part for part in (field.annotation, *get_args(field.annotation)) if isinstance(part, type)}
-    return "N" if int in inner else "FILE" if Path in inner else "NAME"
+    words = {int: "N", float: "NUMBER", Path: "FILE"}
+    return next((word for of, word in words.items() if of in inner), "NAME")
 
 
 def _text(metavar: str) -> Any:  # noqa: ANN401 - a class

@@ -43,7 +43,7 @@ class Work(Protocol):
         """Make what is finished lasting; if this fails, a resume does it again."""
 
     def ended(self, status: Status) -> None:
-        """Tell those who look on."""
+        """Tell the watchers."""
 
 
 class SessionRecord:

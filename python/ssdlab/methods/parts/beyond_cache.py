@@ -64,8 +64,8 @@ def look_for_cache(lab: Lab, filled: Step) -> FoundCache:
 
 def span_beyond(cache_bytes: int, layout: Layout) -> int:
     """Return the span of writes beyond the cache: twice its size at least, in whole blocks."""
-    least = max(TIMES * cache_bytes, layout.span_bytes)
-    return -(-least // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES // layout.block_bytes * layout.block_bytes
+    minimum = max(TIMES * cache_bytes, layout.span_bytes)
+    return -(-minimum // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES // layout.block_bytes * layout.block_bytes
 
 
 def rate_beyond(layout: Layout, rate: int, cache_bytes: int) -> Workload:

@@ -108,5 +108,5 @@ def _doing(stream: Stream) -> str:
 
 
 def _range(values: Sequence[N], text: Callable[[N], str]) -> str:
-    least, greatest = text(min(values)), text(max(values))
-    return least if least == greatest else f"{least} to {greatest}"
+    lower, upper = text(min(values)), text(max(values))
+    return lower if lower == upper else f"{lower} to {upper}"

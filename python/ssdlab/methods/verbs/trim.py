@@ -54,8 +54,8 @@ class Trim(Verb):
     def plan(self, planning: Planning) -> Planned:
         """Return bounds by the length."""
         del planning
-        most_s = STEP_MAX_S + self.length / 1e12 * TRIM_MAX_S_PER_TB
-        return Planned(Bounds(0.0, most_s), overhead_s=STEP_MAX_S)
+        max_s = STEP_MAX_S + self.length / 1e12 * TRIM_MAX_S_PER_TB
+        return Planned(Bounds(0.0, max_s), overhead_s=STEP_MAX_S)
 
     def effects(self) -> tuple[str, ...]:
         """Return what is discarded."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
-from ssdlab.methods.presented import read_under_writes as said
+from ssdlab.methods.presented import read_under_writes as presented
 from ssdlab.methods.results.read_under_writes import HEADLINE, ReadUnderWritesResult
 from ssdlab.model.units import block_text, significant
 from ssdlab.report.charts import Axis, Dot, HeatChart, HeatView, Line, XyChart, XyView
@@ -38,7 +38,7 @@ def section(runs: Sequence[Shown]) -> Section:
     return Section(
         id="read-under-writes",
         title=runs[0].run.manifest.method.title,
-        lead=leads(kept, said.findings),
+        lead=leads(kept, presented.findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=tuple(figure for figure in figures if figure is not None),
         caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
@@ -53,14 +53,14 @@ def _map(kept: Sequence[Loaded]) -> Figure:
         title="Latency of reads beside writes",
         lead="Reads down, writes across, each as a share of what the drive does of it alone. Lower is "
         "better, and lighter. A cell without a value is saturated.",
-        described=" ".join(leads(kept, said.findings)),
+        described=" ".join(leads(kept, presented.findings)),
         chart=HeatChart(
             tuple(f"{share} % reads" for share in reads),
             tuple(f"{share} %" for share in writes),
             "writes, % of the steady rate",
             views,
         ),
-        tables=(together(kept, said.cells),),
+        tables=(together(kept, presented.cells),),
         measured=_how(kept),
         buttons=(Buttons("view", "Shown", tuple(view.label for view in views)),),
         wide=True,
@@ -126,9 +126,9 @@ def _lines(kept: Sequence[Loaded]) -> Figure:
         id="read-under-writes-lines",
         title="What writes beside them cost reads",
         lead="Solid: p99. Faint: mean. A line ends where the drive is saturated. Lower is better.",
-        described=" ".join(leads(kept, said.findings)),
+        described=" ".join(leads(kept, presented.findings)),
         chart=XyChart(views),
-        tables=(together(kept, said.cells),),
+        tables=(together(kept, presented.cells),),
         measured=_how(kept),
         buttons=(Buttons("view", "Reads", tuple(view.label for view in views)),),
         wide=True,

@@ -186,7 +186,7 @@ class _Suite:
         return {}
 
     def ended(self, status: Status) -> None:
-        """Tell nobody: those who look on are told of each run."""
+        """Tell nobody: watchers are told of each run."""
 
     def seal(self) -> None:
         from ssdlab.results import catalogue
