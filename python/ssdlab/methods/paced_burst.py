@@ -31,24 +31,11 @@ What it cannot show
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param
-from ssdlab.methods.parts.beyond_cache import (
-    HALVINGS,
-    LABEL,
-    MIDDLES,
-    ROW_NS,
-    TIMES,
-    FoundCache,
-    beyond_label,
-    beyond_rates,
-    look_for_cache,
-    lowest_beyond,
-    rate_beyond,
-    search_beyond,
-    unloaded_ns,
-)
+from ssdlab.methods.parts.beyond_cache import ROW_NS, look_for_cache
+from ssdlab.methods.parts.beyond_search import BeyondTrial, beyond_facts, search_cache
 from ssdlab.methods.parts.desktop_load import (
     FACTOR,
     READ_BLOCK_BYTES,
@@ -62,16 +49,10 @@ from ssdlab.methods.parts.search import search_highest
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult, highest_held
 from ssdlab.model.arrival import Bursts
-from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
-from ssdlab.model.span import SPAN_UNIT_BYTES, Span
-from ssdlab.model.units import NS_PER_S, capacity_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ssdlab.methods.lab import Lab
-    from ssdlab.model.workload import Stream
     from ssdlab.results.run_folder import Step
 
 
@@ -121,38 +102,17 @@ class PacedBurstParams(Params):
 
 
 def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:
-    """Lay the load on a drive, everything cut to whole blocks.
-
-    Raises
-    ------
-    UsageError
-        The drive is too small for writes and reads beside each other, or a burst for a block.
-    """
-    if p.burst < p.block:
-        raise UsageError(
-            f"bursts of {p.burst} bytes hold no block of {p.block}", "set burst to as much as block at least"
-        )
-    start = -(-p.span // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES
-    room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES
-    read_bytes = p.read // READ_BLOCK_BYTES * READ_BLOCK_BYTES
-    if room < p.reads * read_bytes:
-        raise UsageError(
-            f"the drive is too small: {capacity_text(p.span)} for the writes and {p.reads} reads of "
-            f"{capacity_text(p.read)} beside them do not fit into {capacity_text(usable_bytes)}",
-            "use a larger drive (a simulated one at scale 1), or set span and read to less",
-            needed_bytes=start + p.reads * read_bytes,
-            usable_bytes=usable_bytes,
-        )
-    return Layout(
-        span_bytes=p.span // p.block * p.block,
-        block_bytes=p.block,
-        depth=p.depth,
-        burst_bytes=p.burst // p.block * p.block,
-        every_ns=round(p.every_seconds * NS_PER_S),
-        rest=Span(start=start, length=room),
-        read_bytes=read_bytes,
+    """Lay the load on a drive; a drive that is too small, or a burst for a block, is a UsageError."""
+    return Layout.cut(
+        usable_bytes,
+        span=p.span,
+        block=p.block,
+        burst=p.burst,
+        every_seconds=p.every_seconds,
+        read=p.read,
         reads=p.reads,
-        read_every_ns=round(p.read_every_seconds * NS_PER_S),
+        read_every_seconds=p.read_every_seconds,
+        depth=p.depth,
     )
 
 
@@ -179,31 +139,12 @@ def procedure(lab: Lab, p: PacedBurstParams) -> None:
 
         search_highest(p.first, p.most, p.resolution, holds)
 
-        def holds_beyond(rate: int, cache_bytes: int) -> bool:
+        def rest() -> None:
             back()
             lab.idle(p.rest_seconds, certain=False)
-            workload = rate_beyond(layout, rate, cache_bytes)
-            step = lab.run(workload, label=beyond_label(rate), certain=False)
-            return beyond_rates([step], unloaded_ns(tried), p.most)[-1].held
 
-        _search_beyond(lab, p, cache, highest_held(judge_rates(tried, p.most)), holds_beyond)
-
-
-def _search_beyond(
-    lab: Lab, p: PacedBurstParams, cache: FoundCache, safe: int | None, holds: Callable[[int, int], bool]
-) -> None:
-    """Try rates over twice the cache, where the fill found one that fits; a plan takes the longest way."""
-    if not p.beyond_seconds:
-        return
-    if not cache.looked:
-        most_bytes = lab.usable_bytes // TIMES
-        for _ in range(HALVINGS + MIDDLES):
-            holds(lowest_beyond(most_bytes, p.beyond_seconds), most_bytes)
-        return
-    if safe is None or cache.cache_bytes is None or TIMES * cache.cache_bytes > lab.usable_bytes:
-        return
-    found = cache.cache_bytes
-    search_beyond(safe, lowest_beyond(found, p.beyond_seconds), lambda rate: holds(rate, found))
+        trial = BeyondTrial(lab, layout, tried, p.most, rest)
+        search_cache(trial, cache, highest_held(judge_rates(tried, p.most)), p.beyond_seconds)
 
 
 def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
@@ -232,32 +173,8 @@ def conclude(data: RunData, p: PacedBurstParams) -> PacedBurstResult:
         read_every_s=p.read_every_seconds,
         depth=p.depth,
         factor=FACTOR,
-        **_beyond(data, p, writing),
+        **beyond_facts(data, p.beyond_seconds, p.most),
     )
-
-
-def _beyond(data: RunData, p: PacedBurstParams, writing: Stream) -> dict[str, Any]:
-    """Return what was found beyond the cache, or why nothing was tried there."""
-    looked = next((step for step in data.steps if step.label == LABEL), None)
-    cache = FoundCache() if looked is None else FoundCache.model_validate(looked.result.facts)
-    lowest = unloaded_ns(rate_steps(data.steps))
-    rates = tuple(beyond_rates(data.steps, lowest, p.most))
-    why = ""
-    if not rates:
-        if cache.cache_bytes is None:
-            why = "the fill found no end of a cache"
-        elif not p.beyond_seconds:
-            why = "writing twice the cache was not asked for"
-        else:
-            why = "twice the cache does not fit on the drive, or no rate held within the span"
-    steps = [step for step in data.steps if rates and step.ordinal == rates[0].ordinal]
-    spans = [step.ran.streams[0].span_bytes(data.capacity_bytes, 1)[1] for step in steps]
-    return {
-        "cache_bytes": cache.cache_bytes,
-        "beyond": rates,
-        "beyond_span_bytes": spans[0] if spans else None,
-        "beyond_why": why,
-    }
 
 
 METHOD = Method(

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ssdlab.methods.results.paced import PacedRate
 from ssdlab.model.arrival import Bursts, Closed
+from ssdlab.model.errors import UsageError
 from ssdlab.model.pattern import Sequential, Uniform
-from ssdlab.model.span import Span
+from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.model.summary import NO_SIDE
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, capacity_text
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause
 
@@ -54,6 +55,54 @@ class Layout:
     read_bytes: int
     reads: int
     read_every_ns: int
+
+    @classmethod
+    def cut(
+        cls,
+        usable_bytes: int,
+        *,
+        span: int,
+        block: int,
+        burst: int,
+        every_seconds: float,
+        read: int,
+        reads: int,
+        read_every_seconds: float,
+        depth: int,
+    ) -> Self:
+        """Lay the load on a drive, everything cut to whole blocks; sizes in bytes.
+
+        Raises
+        ------
+        UsageError
+            The drive is too small for writes and reads beside each other, or a burst for a block.
+        """
+        if burst < block:
+            raise UsageError(
+                f"bursts of {burst} bytes hold no block of {block}", "set burst to as much as block at least"
+            )
+        start = -(-span // SPAN_UNIT_BYTES) * SPAN_UNIT_BYTES
+        room = (usable_bytes - start) // READ_BLOCK_BYTES * READ_BLOCK_BYTES
+        read_bytes = read // READ_BLOCK_BYTES * READ_BLOCK_BYTES
+        if room < reads * read_bytes:
+            raise UsageError(
+                f"the drive is too small: {capacity_text(span)} for the writes and {reads} reads of "
+                f"{capacity_text(read)} beside them do not fit into {capacity_text(usable_bytes)}",
+                "use a larger drive (a simulated one at scale 1), or set span and read to less",
+                needed_bytes=start + reads * read_bytes,
+                usable_bytes=usable_bytes,
+            )
+        return cls(
+            span_bytes=span // block * block,
+            block_bytes=block,
+            depth=depth,
+            burst_bytes=burst // block * block,
+            every_ns=round(every_seconds * NS_PER_S),
+            rest=Span(start=start, length=room),
+            read_bytes=read_bytes,
+            reads=reads,
+            read_every_ns=round(read_every_seconds * NS_PER_S),
+        )
 
     @property
     def time_ns(self) -> int:
