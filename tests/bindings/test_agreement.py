@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 
 from ssdlab import _core
 from ssdlab.model import arrival, errors
+from ssdlab.model.pattern import OnePass
 from ssdlab.model.workload import (
     AsRecorded,
     Band,
@@ -46,6 +47,8 @@ PATTERNS = [
     Bands(bands=(Band(access_weight=80, span_weight=20),)),
     Stepped(step_bytes=512),
 ]
+# It writes alone, and its sizes go with the span: apart from the patterns that are drawn with any other option.
+ONE_PASS = OnePass(raw_bytes=CAPACITY_BYTES + (CAPACITY_BYTES >> 3), behind_bytes=0)
 ARRIVALS = [
     Closed(think_ns=5),
     *(Open(process=name, rate=7) for name in ("even", "poisson", "act6")),
@@ -112,9 +115,14 @@ def test_enums_have_the_same_variants_and_fields(schema: dict[str, Any]) -> None
 
     opens = [stream(arrival=one)["arrival"] for one in ARRIVALS]
     replayed = stream(**RECORDED)
+    whole_drive = stream(pattern=ONE_PASS, ops=Mix(read_pct=0))
     engines = get_args(Stream.model_fields["engine"].annotation)
     python = {
-        "Pattern": [*(stream(pattern=one)["pattern"] for one in PATTERNS), replayed["pattern"]],
+        "Pattern": [
+            *(stream(pattern=one)["pattern"] for one in PATTERNS),
+            whole_drive["pattern"],
+            replayed["pattern"],
+        ],
         "Arrival": [*opens, replayed["arrival"]],
         "Process": [one["open"]["process"] for one in opens if "open" in one],
         "Ops": [

@@ -20,7 +20,7 @@ from ssdlab.model.options import MeasureOptions
 
 WHAT = ("rw", "read-pct", "bs", "pattern", "span", "compressible", "dsync", "seed")
 HOW = ("threads", "depth", "engine", "batch", "cpus", "numa", "arrival", "rate", "backlog", "think")
-WHEN = ("seconds", "bytes", "ramp", "interval", "precondition")
+WHEN = ("seconds", "bytes", "ramp", "interval", "precondition", "spare")
 WHERE = (
     "allow-unwritten",
     "log-ios",

@@ -101,9 +101,9 @@ def _link_of_profile(identity: Identity) -> float | None:
     from ssdlab.drives.simulated.profiles import check_profile
     from ssdlab.drives.simulated.text import SimulatedText
 
-    said: dict[str, Any] = check_profile(SimulatedText.parse(identity.path).profile)["profile"]
+    profile: dict[str, Any] = check_profile(SimulatedText.parse(identity.path).profile)["profile"]
     try:
-        return float(said["link"]["bandwidth_mb_s"]["value"]) * 1e6
+        return float(profile["link"]["bandwidth_mb_s"]["value"]) * 1e6
     except (KeyError, TypeError):
         return None
 

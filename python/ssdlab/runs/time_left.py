@@ -80,9 +80,13 @@ class TimeLeft:
         surely = sum(1 for step in left if step.simulating.lower)
         each_min, each_max = self._took[0], self._took[len(self._took) // 2]
         work = [max(0.0, sum(self._took) - each * len(self._took)) for each in (each_max, each_min)]
-        least_s = WORK_VARIES[0] * work[0] / self._done_work * certain + _STEP_VARIES[0] * surely * each_min
-        most_s = WORK_VARIES[1] * work[1] / self._done_work * likely + _STEP_VARIES[1] * len(left) * each_max
-        return Bounds(least_s, least_s + most_s + START_MAX_S)
+        shortest_s = (
+            WORK_VARIES[0] * work[0] / self._done_work * certain + _STEP_VARIES[0] * surely * each_min
+        )
+        longest_s = (
+            WORK_VARIES[1] * work[1] / self._done_work * likely + _STEP_VARIES[1] * len(left) * each_max
+        )
+        return Bounds(shortest_s, shortest_s + longest_s + START_MAX_S)
 
     def of(self, step: PlannedStep, elapsed: float, snapshot: Any) -> Bounds:  # noqa: ANN401 - _core.Snapshot
         """Return what is left of the present step, narrowed by the speed seen where it stops by bytes."""

@@ -264,10 +264,12 @@ def nines_table(result: PtsResult) -> Table:
     return Table(caption, ("R/W mix", "Block", *NINES_HEAD), rows)
 
 
-def open_table(result: PtsBase) -> Table:
-    """Return what the text leaves open of the test, with what was done."""
+def open_points(result: PtsBase) -> tuple[Table, ...]:
+    """Return what the text leaves open of the test, with what was done: no table where nothing is known of it."""
     rows = tuple(tuple(map(numbers.words, point.split(": here ", 1))) for point in result.open_points)
-    return Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows))
+    return (
+        (Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows)),) if rows else ()
+    )
 
 
 def _filled(row: tuple[numbers.Cell, ...]) -> tuple[numbers.Cell, ...]:
@@ -293,5 +295,5 @@ def tables(result: PtsResult) -> tuple[Table, ...]:
         window_table(windows),
         *(grid(result, measure) for measure in MEASURES[result.test]),
         *tails,
-        open_table(result),
+        *open_points(result),
     )

@@ -9,7 +9,7 @@ from ssdlab.methods.presented.pts import (
     Window,
     cut_claim,
     not_achieved,
-    open_table,
+    open_points,
     window_claim,
     window_table,
 )
@@ -205,5 +205,5 @@ def tables(result: DemandResult) -> tuple[Table, ...]:
         iops_grid(result),
         art_grid(result),
         cpu_grid(result),
-        open_table(result),
+        *open_points(result),
     )

@@ -10,7 +10,7 @@ from ssdlab.methods.presented.pts import (
     NINES_HEAD,
     Window,
     nines_cells,
-    open_table,
+    open_points,
     window_claim,
     window_table,
 )
@@ -121,7 +121,12 @@ def course(fills: Sequence[float]) -> list[int]:
 
 def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
     """Return the reason for the stop, the window, and the course of the load."""
-    return (ends(result), window_table([window_of(result.samples)]), course_table(result), open_table(result))
+    return (
+        ends(result),
+        window_table([window_of(result.samples)]),
+        course_table(result),
+        *open_points(result),
+    )
 
 
 def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
@@ -181,7 +186,7 @@ def _row(wait: PtsWait) -> tuple[numbers.Cell, ...]:
 
 def idle_tables(result: PtsIdleRecoveryResult) -> tuple[Table, ...]:
     """Return the window of the preconditioning, and the wait states."""
-    return (window_table([window_of(result.samples)]), waits(result), open_table(result))
+    return (window_table([window_of(result.samples)]), waits(result), *open_points(result))
 
 
 def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
@@ -239,4 +244,4 @@ def _recovered(result: PtsCrossStimulusResult) -> numbers.Cell:
 
 def cross_tables(result: PtsCrossStimulusResult) -> tuple[Table, ...]:
     """Return the three loads."""
-    return (groups(result), open_table(result))
+    return (groups(result), *open_points(result))
