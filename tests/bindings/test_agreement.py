@@ -47,7 +47,7 @@ PATTERNS = [
     Bands(bands=(Band(access_weight=80, span_weight=20),)),
     Stepped(step_bytes=512),
 ]
-# It writes alone, and its sizes go with the span: apart from the patterns that are drawn with any other option.
+# It writes alone, and its sizes go with the span: apart from the patterns that any option goes with.
 ONE_PASS = OnePass(raw_bytes=CAPACITY_BYTES + (CAPACITY_BYTES >> 3), behind_bytes=0)
 ARRIVALS = [
     Closed(think_ns=5),

@@ -166,8 +166,8 @@ def test_steps_of_a_job(ssdlab: Shell, small: Path, tmp_path: Path) -> None:
         '[[step]]\ndo = "trim"\nspan = "0..25%"\n'
     )
     out, err = ssdlab("job", str(file), str(small), "--destroy", small.name)
-    assert "step 1: purge  zero-fill, 64 marks written before, none left" in out
-    assert "step 3: trim   reached the device, reads zeroes" in out
+    assert "step 1 of the job: purge  zero-fill, 64 marks written before, none left" in out
+    assert "step 3 of the job: trim   reached the device, reads zeroes" in out
     assert "zero-fill, 64 marks" in err
     (journal,) = (tmp_path / "data").glob("ssdlab/runs/*/journal.jsonl")
     ends = [json.loads(line) for line in journal.read_text().splitlines() if '"t":"end"' in line]

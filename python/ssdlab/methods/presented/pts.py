@@ -265,7 +265,7 @@ def nines_table(result: PtsResult) -> Table:
 
 
 def open_points(result: PtsBase) -> tuple[Table, ...]:
-    """Return what the text leaves open of the test, with what was done: no table where nothing is known of it."""
+    """Return what the text leaves open of the test, with what was done; no table where nothing is known."""
     rows = tuple(tuple(map(numbers.words, point.split(": here ", 1))) for point in result.open_points)
     return (
         (Table("Open in the text", ("Point", "Here"), tuple(_filled(row) for row in rows)),) if rows else ()
