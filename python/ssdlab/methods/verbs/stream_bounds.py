@@ -1,8 +1,9 @@
 """What a workload will take: bounds of its time and of the bytes that it writes.
 
-What stops by time is known to the second. What stops by bytes takes as long as the drive needs: its bounds
-are those of what is known of the drive (`analysis.pace`), or of any drive. Bytes are never more than the link
-moves in the time.
+What stops by time is known to the second, but for what is then in flight: it is waited for, in the drive's
+time. What stops by bytes takes as long as the drive needs: its bounds are those of what is known of the drive
+(`analysis.pace`), or of any drive. Bytes are never more than the link moves while I/Os begin, and those in
+flight.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def workload_bounds(workload: Workload, pace: Pace = ANY_DRIVE) -> WorkloadBound
     simulating = NOTHING
     for stream in workload.streams:
         speed = speed_of(stream, pace)
-        time, target = _stream_seconds(stream, speed, pace)
+        time, target = _stream_seconds(stream, speed)
         seconds = Bounds(max(seconds.lower, time.lower), max(seconds.upper, time.upper))
         for_stream, long_written = _stream_writes(stream, time, target, speed)
         written, settled = written + for_stream, settled + long_written
@@ -88,7 +89,8 @@ def simulating_bounds(moved_bytes: Bounds, block_bytes: float) -> Bounds:
 
 def _simulating(stream: Stream, seconds: Bounds, target: int | None, speed: Speed) -> Bounds:
     if target is None:
-        moved = Bounds(speed.low * seconds.lower, speed.high * seconds.upper)
+        issued = speed.high * _issuing_s(stream, seconds) + _ending_bytes(stream)
+        moved = Bounds(speed.low * seconds.lower, issued)
     else:
         moved = Bounds(float(target) if stream.stop.time_ns is None else 0.0, float(target))
     if stream.requested_iops is not None:
@@ -131,7 +133,7 @@ def _recorded_seconds(stream: Stream, recording: Recording, speed: Speed) -> Bou
     return Bounds(recorded, recorded + behind)
 
 
-def _stream_seconds(stream: Stream, speed: Speed, pace: Pace) -> tuple[Bounds, int | None]:
+def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
     if isinstance(stream.pattern, Recording):
         # The pace of a replay at its own times says nothing of how long it will go on.
         timed = isinstance(stream.arrival, AsRecorded)
@@ -149,11 +151,21 @@ def _stream_seconds(stream: Stream, speed: Speed, pace: Pace) -> tuple[Bounds, i
         if isinstance(stream.arrival, Open):  # it ends with the last I/O that arrives before
             gaps = 1 if stream.arrival.process == "even" else LONGEST_GAP
             lower = max(0.0, lower - float(gaps / stream.arrival.rate))
-        if pace.known:
-            upper += stream.in_flight * largest / speed.low  # what is in flight at the end is waited for
+        upper += _ending_bytes(stream) / speed.low
     if target is not None:
         lower, upper = min(lower, target / speed.high), min(upper, target / speed.low)
     return Bounds(0.0 if lower == float("inf") else lower, upper), target
+
+
+def _ending_bytes(stream: Stream) -> float:
+    """Return what is in flight at most when a stream's time is over; it is waited for, and counts."""
+    return float(stream.in_flight * max(block.bytes for block in stream.block))
+
+
+def _issuing_s(stream: Stream, seconds: Bounds) -> float:
+    """Return the seconds at most in which a stream begins I/Os; after its time none begin."""
+    stop_ns = stream.stop.time_ns
+    return seconds.upper if stop_ns is None else min(seconds.upper, stop_ns / NS_PER_S)
 
 
 def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: Speed) -> tuple[Bounds, float]:
@@ -164,18 +176,18 @@ def _stream_writes(stream: Stream, seconds: Bounds, target: int | None, speed: S
         # What is dropped is not written.
         return Bounds(0.0, float(stream.pattern.written_bytes)), float(stream.pattern.written_bytes)
     largest = max(block.bytes for block in stream.block)
-    busy_s = seconds.upper
+    busy_s = issuing_s = _issuing_s(stream, seconds)
     if isinstance(stream.arrival, Pulses):
         busy_s = ceil(busy_s * NS_PER_S / stream.arrival.every_ns) * stream.arrival.on_ns / NS_PER_S
     share = 1.0 - _read_share(stream)
     # The draw of a mix varies, and what is in flight at the end counts.
-    ending = stream.in_flight * largest
+    ending = _ending_bytes(stream)
     share = share if share in (0.0, 1.0) else min(1.0, 1.1 * share)
     most = float("inf")
     if isinstance(stream.arrival, Bursts):
-        most = ceil(seconds.upper * NS_PER_S / stream.arrival.every_ns) * float(stream.arrival.bytes)
+        most = ceil(issuing_s * NS_PER_S / stream.arrival.every_ns) * float(stream.arrival.bytes)
     elif stream.requested_iops is not None:
-        most = float(stream.requested_iops * ceil(seconds.upper) + 1) * largest
+        most = float(stream.requested_iops * ceil(issuing_s) + 1) * largest
     if target is not None:
         most = min(most, float(target))
     ceiling, settled = (min(most, rate * share * busy_s + ending) for rate in (speed.high, speed.settled))
