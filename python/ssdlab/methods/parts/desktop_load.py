@@ -183,7 +183,7 @@ def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> Pa
     service = side.service_ns
     # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.
     p99_ns = service.get("max") if service.get("p99") is None else service.get("p99")
-    failed = _failure(side.dropped, p99_ns, unloaded_ns, Evidence((step.ordinal,)))
+    failed = _not_kept_up(step) or _failure(side.dropped, p99_ns, unloaded_ns, Evidence((step.ordinal,)))
     return PacedRate(
         rate=rate,
         ordinal=step.ordinal,
@@ -193,6 +193,14 @@ def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> Pa
         held=failed is None,
         why="" if failed is None else clause(failed),
     )
+
+
+def _not_kept_up(step: Step) -> Claim | None:
+    """Return that the rate was not reached, by the step's own warning: a backlog may drop nothing."""
+    missed = next((each for each in step.result.warnings if each.code == "rate-not-reached"), None)
+    if missed is None:
+        return None
+    return Claim("{missed}", evidence=Evidence((step.ordinal,)), others={"missed": missed.what})
 
 
 def _failure(dropped: int, p99_ns: float | None, unloaded_ns: float | None, shown: Evidence) -> Claim | None:
