@@ -17,6 +17,7 @@ from ssdlab.cli import main
 from ssdlab.methods.method import RunData
 from ssdlab.methods.parts.state_checks import checks_of
 from ssdlab.methods.presented.points import peak_findings
+from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.methods.results.written import written_by
@@ -159,3 +160,16 @@ def test_points_taken_again_decide_whether_the_state_held(after: float, held: bo
     ]
     assert [check.held for check in checks] == [True, held]
     assert len(list(moved_caveats(checks))) == (0 if held else 1)
+
+
+def test_a_point_below_all_others_fell_nowhere() -> None:
+    figures = {"depth 1": 33.0, "depth 4": 100.0, "depth 8": 50.0, "depth 1 again": 34.0}
+    steps = tuple(
+        replace(step(at, "run"), label=label, result=StepResult(seconds=1.0, measurement={"iops": iops}))
+        for at, (label, iops) in enumerate(figures.items())
+    )
+    (check,) = checks_of(RunData(steps, 1, 1), [["depth 1", "depth 4", "depth 8"]], "IOPS")
+    assert (check.fallen, check.lowest, check.held, check.ordinals) == ("", None, True, (0, 3))
+    assert sentence(check_claim(check)).startswith(
+        "Depth 1 gave 33.0 IOPS, and 34.0 IOPS when it was taken again at the end"
+    )

@@ -26,7 +26,9 @@ class StateCheck(Stored):
     before: float = Field(description="its throughput")
     then: str = Field(description="the point that came later")
     after: float = Field(description="its throughput")
-    fallen: str = Field(default="", description="of `repeated`: the point that throughput fell to")
+    fallen: str = Field(
+        default="", description="of `repeated`: the point that throughput fell to; empty: none was lower"
+    )
     lowest: float | None = Field(default=None, description="its throughput")
     held: bool = Field(description="whether both are within the fifth that SNIA's rule allows")
     ordinals: tuple[int, ...]

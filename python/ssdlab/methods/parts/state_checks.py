@@ -102,8 +102,9 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
         then = data.step(again(step.label))
         if then is None:
             continue
-        lowest = min(steps[at + 1 :] or steps, key=lambda each: _value(each, unit))
         before, after = _value(step, unit), _value(then, unit)
+        lowest = min(steps[at + 1 :], key=lambda each: _value(each, unit), default=step)
+        fell = _value(lowest, unit) < before  # the first point is taken again whichever the fall began at
         yield StateCheck(
             kind="repeated",
             unit=unit,
@@ -111,10 +112,10 @@ def _repeated(data: RunData, line: Sequence[str], unit: Unit) -> Iterator[StateC
             before=before,
             then=then.label,
             after=after,
-            fallen=lowest.label,
-            lowest=_value(lowest, unit),
+            fallen=lowest.label if fell else "",
+            lowest=_value(lowest, unit) if fell else None,
             held=came_back(before, after),
-            ordinals=(step.ordinal, lowest.ordinal, then.ordinal),
+            ordinals=(step.ordinal, *((lowest.ordinal,) if fell else ()), then.ordinal),
         )
 
 

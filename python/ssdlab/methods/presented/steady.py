@@ -82,7 +82,9 @@ def check_claim(check: StateCheck) -> Claim:
         "fallen": check.fallen,
         "lowest": Amount(check.lowest, check.unit),
     }
-    if check.kind == "repeated":
+    if check.kind == "repeated" and check.lowest is None:
+        says = "{what} gave {figure}, and {after} when it was taken again at the end"
+    elif check.kind == "repeated":
         says = (
             "throughput fell from {figure} at {what} to {lowest} at {fallen}, and {what}, taken again at the "
             "end, gave {after}"
