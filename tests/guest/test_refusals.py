@@ -59,7 +59,9 @@ _STAGES = {
     ),
     "md": Stage(
         "modprobe raid1; yes | mdadm --create /dev/md0 --level=1 --raid-devices=2 --assume-clean --run "
-        "--metadata=1.2 --homehost=lab /dev/sda /dev/vda; sleep 1",
+        "--metadata=1.2 --homehost=lab /dev/sda /dev/vda; "
+        # Neither half is known to equal the other, and a read may go to either.
+        "dd if=/dev/zero of=/dev/md0 bs=1M count=4 oflag=direct; sleep 1",
         "mdadm --stop /dev/md0; mdadm --zero-superblock /dev/sda /dev/vda",
     ),
     "dm": Stage(
