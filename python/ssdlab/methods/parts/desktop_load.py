@@ -183,7 +183,7 @@ def _judge(step: Step, rate: int, unloaded_ns: float | None, maximum: int) -> Pa
     service = side.service_ns
     # Of too few I/Os for a p99 the longest stands for it: it cannot be shorter.
     p99_ns = service.get("max") if service.get("p99") is None else service.get("p99")
-    failed = _not_kept_up(step) or _failure(side.dropped, p99_ns, unloaded_ns, Evidence((step.ordinal,)))
+    failed = _failure(side.dropped, p99_ns, unloaded_ns, Evidence((step.ordinal,))) or _not_kept_up(step)
     return PacedRate(
         rate=rate,
         ordinal=step.ordinal,
