@@ -16,9 +16,10 @@ from ssdlab.analysis.steady_state import MAX_RANGE, WINDOW, first_lasting, first
 from ssdlab.cli import main
 from ssdlab.methods.method import RunData
 from ssdlab.methods.parts.state_checks import checks_of
-from ssdlab.methods.presented.points import peak_findings
+from ssdlab.methods.presented.points import peak_findings, points_findings
 from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.points import PointsResult
 from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.methods.results.written import written_by
 from ssdlab.results.claim import sentence
@@ -160,6 +161,37 @@ def test_points_taken_again_decide_whether_the_state_held(after: float, held: bo
     ]
     assert [check.held for check in checks] == [True, held]
     assert len(list(moved_caveats(checks))) == (0 if held else 1)
+
+
+def test_writes_at_low_depths_that_fall_are_taken_again_and_have_no_score_unless_they_come_back(
+    tmp_path: Path,
+) -> None:
+    """Rests are left out, so that the small drive's cache is full after the first of the random writes."""
+    folder = run(
+        "low-depths", tmp_path, "sim:intel-600p-512gb,scale=64", seed=3, seconds="5", rest_seconds="0"
+    )
+    result = read_result(folder)
+    assert isinstance(result, PointsResult)
+    named = {figure.name for figure in result.scalars}
+    steps = {each.label: each for each in folder.steps()}
+    fallen = set()
+    for order in ("random", "sequential"):
+        line = [f"{order} write, depth {depth}" for depth in (1, 2, 4)]
+        iops = [float(steps[label].measured.iops) for label in line]
+        fell = any(later < (1 - MAX_RANGE) * high for high, later in itertools.combinations(iops, 2))
+        assert (f"{line[0]} again" in steps) is fell, iops
+        again = [label for label in line if f"{label} again" in steps]
+        back = {label: float(steps[f"{label} again"].measured.iops) for label in again}
+        held = all(came_back(float(steps[label].measured.iops), back[label]) for label in again)
+        assert (f"low_depths_{order}_write_mb_s" in named) is held
+        if not held:
+            assert any(f"no headline figure of {order} write" in caveat for caveat in result.caveats)
+            fallen.add(order)
+        following = steps["sequential write, depth 1"].ordinal
+        assert order != "random" or all(steps[f"{each} again"].ordinal < following for each in again)
+    assert fallen == {"random"}, "the scene is one of each"
+    said = " ".join(sentence(claim) for claim in points_findings(result))
+    assert "the drive's state moved" in said
 
 
 def test_a_point_below_all_others_fell_nowhere() -> None:

@@ -8,12 +8,15 @@ Procedure
     The span is written first, from end to end, unless it is known to be. Within the first 64 GB: 4 KiB random
     read by 1, 2 and 4 threads of one synchronous I/O, 128 KiB sequential read by one io_uring thread of that
     depth; then 4 KiB random write and 128 KiB sequential write likewise, so that no read meets what the
-    writes left. Each lasts a minute or 32 GB, whichever ends first, and is followed by a rest. The scheduler
+    writes left. Each lasts a minute or 32 GB, whichever ends first, and is followed by a rest. Where writes
+    fell by over a fifth with rising depth, and not for the host, the first depth and the one that they fell
+    from are taken again before the next kind: if they do not come back that kind has no score. The scheduler
     is none.
 
 Source
     AnandTech, client suites from 2017 on, sustained I/O: 64 GB span, a minute or 32 GB, rests of up to a
-    minute, the mean of depths 1, 2 and 4. That reads come before writes is ours.
+    minute, the mean of depths 1, 2 and 4. That reads come before writes, and the check of the drive's state,
+    are ours.
 
 What it cannot show
     Bursts shorter than a cache takes, and steady state: 64 GB are written a few times at most, and the rests
@@ -28,16 +31,20 @@ from pydantic import AfterValidator, Field
 
 from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
 from ssdlab.methods.parts.points import point_of
+from ssdlab.methods.parts.state_checks import Taken, checks_of, repeat_if_fallen
 from ssdlab.methods.parts.workloads import Direction, Order, closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.figures import mean_scalars, quick_claim
 from ssdlab.methods.results.points import PointsResult
+from ssdlab.methods.results.steady import moved_caveats
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.results.claim import clauses
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+    from ssdlab.results.claim import Claim
+    from ssdlab.results.drive_states import StateCheck
     from ssdlab.results.schema import Point, Scalar
 
 KINDS: tuple[tuple[Order, Direction, int], ...] = (
@@ -66,13 +73,14 @@ class LowDepthsParams(Params):
 
 
 def procedure(lab: Lab, p: LowDepthsParams) -> None:
-    """Fill, then all reads, then all writes, with a rest after each point."""
+    """Fill, then all reads, then all writes, with a rest after each point; see that the state held."""
     lab.conditions(scheduler="none")
     lab.fill(unless_written=True)
     whole = lab.usable_bytes
     unit = min(SPAN_UNIT_BYTES, whole)
     span = Span(start=0, length=min(whole, p.span_bytes) // unit * unit)
     for order, direction, block_bytes in KINDS:
+        taken = []
         for depth in p.depths:
             workload = closed_loop(
                 order,
@@ -84,25 +92,34 @@ def procedure(lab: Lab, p: LowDepthsParams) -> None:
                 span=span,
                 max_bytes=p.most_bytes,
             )
-            lab.run(workload, label=_label(order, direction, depth))
+            taken.append(Taken(workload, lab.run(workload, label=_label(order, direction, depth))))
             lab.idle(p.rest_seconds)
+        if direction == "write":
+            repeat_if_fallen(lab, [taken], rest_seconds=p.rest_seconds)
 
 
 def conclude(data: RunData, p: LowDepthsParams) -> PointsResult:
-    """Put the points together, with the mean over the depths as the score of each kind."""
+    """Put the points together, with the mean over the depths as the score of each kind in one state."""
     points: list[Point] = []
     scalars: list[Scalar] = []
+    checks: list[StateCheck] = []
+    moved: list[Claim] = []
     for order, direction, _ in KINDS:
-        steps = [data.step(_label(order, direction, depth)) for depth in p.depths]
-        found = [point_of(step) for step in steps if step is not None]
+        labels = [_label(order, direction, depth) for depth in p.depths]
+        found = [point_of(step) for label in labels if (step := data.step(label)) is not None]
+        held = checks_of(data, [labels], "IOPS" if order == "random" else "MB/s")
         points += found
-        if found:
+        checks += held
+        of_kind = tuple(moved_caveats(held, f" of {order} {direction}"))
+        moved += of_kind
+        if found and not of_kind:
             scalars += mean_scalars(f"low_depths_{order}_{direction}", "mean of depths", found)
     caveat = quick_claim("point", p.seconds, LowDepthsParams().seconds, ", and hardly a rest")
     return PointsResult(
         quick=data.quick,
         points=tuple(points),
-        caveats=clauses((caveat,) if data.quick else ()),
+        checks=tuple(checks),
+        caveats=clauses((*((caveat,) if data.quick else ()), *moved)),
         scalars=tuple(scalars),
     )
 

@@ -33,13 +33,16 @@ class Taken:
     step: Step
 
 
-def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]]) -> None:
+def repeat_if_fallen(lab: Lab, lines: Sequence[Sequence[Taken]], *, rest_seconds: float = 0.0) -> None:
     """Take points again where throughput has fallen; each line is one kind of work by rising depth.
 
-    A plan, which measures nothing, counts the two points of the longest way.
+    A plan, which measures nothing, counts the two points of the longest way. With `rest_seconds` the drive
+    rests after each of them, as after the points before.
     """
     for point in _to_repeat(lines):
         lab.run(point.workload, label=again(point.step.label), certain=False)
+        if rest_seconds:
+            lab.idle(rest_seconds, certain=False)
 
 
 def again(label: str) -> str:

@@ -263,7 +263,8 @@ def job_findings(result: JobResult) -> Iterator[Claim]:
 
 
 def points_findings(result: PointsResult) -> Iterator[Claim]:
-    """Yield the headline figures, those of power apart."""
+    """Yield whether the drive's state held, and the headline figures, those of power apart."""
+    yield from map(check_claim, result.checks)
     figures = [each for each in result.scalars if each.unit not in OF_POWER]
     steps = tuple(point.ordinal for point in result.points if point.ordinal is not None)
     for each in figures:

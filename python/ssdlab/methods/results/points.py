@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
+from ssdlab.results.drive_states import StateCheck
 from ssdlab.results.schema import Point, ResultBase
 
 
@@ -12,3 +15,6 @@ class PointsResult(ResultBase):
 
     kind: Literal["points"] = "points"
     points: tuple[Point, ...]
+    checks: tuple[StateCheck, ...] = Field(
+        default=(), description="whether the drive's state held while depths were swept"
+    )

@@ -107,13 +107,16 @@ def window_check(steady: SteadyProof, point: Step, label: str) -> StateCheck | N
     )
 
 
-def moved_caveats(checks: Iterable[StateCheck]) -> Iterator[Claim]:
-    """Yield that a sweep has no headline figure, where its points are not of one state."""
+def moved_caveats(checks: Iterable[StateCheck], of: str = "") -> Iterator[Claim]:
+    """Yield that a sweep has no headline figure, where its points are not of one state.
+
+    `of` says which of several: " of random write".
+    """
     moved = [check for check in checks if not check.held]
     if moved:
         shown = Evidence(tuple(dict.fromkeys(ordinal for check in moved for ordinal in check.ordinals)))
         yield Claim(
-            "state moved: the points are not of one drive state, so there is no headline figure",
+            f"state moved: the points are not of one drive state, so there is no headline figure{of}",
             evidence=shown,
             judged=False,
         )
