@@ -217,6 +217,7 @@ class Told:
             found += [float(summary.elapsed_s), float(summary.total_s or 0)]
             rows = self.run.rows(step.ordinal)
             ends = np.unique(rows["end_ns"]) / 1e9
+            found += [float(each) / 1e9 for each in rows["response_p50_ns"] - rows["service_p50_ns"]]
             found += [*ends.tolist(), *np.diff([0.0, *ends]).tolist()]
             for side in (summary.read, summary.write, summary.trim):
                 if side is not None:

@@ -210,7 +210,7 @@ def saturation(direction: Side_, side: Side, waits: list[float], ordinal: int) -
         )
     if backlog_grows(waits):
         return Claim(
-            "the backlog of {of} grew, to a wait of {figure}",
+            "the backlog of {of} grew, until the median response was {figure} longer than the median service",
             figure=Amount(waits[-1], "ns"),
             evidence=shown,
             others=others,
