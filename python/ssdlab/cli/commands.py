@@ -20,6 +20,7 @@ COMMANDS: dict[str, Command] = {
     "drives": Command(
         "ssdlab.cli.drives:drives", "every drive here with what guards it, or all that is known of one"
     ),
+    "meters": Command("ssdlab.cli.meters:meters", "the power meters found here, and what they say now"),
     "methods": Command(
         "ssdlab.cli.methods:methods", "the review methods, or one with its prose and parameters"
     ),

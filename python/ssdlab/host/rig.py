@@ -15,6 +15,11 @@ text, or a table with a link and a price::
     [[other]]
     part = "Power meter"
     name = "Quarch PPM"
+
+    [meter]
+    use = "quarch:192.168.1.5:9722"
+    accuracy = "1%"
+    calibrated = 2026-03-01
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from pydantic import BeforeValidator, Field
 from ssdlab.host.documents import read_toml, user_path, with_name
 from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Frozen
+from ssdlab.model.meter_text import AnyMeter
 
 
 class RigPart(Frozen):
@@ -79,6 +85,7 @@ class Rig(Frozen):
     kernel: Part | None = Field(None, description="kernel")
     host_adapter: Part | None = Field(None, description="controller that the drive hangs on, and its driver")
     slot: Part | None = Field(None, description="slot that the drive or its controller is plugged into")
+    meter: AnyMeter | None = Field(None, description="power meter on the drive under test, as --meter")
     other: tuple[OtherPart, ...] = Field((), description="components beyond these, each with its part")
 
 

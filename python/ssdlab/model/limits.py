@@ -54,6 +54,9 @@ RATE_A_SECOND = 10**9
 SHARE_TERM = 10**18
 """Of numerator and denominator of a share."""
 
+POWER_ROWS = 50_000_000
+"""Samples of a recording of power: 14 hours at 1 kHz, in memory as numbers."""
+
 SHOWN_CHARACTERS = 120
 """Of what a user gave, repeated in a message."""
 

@@ -1,0 +1,127 @@
+"""Which power meter is to be used: the text of ``--meter``, or the table `[meter]` of a rig file."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import BeforeValidator, Field
+
+from ssdlab.model import units
+from ssdlab.model.errors import UsageError, excerpt
+from ssdlab.model.frozen import Frozen, Metavar
+
+_WATTS = re.compile(r"(\d+(?:\.\d+)?)\s*(W|mW|uW|µW)")
+_SCALE = {"W": 1.0, "mW": 1e-3, "uW": 1e-6, "µW": 1e-6}
+
+
+def parse_watts(text: str) -> float:
+    """Return the watts of a text with a unit.
+
+    >>> parse_watts("5 mW")
+    0.005
+
+    Raises
+    ------
+    UsageError
+        It is no power.
+    """
+    found = _WATTS.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{excerpt(text)!r} is not a power", "write it with its unit, such as 5mW")
+    return float(found[1]) * _SCALE[found[2]]
+
+
+def _share(value: object) -> object:
+    return float(units.parse_percent(value, noun="accuracy")) if isinstance(value, str) else value
+
+
+def _watts(value: object) -> object:
+    return parse_watts(value) if isinstance(value, str) else value
+
+
+def _rails(value: object) -> object:
+    return tuple(value.split("+")) if isinstance(value, str) else value
+
+
+class MeterText(Frozen):
+    """A meter, and what its owner knows of it beyond what it says itself."""
+
+    noun: ClassVar[str] = "setting of a meter"
+
+    use: str = Field(pattern=r"^[a-z0-9]+:", description="kind and place: hwmon:ina226, csv:FILE")
+    accuracy: Annotated[float, BeforeValidator(_share)] | None = Field(
+        None, ge=0, lt=1, description="error as a share of the reading: 0.5%"
+    )
+    offset: Annotated[float, BeforeValidator(_watts), Metavar("WATTS")] | None = Field(
+        None, ge=0, description="error that does not depend on the reading: 5mW"
+    )
+    calibrated: datetime.date | None = Field(None, description="day of the last calibration: 2026-03-01")
+    rails: Annotated[tuple[str, ...], BeforeValidator(_rails)] = Field(
+        (), description="rails that feed the drive, of those that the meter has: 12V+3V3 [default: all]"
+    )
+    rate: float | None = Field(None, gt=0, le=1000, description="readings a second of what is polled")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return what the text ``KIND:PLACE,name=value,...`` means.
+
+        Raises
+        ------
+        UsageError
+            It means nothing.
+        """
+        use, *settings = text.split(",")
+        if not re.match(r"[a-z0-9]+:", use):
+            raise UsageError(
+                f"{excerpt(text)!r} names no meter", "write kind and place, such as hwmon:ina226 or csv:FILE"
+            )
+        given: dict[str, Any] = {}
+        for setting in settings:
+            name, equals, value = setting.partition("=")
+            if not equals or name in given or name == "use":
+                raise UsageError(
+                    f"{excerpt(setting)!r} in --meter does not say name=value once",
+                    "write it so: --meter hwmon:ina226,accuracy=0.5%",
+                )
+            given[name] = float(value) if name == "rate" and re.fullmatch(r"[\d.]+", value) else value
+        return cls(use=use, **given)
+
+    @property
+    def kind(self) -> str:
+        """The kind of meter."""
+        return self.use.partition(":")[0]
+
+    @property
+    def place(self) -> str:
+        """Where it is, as its kind has it: an address, a file, a device."""
+        return self.use.partition(":")[2]
+
+    def __str__(self) -> str:
+        set_here = {
+            "accuracy": None if self.accuracy is None else f"{self.accuracy * 100:g}%",
+            "offset": None if self.offset is None else f"{self.offset:g}W",
+            "calibrated": self.calibrated,
+            "rails": "+".join(self.rails) or None,
+            "rate": None if self.rate is None else f"{self.rate:g}",
+        }
+        return ",".join([self.use, *(f"{k}={v}" for k, v in set_here.items() if v is not None)])
+
+
+def _meter(value: object) -> object:
+    return MeterText.parse(value) if isinstance(value, str) else value
+
+
+AnyMeter = Annotated[MeterText, BeforeValidator(_meter), Metavar("METER")]
+"""A meter, as text or as a table."""
+
+
+class MeterOptions(Frozen):
+    """The option that names a meter, of every command that measures."""
+
+    noun: ClassVar[str] = "option of a meter"
+
+    meter: AnyMeter | None = Field(
+        None, description="power meter on the drive: hwmon:ina226 (see ssdlab meters) [default: rig file]"
+    )

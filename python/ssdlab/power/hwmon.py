@@ -1,0 +1,161 @@
+"""Meters behind the kernel's hwmon: INA2xx and their like on a riser or in a cable.
+
+Source: Documentation/hwmon/sysfs-interface in the kernel: `powerN_input` in microwatts, `currN_input` in mA,
+`inN_input` in mV, `*_label`, `update_interval` in ms. Sensors inside drives (`nvme`, `drivetemp`) are never
+looked at, since reading them sends a command to the drive; chips of the host (a processor, a power supply, a
+battery) meter the host, and are refused.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssdlab.host.sysfs import HostFiles, names, number, text, within
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.power.meter import POLL_HZ, MeterInfo, Samples, chosen_rails, silent
+
+if TYPE_CHECKING:
+    from ssdlab.model.meter_text import MeterText
+
+_INSIDE_DRIVES = frozenset({"nvme", "drivetemp"})
+_IN_A_CABLE = re.compile(r"(ina\d+|isl28022|ltc29\d\d|ltc42\d\d|max3440\d|lm25066|adm12\d\d|pac19\d\d)\w*")
+"""Chips that are put into one supply. Others sit in a board, and may meter anything of the host."""
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A chip with a rail or more: folder, the driver's name, and readers of its rails in W."""
+
+    folder: Path
+    name: str
+    rails: dict[str, Callable[[], float]]
+
+    @property
+    def in_a_cable(self) -> bool:
+        """Whether it can be put into a drive's supply."""
+        return _IN_A_CABLE.fullmatch(self.name) is not None
+
+    @property
+    def rate_hz(self) -> float:
+        """How often it has something new to say, at most `POLL_HZ`."""
+        interval_ms = number(self.folder / "update_interval")
+        return min(POLL_HZ, 1e3 / interval_ms) if interval_ms else POLL_HZ
+
+
+def chips(files: HostFiles) -> Iterator[Chip]:
+    """Yield every chip of hwmon that meters power, those inside drives left alone."""
+    for folder in within(files.sys / "class" / "hwmon", "hwmon*"):
+        name = text(folder / "name") or ""
+        if name in _INSIDE_DRIVES:
+            continue
+        rails = _rails(folder)
+        if rails:
+            yield Chip(folder, name, rails)
+
+
+def _rails(folder: Path) -> dict[str, Callable[[], float]]:
+    """Return what reads each rail: its power where the chip works that out, else volts by amperes."""
+    inside = names(folder)
+    found: dict[str, Callable[[], float]] = {}
+    powers = [each[:-6] for each in inside if re.fullmatch(r"power\d+_input", each)]
+    for power in powers:
+        found[text(folder / f"{power}_label") or power] = _reader(folder / f"{power}_input", 1e-6)
+    if powers:
+        return found
+    for current in (each[:-6] for each in inside if re.fullmatch(r"curr\d+_input", each)):
+        volts = f"in{current.removeprefix('curr')}_input"  # so has INA3221; its in4 to in6 are of shunts
+        if volts in inside:
+            rail = text(folder / f"{current}_label") or current
+            found[rail] = _product(_reader(folder / volts, 1e-3), _reader(folder / f"{current}_input", 1e-3))
+    return found
+
+
+def _reader(path: Path, unit: float) -> Callable[[], float]:
+    def read() -> float:
+        return int(path.read_bytes()) * unit
+
+    return read
+
+
+def _product(volts: Callable[[], float], amperes: Callable[[], float]) -> Callable[[], float]:
+    return lambda: volts() * amperes()
+
+
+class HwmonMeter(Closing):
+    """A chip of hwmon, asked `POLL_HZ` times a second.
+
+    Parameters
+    ----------
+    text
+        ``hwmon:`` and the driver's name (`ina226`) or the folder's (`hwmon3`).
+    files
+        The host.
+
+    Raises
+    ------
+    UsageError
+        There is no such chip, or several.
+    Refused
+        It meters the host, not a drive.
+    """
+
+    def __init__(self, text: MeterText, files: HostFiles | None = None) -> None:
+        chip = _chip(text, files or HostFiles())
+        offered = tuple(chip.rails)
+        chosen = chosen_rails(text, offered)
+        self._readers = [chip.rails[offered[at]] for at in chosen]
+        rate_hz = text.rate or chip.rate_hz
+        self._info = MeterInfo(
+            use=text.use,
+            name=f"{chip.name} ({chip.folder.name})",
+            rails=tuple(offered[at] for at in chosen),
+            rate_hz=rate_hz,
+            bound_ns=round(1e9 / rate_hz),
+        ).as_described(text)
+
+    @property
+    def info(self) -> MeterInfo:
+        """What it is."""
+        return self._info
+
+    def read(self, timeout_s: float) -> Samples:
+        """Read each rail once."""
+        del timeout_s
+        began = time.monotonic_ns()
+        try:
+            watts = [read() for read in self._readers]
+        except (OSError, ValueError) as error:
+            raise silent(self._info.use, str(error)) from error
+        return Samples(np.array([(began + time.monotonic_ns()) // 2]), np.array([watts]))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _chip(text: MeterText, files: HostFiles) -> Chip:
+    found = list(chips(files))
+    fitting = [chip for chip in found if text.place in (chip.name, chip.folder.name)]
+    if len(fitting) != 1:
+        known = ", ".join(f"{chip.folder.name} ({chip.name})" for chip in found) or "none on this host"
+        how = "no chip" if not fitting else f"{len(fitting)} chips"
+        raise UsageError(
+            f"hwmon has {how} called {text.place!r} that meter{'s' * (not fitting)} power",
+            f"name one by its folder, of: {known}",
+            meter=text.use,
+        )
+    (chip,) = fitting
+    if not chip.in_a_cable:
+        raise Refused(
+            f"{chip.name} ({chip.folder.name}) meters a part of the host, not a drive",
+            "a drive's power needs a meter in its supply; what the host draws is never its efficiency",
+            meter=text.use,
+        )
+    return chip

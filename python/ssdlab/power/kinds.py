@@ -1,0 +1,74 @@
+"""The kinds of meters: how each is opened, and what of them is found on this host."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import Refused, unknown
+
+if TYPE_CHECKING:
+    from ssdlab.model.meter_text import MeterText
+    from ssdlab.power.meter import Meter
+
+KINDS = {
+    "hwmon": (
+        "ssdlab.power.hwmon:HwmonMeter",
+        "a chip behind the kernel's hwmon: hwmon:ina226, hwmon:hwmon3",
+    ),
+}
+"""Kinds that are read while a run goes on: where the class is, and what stands for it in a list."""
+RECORDED = {"csv": "a recording by anything else, given when the steps are done: csv:FILE"}
+"""Kinds that are read afterwards."""
+OF_THE_HOST = {
+    "rapl": "RAPL meters the processor",
+    "ipmi": "a BMC meters the whole host",
+    "bmc": "a BMC meters the whole host",
+    "shelly": "a plug meters the whole host",
+    "tasmota": "a plug meters the whole host",
+}
+"""What is asked for and is no drive's power."""
+
+
+def check_kind(text: MeterText) -> None:
+    """Refuse what is no meter of a drive.
+
+    Raises
+    ------
+    UsageError
+        There is no such kind.
+    Refused
+        It meters the host.
+    """
+    if text.kind in OF_THE_HOST:
+        raise Refused(
+            f"{OF_THE_HOST[text.kind]}: that is never the power of a drive",
+            "use a meter in the drive's supply; ssdlab meters lists the kinds",
+            meter=str(text),
+        )
+    if text.kind not in KINDS and text.kind not in RECORDED:
+        raise unknown("kind of meter", text.kind, (*KINDS, *RECORDED))
+
+
+def open_meter(text: MeterText) -> Meter:
+    """Open a meter that is read while a run goes on.
+
+    Raises
+    ------
+    UsageError, Refused
+        There is none of that kind and name, or it meters no drive.
+    HostError
+        It does not answer.
+    """
+    check_kind(text)
+    module, _, name = KINDS[text.kind][0].partition(":")
+    opened: Meter = getattr(import_module(module), name)(text)
+    return opened
+
+
+def found_here(files: HostFiles | None = None) -> tuple[str, ...]:
+    """Return the text of every meter that this host shows by itself; those on a network it cannot."""
+    from ssdlab.power.hwmon import chips
+
+    return tuple(f"hwmon:{chip.folder.name}" for chip in chips(files or HostFiles()) if chip.in_a_cable)

@@ -1,0 +1,74 @@
+"""Which meter: the text of --meter and the table of the rig file are one thing."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import main
+from ssdlab.host.rig import read_rig
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.meter_text import MeterText
+from ssdlab.power.kinds import check_kind
+from ssdlab.power.meter import MeterInfo
+
+TEXT = "hwmon:ina226,accuracy=0.5%,offset=0.005W,calibrated=2026-03-01,rails=12V+3V3,rate=5"
+
+
+def test_text_and_table_say_the_same(tmp_path: Path) -> None:
+    rig = tmp_path / "rig.toml"
+    rig.write_text(
+        '[meter]\nuse = "hwmon:ina226"\naccuracy = "0.5%"\noffset = "5 mW"\ncalibrated = 2026-03-01\n'
+        'rails = ["12V", "3V3"]\nrate = 5\n'
+    )
+    meter = MeterText.parse(TEXT)
+    assert read_rig(rig).meter == meter
+    assert str(meter) == TEXT
+    assert MeterText.parse(str(meter)) == meter
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ina226", "names no meter"),
+        ("hwmon:a,accuracy", "does not say name=value"),
+        ("hwmon:a,accuracy=1%,accuracy=2%", "does not say name=value once"),
+        ("hwmon:a,colour=red", "no setting of a meter 'colour'"),
+        ("hwmon:a,offset=5", "is not a power"),
+        ("hwmon:a,rate=0", "rate is"),
+        ("hwmon:a,calibrated=soon", "calibrated is 'soon'"),
+    ],
+)
+def test_what_means_nothing_is_refused(text: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        MeterText.parse(text)
+
+
+@pytest.mark.parametrize("kind", ["rapl", "ipmi", "shelly"])
+def test_power_of_the_host_is_never_a_drives(kind: str) -> None:
+    with pytest.raises(Refused, match="never the power of a drive"):
+        check_kind(MeterText.parse(f"{kind}:0"))
+
+
+def test_a_calibration_in_the_future_is_refused() -> None:
+    info = MeterInfo("hwmon:x", "x", ("a",), 10)
+    text = MeterText.parse("hwmon:x,calibrated=2026-05-02")
+    with pytest.raises(Refused, match="still to come"):
+        info.as_described(text, datetime.date(2026, 5, 1))
+    assert info.as_described(text, datetime.date(2026, 5, 2)).calibrated == datetime.date(2026, 5, 2)
+
+
+def test_an_error_that_is_not_known_is_none() -> None:
+    assert MeterInfo("hwmon:x", "x", ("a",), 10, offset_w=0.1).error_w(3) is None
+
+
+def test_the_list_of_meters_shows_what_one_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "power.csv"
+    path.write_text("time [s],p [W]\n" + "".join(f"{n / 10},2.5\n" for n in range(50)))
+    assert main(["meters", f"csv:{path},accuracy=1%", "rapl:0"]) == 0
+    shown = capsys.readouterr().out
+    assert "2.50 W, mean of 5.00 s" in shown
+    assert "1 %" in shown
+    assert "RAPL meters the processor" in shown
