@@ -348,13 +348,9 @@ class RealDrive(Closing):
 
     def setting(self, name: str) -> Setting:
         """Refuse: the disk beneath a file is shared with others; but the host's governor is at hand."""
-        from ssdlab.drives.settings.finding import HOST_WIDE, setting_of_host
-        from ssdlab.drives.settings.setting import no_such
+        from ssdlab.drives.settings.finding import setting_of_file
 
-        if name in HOST_WIDE:
-            return setting_of_host(name, self._place()[0])
-        why = "a file's disk is not the run's alone, so that ssdlab leaves it as it is"
-        raise no_such(name, self._identity.path, why, "set it yourself, or test the block device")
+        return setting_of_file(name, self._identity.path, self._place()[0])
 
     def health(self) -> dict[str, JsonValue]:
         """Refuse: a real drive's own counters are not read so far."""

@@ -16,16 +16,17 @@ from ssdlab.methods.verbs.bounds import Bounds
 from ssdlab.methods.verbs.stream_bounds import layout_bounds, simulating_bounds
 from ssdlab.model.errors import Refused
 from ssdlab.model.fill import FILL_BLOCK_BYTES
-from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, variant_info, varied
+from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, misfit, variant_info, varied
 from ssdlab.runs.pace import pace_of, planning_of
 from ssdlab.runs.plan import Plan, Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ssdlab.analysis.pace import Pace
     from ssdlab.drives.base import Drive
     from ssdlab.drives.guard.endurance import EnduranceCap
+    from ssdlab.drives.opening import Look
     from ssdlab.methods.method import Method, Params
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Member
@@ -108,7 +109,8 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
         raise refusal.error(order.drive)
     writing = order.method.writes(order.params) or order.variant.destroys
     refusal = found.writing if writing else found.reading
-    objection = None if refusal is None else refusal.error(order.drive)
+    guarded = None if refusal is None else refusal.error(order.drive)
+    objection = guarded or misfit(order.variant, found.identity, writing=writing)
     method = varied(order.method, variant_info(order.variant, found.identity, writing=writing))
     pace = pace_of(found.identity, library)
     if probing and found.exists:
@@ -131,6 +133,21 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
         return planned
     size = found.identity.capacity_bytes
     return replace(planned, preparation=layout_bounds(size), preparation_bytes=size)
+
+
+def check_before_made(order: Order, looked: Callable[..., Look], *, writing: bool) -> None:
+    """Refuse a variant that a file cannot be before the file is made for it; `looked` is `drives.look`.
+
+    Raises
+    ------
+    Unsupported, UsageError
+        What it cannot, and why.
+    """
+    if order.size_bytes is None or order.variant == AS_IT_IS:
+        return
+    found = looked(order.drive, size=order.size_bytes)
+    if found.identity is not None:
+        check_fits(order.variant, found.identity, writing=writing)
 
 
 def plan_on(

@@ -19,7 +19,7 @@ from ssdlab.results.run_folder import Step
 if TYPE_CHECKING:
     from ssdlab.drives.guard.signatures import Signature
     from ssdlab.methods.steps import Request
-    from ssdlab.model.errors import Refused
+    from ssdlab.model.errors import LabError
 
 START_MAX_S = 10.0
 """Opening the drive, reading the environment, writing the tables at the end."""
@@ -67,7 +67,7 @@ class Plan:
     preparation: Bounds = NOTHING
     """Seconds of laying out a file that does not exist yet."""
     preparation_bytes: int = 0
-    objection: Refused | None = None
+    objection: LabError | None = None
     """Why the run would be refused as things stand."""
     signatures: tuple[Signature, ...] = ()
     """What is wiped off the drive before its first write, by consent."""

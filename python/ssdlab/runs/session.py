@@ -32,7 +32,7 @@ from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, describe_state, discard_states, keeper_of
-from ssdlab.runs.order import Order, plan_on, with_endurance
+from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
@@ -106,6 +106,7 @@ def start(
     with library_errors(library):
         HeldFolder(library, make=FOLDER_MODE).close()
     writing = order.method.writes(order.params) or order.variant.destroys
+    check_before_made(order, environment.look, writing=writing)
     layout = layout_watch(order.size_bytes or 0, observers)
     with environment.open_drive(
         order.drive,
@@ -117,7 +118,7 @@ def start(
         on_tick=layout,
         **_unwritten(order.method, order.drive),
     ) as drive:
-        check_able(order.variant, drive)
+        check_able(order.variant, drive.setting, made_to_order=drive.capabilities.made_to_order)
         variant = variant_info(order.variant, drive.identity, writing=writing)
         order = replace(order, method=varied(order.method, variant))
         span_bytes = None if order.member is None else order.member.span_bytes

@@ -5,7 +5,7 @@ Who sets something for a run, journals it first and puts it back is `ssdlab.runs
 
 from __future__ import annotations
 
-from ssdlab.drives.settings.finding import NAMES, DriveSettings
+from ssdlab.drives.settings.finding import NAMES, DriveSettings, settings_of
 from ssdlab.drives.settings.setting import Setting
 
-__all__ = ["NAMES", "DriveSettings", "Setting"]
+__all__ = ["NAMES", "DriveSettings", "Setting", "settings_of"]

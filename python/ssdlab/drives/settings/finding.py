@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssdlab.drives.admin.port import AdminPort
+from ssdlab.drives.admin.port import AdminPort, KernelPort
 from ssdlab.drives.settings import lba_format, nvme_power, write_cache
 from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.lba_format import LbaFormat
@@ -103,6 +103,23 @@ class DriveSettings:
         return ScsiCache(self.port, target) if there(self.disk / "device" / "scsi_level") else None
 
 
+def settings_of(identity: Identity, files: HostFiles | None = None) -> Callable[[str], Setting]:
+    """Return what finds the settings of a drive that is looked at and not held: to read and to compare.
+
+    Parameters
+    ----------
+    identity
+        Of a real drive or a file; a simulated one is made as its text says.
+    files
+        The host; another root for tests.
+    """
+    files = files or HostFiles()
+    node = files.node_named(identity.name) if identity.capabilities.block_device else None
+    if node is None:
+        return lambda name: setting_of_file(name, identity.path, files)
+    return DriveSettings(identity, node, KernelPort.of(Path(identity.path), node), files).find
+
+
 def check_wanted(name: str, wanted: str) -> None:
     """Refuse, without any drive, what no drive could be set to.
 
@@ -128,6 +145,14 @@ def setting_of_host(name: str, files: HostFiles) -> Setting:
     if name not in HOST_WIDE:
         raise unknown("setting of the host", name, HOST_WIDE)
     return Governor(files)
+
+
+def setting_of_file(name: str, path: str, files: HostFiles) -> Setting:
+    """Return a setting of the host; those of the disk beneath a file are shared with others, and refused."""
+    if name in HOST_WIDE:
+        return setting_of_host(name, files)
+    why = "a file's disk is not the run's alone, so that ssdlab leaves it as it is"
+    raise no_such(name, path, why, "set it yourself, or test the block device")
 
 
 def _write_cache(of: DriveSettings) -> Setting:

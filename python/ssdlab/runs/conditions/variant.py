@@ -18,13 +18,15 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.settings.nvme_power import watts
 from ssdlab.model import units
-from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.frozen import Bytes, Frozen, Metavar
 from ssdlab.model.span import span_unit_bytes
 from ssdlab.results.schema import Usable, VariantInfo
 
 if TYPE_CHECKING:
-    from ssdlab.drives.base import Drive
+    from collections.abc import Callable
+
+    from ssdlab.drives.settings import Setting
     from ssdlab.drives.simulated.text import SimulatedText
     from ssdlab.host.identity import Identity
     from ssdlab.methods.lab import Lab
@@ -205,17 +207,50 @@ def _spare_of(own: SimulatedText, variant: Variant) -> float | None:
     return 1 - usable / raw
 
 
-def check_able(variant: Variant, drive: Drive) -> None:
+def check_able(variant: Variant, setting: Callable[[str], Setting], *, made_to_order: bool) -> None:
     """Refuse a variant that a real drive cannot be, before anything is touched.
+
+    Parameters
+    ----------
+    variant
+        What the drive is to be.
+    setting
+        Finds a setting of it: of a drive that is held its own, else `ssdlab.drives.settings.settings_of`.
+    made_to_order
+        The drive's capability of that name.
 
     Raises
     ------
     Unsupported, UsageError, DriveError
         What it cannot, and why.
     """
-    if not drive.capabilities.made_to_order:
+    if not made_to_order:
         for name, wanted in variant.demands.items():
-            drive.setting(name).meant(wanted)
+            setting(name).meant(wanted)
+
+
+def check_fits(variant: Variant, identity: Identity, *, writing: bool) -> None:
+    """Refuse a variant that a drive which was looked at, and is not held, cannot be.
+
+    Raises
+    ------
+    Unsupported, UsageError, DriveError
+        As of `check_able` and `variant_info`.
+    """
+    if variant.demands:
+        from ssdlab.drives.settings import settings_of
+
+        check_able(variant, settings_of(identity), made_to_order=identity.capabilities.made_to_order)
+    variant_info(variant, identity, writing=writing)
+
+
+def misfit(variant: Variant, identity: Identity, *, writing: bool) -> LabError | None:
+    """Return what `check_fits` raises; None where the drive can be the variant."""
+    try:
+        check_fits(variant, identity, writing=writing)
+    except LabError as error:
+        return error
+    return None
 
 
 def varied(method: Method, stored: VariantInfo | None) -> Method:

@@ -24,6 +24,7 @@ from ssdlab.results.journal import RunLock, now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import begin_run, new_run_id, run_words
+from ssdlab.runs.conditions.variant import misfit
 from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
 from ssdlab.runs.resume_checks import check_attached
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.model.errors import LabError
     from ssdlab.results.schema import Child, Status
     from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.watching import SuiteObserver
@@ -52,7 +54,7 @@ class SuitePlan:
     """What a suite will do, run by run, and why it would be refused as things stand."""
 
     children: tuple[PlannedChild, ...]
-    objection: Refused | None = None
+    objection: LabError | None = None
 
 
 def plan_suite(order: SuiteOrder) -> SuitePlan:
@@ -64,10 +66,8 @@ def plan_suite(order: SuiteOrder) -> SuitePlan:
         As of `session.plan_order`.
     """
     found = _look(order)
-    refusal = found.writing if order.writes else found.reading
     children = planned_children(order, order.like.seed or 1, found)
-    objection = None if refusal is None else refusal.error(order.drive)
-    return SuitePlan(children, objection or too_much(order, children, found))
+    return SuitePlan(children, _guarded(order, found) or _objection(order, children, found))
 
 
 def start_suite(
@@ -83,15 +83,14 @@ def start_suite(
         In mid-run; the suite can be resumed. `run` and `folder` are facts of the error.
     """
     found = _look(order, environment)
-    refusal = found.writing if order.writes else found.reading
-    if refusal is not None:
-        raise refusal.error(order.drive)
+    if (refused := _guarded(order, found)) is not None:
+        raise refused
     seed = order.like.seed if order.like.seed is not None else secrets.randbits(63)
     children = planned_children(order, seed, found)
     if all(each.plan is None for each in children):
         reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
         raise Refused(f"no part of {order.suite.name} fits this drive: {reasons}", "name another drive")
-    if (objection := too_much(order, children, found)) is not None:
+    if (objection := _objection(order, children, found)) is not None:
         raise objection
     manifest = _first_manifest(order, seed, children, found)
     folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
@@ -197,7 +196,20 @@ class _Suite:
         catalogue.add(library, self._folder)
 
 
-def too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
+def _guarded(order: SuiteOrder, found: Look) -> Refused | None:
+    """Return what the guard has against a suite."""
+    refusal = found.writing if order.writes or order.like.variant.destroys else found.reading
+    return None if refusal is None else refusal.error(order.drive)
+
+
+def _objection(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> LabError | None:
+    """Return what else speaks against a suite: what the drive cannot be made, or may not be written."""
+    assert found.identity is not None  # `_look` has seen to it
+    misfits = misfit(order.like.variant, found.identity, writing=order.writes)
+    return misfits or _too_much(order, children, found)
+
+
+def _too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
     """Return why a suite would write more than may be: all its runs together are held against the cap."""
     identity = found.identity
     if identity is None or not identity.capabilities.block_device:
