@@ -16,11 +16,14 @@ from ssdlab.cli import main
 from ssdlab.drives.simulated.profiles import check_profile, profile_text
 from ssdlab.drives.spare import Spare
 from ssdlab.methods.parts.one_pass import lay_out
-from ssdlab.methods.presented.points import peak_findings
-from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.presented.points import headline_label, peak_findings
+from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.model.errors import Refused, UsageError
+from ssdlab.report.runs import shown as runs_shown
+from ssdlab.report.source import read_run
 from ssdlab.results.claim import sentence
-from ssdlab.results.drive_states import OnePassProof, PlacedProof
+from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
+from ssdlab.results.kind import loaded
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult
 
@@ -117,6 +120,28 @@ def test_what_stands_for_the_full_procedure_says_so(
     assert type(result(full).steady).__name__ == "SteadyProof"
 
 
+@pytest.mark.parametrize("name", ["steady-random-write", "mixed-random", "read-under-writes"])
+def test_a_placed_state_is_called_prepared_wherever_it_is_told(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run(name, tmp_path, most_seconds="20", seconds="0.3", precondition="analytic")
+    found = read_result(folder)
+    assert found is not None and all(isinstance(proof, PlacedProof) for proof in found.proofs)
+    assert found.proofs[0].reached and found.shown_scalars, "the scene is of a state that was shown"
+    assert all(PREPARED in headline_label(found, figure) for figure in found.scalars)
+    of_state = [
+        said
+        for claim in loaded(shown_by(found, name).findings)(found)
+        if "steady state" in (said := sentence(claim)).lower()
+    ]
+    assert of_state and all(PREPARED in said.lower() for said in of_state)
+    (shown,) = runs_shown([read_run(folder.path)])
+    heads = shown_by(found, name).headlines
+    assert heads is not None
+    cards = list(loaded(heads)(shown))
+    assert cards and all(any(PREPARED in line for line in card.beside) for _, card in cards)
+
+
 def lay(**changes: Any) -> Any:
     facts: dict[str, Any] = {"whole": True, "asked": 0.0, "cache_bytes": 0}
     spare = changes.pop("spare", Spare(0.1, "drive record", 1 << 20, False))
@@ -171,10 +196,11 @@ def test_measure_prepares_too_and_says_so() -> None:
     options: dict[str, Any] = {"rw": "randwrite", "threads": 32, "seconds": 2, "destroy": SMALL}
     one = measure(SMALL, precondition="one-pass", **options).as_dict()
     other = measure(SMALL, precondition="analytic", **options).as_dict()
-    for found, how in ((one, "one-pass"), (other, "analytic")):
+    ways = ((one, "one-pass", "one random pass"), (other, "analytic", "prepared, not written"))
+    for found, how, words in ways:
         assert found["prepared"]["preconditioning"] == how and found["prepared"]["steady"]
         (said,) = [each["what"] for each in found["warnings"] if each["code"] == "prepared"]
-        assert how in said and "not by SNIA's" in said
+        assert words in said and "not by SNIA's" in said
     amplification = one["drive"]["write_amplification"]
     assert amplification > 3
     assert other["drive"]["write_amplification"] == pytest.approx(amplification, rel=0.03)

@@ -48,7 +48,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
                 "source": each.rated.source,
                 "share": each.share,
             }
-            for each in shares_of(run)
+            for _, each in shares_of(run)
         ],
         "manifest": manifest,
         "steps": [
@@ -98,7 +98,8 @@ def _print_ratings(run: RunFolder) -> None:
     if not shares:
         return
     print_line()
-    print_table([rating_row(each.figure.label, each) for each in shares], ("rated", "", "", ""), right=(1,))
+    rows = [rating_row(name, each) for name, each in shares]
+    print_table(rows, ("rated", "", "", ""), right=(1,))
 
 
 _SEALS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.points import headline_label
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
 from ssdlab.results.rated_shares import rated_shares
@@ -23,7 +24,10 @@ def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
     )
 
 
-def shares_of(run: RunFolder) -> tuple[RatedShare, ...]:
-    """Return the headline figures of a run as shares of what the drive is rated for."""
+def shares_of(run: RunFolder) -> tuple[tuple[str, RatedShare], ...]:
+    """Return the headline figures of a run as shares of what the drive is rated for, with their names."""
     result = read_result(run)
-    return () if result is None else rated_shares(result.shown_scalars, run.manifest.ratings)
+    if result is None:
+        return ()
+    found = rated_shares(result.shown_scalars, run.manifest.ratings)
+    return tuple((headline_label(result, each.figure), each) for each in found)

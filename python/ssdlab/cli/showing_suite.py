@@ -42,10 +42,10 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
         print_line()
         print_repeated(result)
     rated = [
-        rating_row(f"{each.part}, {share.figure.label}", share)
+        rating_row(f"{each.part}, {name}", share)
         for each in result.outcomes
         if each.left_out is None and not result.repeated
-        for share in shares_of(runs[each.run_id])
+        for name, share in shares_of(runs[each.run_id])
     ]
     if rated:
         print_line()

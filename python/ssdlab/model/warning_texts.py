@@ -147,7 +147,7 @@ CATALOGUE: dict[str, Entry] = {
         "write more before the rounds, or let them go on; read the figures as those of a drive not full yet",
     ),
     "prepared": Entry(
-        "the drive was prepared by {preconditioning}, and not by SNIA's preconditioning: {steady}",
+        "the drive was prepared by {preconditioning}, not by SNIA's preconditioning: {steady}",
         "one random pass leaves the valid shares of long random writing, a placed state has them by theory; "
         "neither is what the specification asks for",
         "use a method with --precondition full for figures to be compared with SNIA's",

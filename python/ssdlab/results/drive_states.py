@@ -12,6 +12,9 @@ from ssdlab.model.stored import Stored
 FULL_CAPACITIES = 2
 """Overwritten so often before, a drive has hardly any fresh blocks left."""
 
+PREPARED = "prepared, not written"
+"""What is said of a state that was placed into a simulated drive, wherever it is told."""
+
 
 class StateCheck(Stored):
     """Two figures of one workload at two times, which one drive state would make alike.
@@ -61,6 +64,11 @@ class SteadyProof(Stored):
     )
 
     @property
+    def brought_about(self) -> str:
+        """How, where it was not by writing as SNIA has it: what stands beside every figure of that state."""
+        return ""
+
+    @property
     def fills_enough(self) -> bool:
         """Whether so much was written that hardly any fresh blocks can be left."""
         return self.capacities >= FULL_CAPACITIES
@@ -85,6 +93,11 @@ class OnePassProof(SteadyProof):
     agreed: bool = Field(description="whether both are the same, so that the pass has left what it should")
 
     @property
+    def brought_about(self) -> str:
+        """By the pass."""
+        return "prepared by one random pass"
+
+    @property
     def fills_enough(self) -> bool:
         """After a pass that left what it should nothing fresh is left; else as ever."""
         return self.agreed or super().fills_enough
@@ -95,6 +108,11 @@ class PlacedProof(SteadyProof):
 
     preparation: Literal["analytic"] = "analytic"
     spare: float = Field(description="effective spare share, by the profile")
+
+    @property
+    def brought_about(self) -> str:
+        """By theory."""
+        return PREPARED
 
     @property
     def fills_enough(self) -> bool:

@@ -253,6 +253,10 @@ def _measured(
     return _judged(measurement, workload, observation, prepared)
 
 
+_PREPARED = {"one-pass": "one random pass", "analytic": "placing its map (prepared, not written)"}
+"""By what a drive was prepared, in words."""
+
+
 def _judged(
     measurement: Measurement, workload: Workload, observation: Observation, prepared: dict[str, object]
 ) -> Measurement:
@@ -265,7 +269,8 @@ def _judged(
     if prepared:
         measurement = measurement.with_facts(prepared=prepared)
         steady = "in steady state" if prepared["steady"] else "not in steady state"
-        warnings.append(Warning.of("prepared", preconditioning=prepared["preconditioning"], steady=steady))
+        how = _PREPARED[str(prepared["preconditioning"])]
+        warnings.append(Warning.of("prepared", preconditioning=how, steady=steady))
     return measurement.with_warnings(warnings)
 
 

@@ -162,8 +162,9 @@ def scalars_table(result: ResultBase) -> Table:
 
 
 def headline_label(result: ResultBase, figure: Scalar) -> str:
-    """Return what a headline figure is called: one of a state that was not shown says so."""
-    return figure.label if result.shows(figure) else f"{figure.label} (state not shown)"
+    """Return what a headline figure is called: one of a state that was not shown, or not written, says so."""
+    state = result.state_of(figure)
+    return f"{figure.label} (state {state})" if state else figure.label
 
 
 def scalars_tables(result: ResultBase) -> tuple[Table, ...]:

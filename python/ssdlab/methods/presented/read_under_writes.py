@@ -57,6 +57,8 @@ def tables(result: ReadUnderWritesResult) -> tuple[Table, ...]:
 
 def _references(result: ReadUnderWritesResult) -> Claim:
     state = "in steady state" if result.in_steady_state else "in a state not shown to be steady"
+    if result.in_steady_state and result.steady is not None and result.steady.brought_about:
+        state = f"in a steady state {result.steady.brought_about}"
     return Claim(
         "Alone and {state}, random reads peak at {figure} and random writes do {writes}",
         figure=Amount(result.peak.iops, "IOPS"),

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
 from ssdlab.model.units import significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
+from ssdlab.results.drive_states import PREPARED
 
 if TYPE_CHECKING:
     from ssdlab.results.drive_states import OnePassProof, StateCheck, SteadyProof
 
 _HOW = {
     "one-pass": "By one random pass, not SNIA's preconditioning: ",
-    "analytic": "Prepared by theory, not written: ",
+    "analytic": f"{PREPARED.capitalize()}: ",
 }
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""

@@ -10,7 +10,14 @@ from ssdlab.methods.presented.steady import TOO_LITTLE, lasted, one_pass_claim
 from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.drive_states import FULL_CAPACITIES, OnePassProof, PlacedProof, StateCheck, SteadyProof
+from ssdlab.results.drive_states import (
+    FULL_CAPACITIES,
+    PREPARED,
+    OnePassProof,
+    PlacedProof,
+    StateCheck,
+    SteadyProof,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +87,7 @@ def caveats_of(steady: SteadyProof | None) -> Iterator[Claim]:
     if isinstance(steady, OnePassProof):
         yield one_pass_claim(steady)
     if isinstance(steady, PlacedProof):
-        yield Claim("steady state was prepared by theory, not written", evidence=shown)
+        yield Claim(f"steady state was {PREPARED}: it was placed by theory", evidence=shown)
     if not steady.fills_enough:
         yield Claim(
             "the drive was overwritten less than twice before, so fresh blocks may have been left",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ssdlab.methods.verbs.verb import StateRole, Verb
 from ssdlab.model.errors import Refused
+from ssdlab.results.drive_states import PREPARED
 from ssdlab.results.records import StepResult
 from ssdlab.results.schema import Departure
 
@@ -47,4 +48,4 @@ class Place(Verb):
     def describe(cls, step: Step) -> str | None:
         """Return that it was not written."""
         del step
-        return "prepared, not written"
+        return PREPARED

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Latencies, Point, Scalar
+    from ssdlab.results.schema import Latencies, Point, ResultBase, Scalar
 
 _TRIO = ("mean", "p99", "p99.99")
-STATE_NOT_SHOWN = "the drive's state was not shown"
+_NOT_SHOWN = "the drive's state was not shown"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
         *_power(chosen),
         *_rated(shown, (f"{name}_iops", f"{name}_mb_s")),
         f"limit: {limit}",
-        *(() if not result.scalars or result.shows(result.scalars[0]) else (STATE_NOT_SHOWN,)),
+        *(_state(result, result.scalars[0]) if result.scalars else ()),
     )
     yield shown.run.manifest.method.title, Headline(shown.index, rates.format_rate(chosen), beside)
 
@@ -63,7 +63,7 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
     for point in result.corners:
         label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
         if point.missing is None:
-            unshown = (STATE_NOT_SHOWN,) if point.direction == "write" and not result.writes_shown else ()
+            unshown = (_NOT_SHOWN,) if point.direction == "write" and not result.writes_shown else ()
             beside = (*_latency(point.response_ns), *_power(point), *unshown)
             yield label, Headline(shown.index, rates.format_rate(point), beside)
         else:
@@ -102,14 +102,17 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
             (f"{of_what}: " if of_what and of_what != scalar.label else "") + ", ".join(figures)
             for of_what, figures in beside.items()
         )
+        texts = [*_state(shown.run.result, scalar)]
         if shown.run.result.shows(scalar):
-            texts = [
-                ratings.format_share(each) for each in rated_shares([scalar], shown.run.manifest.ratings)
-            ]
-        else:
-            texts = [STATE_NOT_SHOWN]
+            texts += map(ratings.format_share, rated_shares([scalar], shown.run.manifest.ratings))
         headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *texts))
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
+
+
+def _state(result: ResultBase, figure: Scalar) -> tuple[str, ...]:
+    """Return the state that a figure is of, where that was not written and shown as it should be."""
+    state = result.state_of(figure)
+    return (f"the drive's state was {state}",) if state else ()
 
 
 def _power(point: Point) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.presented.points import headline_label
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table, of_unit, words
@@ -53,7 +54,7 @@ def _table(rows: Sequence[tuple[Shown, RatedShare]]) -> Table:
         (
             numbers.of_run(shown.label, shown.index),
             words(shown.run.manifest.method.title),
-            words(each.figure.label),
+            words(headline_label(shown.run.result, each.figure)),
             words(of_unit(each.figure.value, each.figure.unit)),
             words(of_unit(each.rated.value, each.unit)),
             numbers.share(each.share),

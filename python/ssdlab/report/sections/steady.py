@@ -63,7 +63,7 @@ def _table(found: Sequence[Proven]) -> Table:
     rows = tuple(
         (
             numbers.of_run(shown.label, shown.index),
-            numbers.words("yes" if steady.reached else "no"),
+            numbers.words(_reached(steady)),
             numbers.count(len(steady.rounds_mb_s)),
             numbers.seconds(steady.round_s),
             numbers.throughput(steady.mean_mb_s),
@@ -75,3 +75,9 @@ def _table(found: Sequence[Proven]) -> Table:
         for shown, steady in found
     )
     return Table("The window judged last", head, rows)
+
+
+def _reached(steady: SteadyProof) -> str:
+    if not steady.reached:
+        return "no" if steady.judged else "not judged"
+    return f"yes, {steady.brought_about}" if steady.brought_about else "yes"
