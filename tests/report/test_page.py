@@ -12,6 +12,8 @@ import pytest
 
 from report.conftest import MEAN_NAME, METHODS
 from report.reading import Page
+from ssdlab.cli import main
+from ssdlab.results.run_folder import read_manifest
 
 POINTS = ("points", "corners", "block_sizes")
 
@@ -135,3 +137,28 @@ def test_the_size_of_a_page_is_that_of_the_library_and_little_more(
     library = len(resources.files("ssdlab.report").joinpath("static", "report.js").read_bytes())
     size = len(html(make_run("peak-random-read", seconds=2000)).encode())
     assert size - library < 400_000
+
+
+def test_what_leads_a_page_are_figures_and_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], html: Callable[..., str]
+) -> None:
+    """Of a quick run, which departs in many parameters and warns of what a short run does not show."""
+    drive = "sim:tiny-test,scale=4"
+    words = ["run", "pts-throughput", drive, "--quick", "--seed", "3", "--library", str(tmp_path)]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    (folder,) = (path.parent for path in tmp_path.glob("*/manifest.json"))
+    manifest = read_manifest(folder)
+    shorter = [each for each in manifest.departures if each.code.startswith("parameter-")]
+    assert len(shorter) > 1 and manifest.warnings, "the scene is a run with much to mind"
+    text = html(folder)
+    card, banner = text.index('class="card"'), text.index('class="banner')
+    assert card < banner < text.index("<h2>")
+    gathered = f"{len(shorter)} parameters as --quick has them"
+    for told in (shown, Page.of(text).text):
+        assert told.count(gathered) == 1, "one sentence, not a line for each"
+        assert all(each.what in told for each in shorter)
+    first = shown[shown.index("quick   yes") :].split("\n\n")[1]
+    assert first.startswith("Throughput by PTS-E")
+    assert 0 < shown.index(first) < shown.index("departure:")
+    assert manifest.departures[-1].code != "quick", "the manifest keeps each by itself"

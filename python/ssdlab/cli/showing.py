@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.cli.showing_result import print_kind, print_tables
+from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.methods.results.suite import SuiteResult
@@ -182,7 +183,7 @@ def _print_remarks(run: RunFolder) -> None:
     manifest = run.manifest
     result = read_result(run)
     lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
-    lines += [("departure", f"{each.what}. {each.why}") for each in manifest.departures]
+    lines += [("departure", f"{each.what}. {each.why}") for each in gathered_departures(manifest)]
     lines += [("warning", text) for text in _grouped(manifest.warnings)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_row, shares_of
+from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.presented.points import headline_label
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
@@ -61,7 +62,7 @@ def _print_departures(result: SuiteResult, runs: Mapping[str, RunFolder]) -> Non
     done = [each for each in result.outcomes if each.left_out is None]
     found: dict[str, list[str]] = {}
     for each in done:
-        for departure in runs[each.run_id].manifest.departures:
+        for departure in gathered_departures(runs[each.run_id].manifest):
             found.setdefault(f"{departure.what}. {departure.why}", []).append(each.part)
     if found:
         print_line()

@@ -65,7 +65,7 @@ class SteadyProof(Stored):
 
     @property
     def brought_about(self) -> str:
-        """How, where it was not by writing as SNIA has it: what stands beside every figure of that state."""
+        """How, where it was not by writing as SNIA has it: told with every figure of that state."""
         return ""
 
     @property

@@ -349,12 +349,6 @@ class ResultBase(Stored):
         del figure
         return True
 
-    def state_of(self, figure: Scalar) -> str:
-        """Return how its drive state came about, as it follows "state"; empty: by writing, and shown."""
-        if not self.shows(figure):
-            return "not shown"
-        return next((proof.brought_about for proof in self.proofs if proof.brought_about), "")
-
     @property
     def shown_scalars(self) -> tuple[Scalar, ...]:
         """The headline figures of drive states that were shown."""

@@ -163,8 +163,15 @@ def scalars_table(result: ResultBase) -> Table:
 
 def headline_label(result: ResultBase, figure: Scalar) -> str:
     """Return what a headline figure is called: one of a state that was not shown, or not written, says so."""
-    state = result.state_of(figure)
+    state = state_of(result, figure)
     return f"{figure.label} (state {state})" if state else figure.label
+
+
+def state_of(result: ResultBase, figure: Scalar) -> str:
+    """Return how the drive state of a figure came about, as it follows "state"; empty: written and shown."""
+    if not result.shows(figure):
+        return "not shown"
+    return next((proof.brought_about for proof in result.proofs if proof.brought_about), "")
 
 
 def scalars_tables(result: ResultBase) -> tuple[Table, ...]:

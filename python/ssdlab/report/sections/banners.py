@@ -1,9 +1,11 @@
-"""What must be known before reading a number: departures, warnings, notes, and what makes runs unlike."""
+"""What must be known of the numbers: departures, warnings, notes, and what makes runs unlike."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from ssdlab.methods.presented.departures import gathered_departures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +62,7 @@ def banners(runs: Sequence[Shown]) -> tuple[Banner, ...]:
 def _departures(runs: Sequence[Shown]) -> list[Notice]:
     raised_by: dict[tuple[str, str], list[int]] = {}
     for shown in runs:
-        for departure in shown.run.manifest.departures:
+        for departure in gathered_departures(shown.run.manifest):
             raised_by.setdefault((departure.what, departure.why), []).append(shown.index)
     return [_notice(runs, what, why, at) for (what, why), at in raised_by.items()]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.points import OF_POWER
+from ssdlab.methods.presented.points import OF_POWER, state_of
 from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
@@ -111,7 +111,7 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
 
 def _state(result: ResultBase, figure: Scalar) -> tuple[str, ...]:
     """Return the state that a figure is of, where that was not written and shown as it should be."""
-    state = result.state_of(figure)
+    state = state_of(result, figure)
     return (f"the drive's state was {state}",) if state else ()
 
 
