@@ -9,10 +9,11 @@ from cyclopts import Parameter
 from pydantic import Field
 
 from ssdlab.cli.kinds import whole_number
-from ssdlab.model.frozen import Frozen, Metavar
+from ssdlab.model.frozen import Metavar
+from ssdlab.model.meter_text import MeterOptions
 
 
-class OrderOptions(Frozen):
+class OrderOptions(MeterOptions):
     """Options of `run` and `job` besides those of the drive."""
 
     noun: ClassVar[str] = "option of run"

@@ -92,7 +92,8 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
 
     opened, asked = chosen(DriveOptions, options), chosen(OrderOptions, options)
     of_drive = {name: getattr(opened, name) for name in DriveOptions.model_fields}
-    return {**of_drive, "seed": asked.seed, "rig": asked.rig, "variant": chosen(Variant, options)}
+    of_run = {"seed": asked.seed, "rig": asked.rig, "meter": asked.meter}
+    return {**of_drive, **of_run, "variant": chosen(Variant, options)}
 
 
 def library_of(library: Path | None) -> Path:

@@ -23,7 +23,7 @@ from ssdlab.model.workload import Stream, Workload
 _AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
 """TOML writes some settings as numbers."""
 _NOT_IN_STEPS = (
-    *("precondition", "spare", "allow_unwritten", "log_ios", "numa", "save", "library"),
+    *("precondition", "spare", "allow_unwritten", "log_ios", "numa", "save", "library", "meter"),
     *("size", "destroy", "wipe_signatures", "endurance_cap"),
 )
 """Options of `ssdlab measure` that have no meaning for a step, or are given to the whole job."""

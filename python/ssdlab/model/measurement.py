@@ -165,6 +165,10 @@ class Measurement:
             raise ValueError(f"{taken[0]} is measured, not added")
         return self._with(**facts)
 
+    def with_power(self, power: Mapping[str, object]) -> Measurement:
+        """Return the same measurement with what a meter beside the drive saw: `mean_w energy_j source`."""
+        return self._with(power=dict(power))
+
     @property
     def streams(self) -> list[str]:
         """Names of the streams, in the order of the workload."""

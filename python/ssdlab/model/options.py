@@ -17,6 +17,7 @@ from ssdlab.model.arrival import Closed, Open, Rate
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import Refused, UsageError, unknown
 from ssdlab.model.frozen import Bytes, Metavar
+from ssdlab.model.meter_text import MeterOptions
 from ssdlab.model.pattern import AnyPattern, Sequential, Uniform
 from ssdlab.model.span import AnySpan, Span
 from ssdlab.model.workload import MAX_DEPTH, MAX_WORKERS, Block, Blocks, Cpus, Mix, Stop, Stream, Workload
@@ -52,7 +53,7 @@ def _percent(value: object) -> object:
     return share.numerator
 
 
-class MeasureOptions(DriveOptions):
+class MeasureOptions(DriveOptions, MeterOptions):
     """What can be set for `ssdlab measure`; names and text as on the command line."""
 
     noun: ClassVar[str] = "option of measure"

@@ -82,6 +82,10 @@ class MeanPower(_Read):
 
     mean_w: Number
     energy_j: Number | None = None
+    source: str = "model"
+    """Who metered it: `model` is a simulated drive's own account, else kind and place of a meter."""
+    error_w: Number | None = None
+    """Of the meter; None where its accuracy is not known."""
 
 
 class Workers(_Read):

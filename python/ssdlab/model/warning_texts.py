@@ -55,6 +55,31 @@ CATALOGUE: dict[str, Entry] = {
         "the drive, its link or the kernel returned errors; failed I/Os are in no latency figure",
         "look at the kernel log and at the drive's health before trusting any figure",
     ),
+    "meter-gone": Entry(
+        "nothing metered it: {why}",
+        "the meter, or the way to it, failed in mid-run; the run went on without it",
+        "see to the meter and run it again where its power counts; later measurements have none either",
+    ),
+    "meter-gap": Entry(
+        "{meter} covers {covered:.0%} of the time that was measured: there is no figure of power",
+        "samples are missing, and what was drawn meanwhile is not known",
+        "see that the meter and its network keep up, or use a lower rate of samples",
+    ),
+    "meter-window": Entry(
+        "{window} is under ten times the {bound} that {meter} may be off the clock: no figure of power",
+        "what the meter counts at the edges of so short a time may not belong to it",
+        "measure for longer, or use a meter with more samples a second",
+    ),
+    "meter-nothing": Entry(
+        "the rails of {meter} add up to {watts} W: there is no figure of power",
+        "a drive that works draws power: the meter is not in its supply, or its sign is turned round",
+        "see which rails feed the drive, and name them: --meter {meter},rails=A+B",
+    ),
+    "meter-lost": Entry(
+        "{lost} samples of {meter} were lost on the way",
+        "the meter, its buffer or the network dropped them; the means leave that time out",
+        "use a lower rate of samples, or a better way to the meter",
+    ),
     "nothing-measured": Entry(
         "no I/O was counted: there is nothing to judge the drive by",
         "none completed in the time that counts: a pause or an arrival longer than the run, or only failures",

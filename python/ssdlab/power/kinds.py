@@ -17,6 +17,8 @@ KINDS = {
         "ssdlab.power.hwmon:HwmonMeter",
         "a chip behind the kernel's hwmon: hwmon:ina226, hwmon:hwmon3",
     ),
+    "scpi": ("ssdlab.power.scpi:ScpiMeter", "an instrument that speaks SCPI over TCP: scpi:10.0.0.7:5025"),
+    "quarch": ("ssdlab.power.quarch:QuarchMeter", "a Quarch module, by its server QIS: quarch:10.0.0.8:9722"),
 }
 """Kinds that are read while a run goes on: where the class is, and what stands for it in a list."""
 RECORDED = {"csv": "a recording by anything else, given when the steps are done: csv:FILE"}

@@ -29,6 +29,7 @@ from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder,
 from ssdlab.results.schema import Manifest, TableInfo
 from ssdlab.results.seal import file_digest
 from ssdlab.results.step_log import log_name
+from ssdlab.results.step_power import power_columns
 from ssdlab.results.store import write_manifest
 
 if TYPE_CHECKING:
@@ -117,6 +118,9 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     ]
     if len(ios["ordinal"]):
         wanted.append((tables.IOS, ios, tables.IO_COLUMNS, "ordinal, attempt, submit_ns"))
+    power = tables.concatenate(power_columns(held.folder(STEPS)), tables.POWER_COLUMNS)
+    if len(power["ordinal"]):
+        wanted.append((tables.POWER, power, tables.POWER_COLUMNS, "ordinal, attempt, rail, start_ns"))
     infos = []
     for name, data, columns, order in wanted:
         with library_errors(path / name):

@@ -4,7 +4,8 @@
 `hist` has one line for each bucket that is not empty: of the whole step where `row` is -1, else of that
 interval row. `clock` is `service` (submit to complete) or `response` (intended start to complete). `ios`, in
 `ios.parquet`, is there where a stream logged its single I/Os: one line for each, `latency_ns` from its
-submission. Only this module and the catalogue import duckdb, and only when called: the runner stays small.
+submission. `power`, in `power.parquet`, is there where a step was metered: one line for each sample and rail.
+Only this module and the catalogue import duckdb, and only when called: the runner stays small.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ Columns = dict[str, npt.NDArray[Any]]
 SERIES = "series.parquet"
 HIST = "hist.parquet"
 IOS = "ios.parquet"
+POWER = "power.parquet"
 TOTAL_ROW = -1
 
 _KEY = {
@@ -72,6 +74,14 @@ IO_COLUMNS: Mapping[str, str] = {
     "latency_ns": "BIGINT",
     "offset": "BIGINT",
     "length": "BIGINT",
+}
+POWER_COLUMNS: Mapping[str, str] = {
+    "ordinal": "INTEGER",
+    "attempt": "INTEGER",
+    "rail": "VARCHAR",
+    "start_ns": "BIGINT",
+    "end_ns": "BIGINT",
+    "mean_w": "DOUBLE",
 }
 
 

@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
+    from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
 
 __all__ = ["MeasureOptions", "Silent", "Watcher", "measure", "numa_cpus", "perform"]
-_LOG = "run.log"
+_LOG, _POWER = "run.log", "run.power"
 
 
 class Watcher(Protocol):
@@ -102,13 +103,14 @@ def perform(drive: str | os.PathLike[str], options: MeasureOptions, watcher: Wat
             with _preparing("filling"):
                 held.run(fill_workload(held.capacity_bytes, options.seed), on_tick=watcher.tick)
         prepared = _prepared(held, options, watcher)
-        measurement = _measured(held, workload, options, watcher, log, prepared)
+        with _metering(options, held) as metering:
+            measurement = _measured(held, workload, options, watcher, log, prepared, metering)
         if not options.save:
             from ssdlab.drives.environment import environment_facts
 
             return measurement.with_facts(environment=environment_facts(held))
         assert log is not None
-        return _saved(held, os.fspath(drive), workload, measurement, options, log)
+        return _saved(held, os.fspath(drive), workload, measurement, options, log, metering.record())
 
 
 def _prepared(held: Drive, options: MeasureOptions, watcher: Watcher) -> dict[str, object]:
@@ -237,6 +239,7 @@ def _measured(
     watcher: Watcher,
     log: _Log | None,
     prepared: dict[str, object],
+    metering: Metering,
 ) -> Measurement:
     from ssdlab.model.measurement import Measurement
     from ssdlab.runs.observe import Observation
@@ -245,12 +248,35 @@ def _measured(
     stop = workload.streams[0].stop
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
     try:
-        measurement = held.run(workload, log_path=None if log is None else log.path, on_tick=watcher.tick)
+        with _samples_kept(log, metering):
+            measurement = held.run(workload, log_path=None if log is None else log.path, on_tick=watcher.tick)
+            measurement, metered = metering.measured(measurement, workload.ramp_ns)
     except LabError as error:
         if isinstance(error.measurement, Measurement):
             error.measurement = _judged(error.measurement, workload, observation, prepared)
         raise
-    return _judged(measurement, workload, observation, prepared)
+    judged = _judged(measurement, workload, observation, prepared)
+    return judged.with_warnings([*judged.warnings, *metered]) if metered else judged
+
+
+def _metering(options: MeasureOptions, held: Drive) -> AbstractContextManager[Metering]:
+    """Meter what is measured, where a meter is named or the rig file has one."""
+    from ssdlab.runs.metering import Metering, chosen_meter, open_metering
+
+    simulated = held.capabilities.virtual_time
+    meter = chosen_meter(options.meter, None, simulated=simulated)
+    # A simulated drive's own account is in the summary; its samples are for a run to keep.
+    return Metering() if simulated and not options.save else open_metering(meter, held)
+
+
+@contextmanager
+def _samples_kept(log: _Log | None, metering: Metering) -> Iterator[None]:
+    """Keep the samples of the meter beside the log, where a run is to be saved."""
+    if log is None or log.folder is None:
+        yield
+        return
+    with metering.step(log.folder, _POWER):
+        yield
 
 
 _PREPARED = {"one-pass": "one random pass", "analytic": "placing its map (prepared, not written)"}
@@ -281,6 +307,7 @@ def _saved(
     measurement: Measurement,
     options: MeasureOptions,
     log: _Log,
+    metered: dict[str, Any] | None,
 ) -> Measurement:
     from ssdlab.runs.saving import save_measurement
 
@@ -290,5 +317,15 @@ def _saved(
         with logs.readable(_LOG) as path, path.open("rb") as rows, log.single.new() as out:
             shutil.copyfileobj(rows, out)
     params = options.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    folder = save_measurement(_library(options), held, text, workload, measurement, (logs, _LOG), params)
+    folder = save_measurement(
+        _library(options),
+        held,
+        text,
+        workload,
+        measurement,
+        (logs, _LOG),
+        params,
+        power=_POWER,
+        metered=metered,
+    )
     return measurement.with_facts(run=str(folder))

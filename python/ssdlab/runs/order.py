@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.opening import Look
     from ssdlab.methods.method import Method, Params
+    from ssdlab.model.meter_text import MeterText
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Member
     from ssdlab.runs.consent_record import Given
@@ -57,6 +58,8 @@ class Order:
         File that describes the test platform; by default that of the user, if there is one.
     run_id, member
         Where the run is part of a suite: its id, and what it is there.
+    meter
+        Power meter on the drive; by default that of the rig file.
     begun_on
         Where the run is part of a suite: the drive that the suite's consent was given for.
     variant
@@ -77,6 +80,7 @@ class Order:
     endurance_cap: float | None = None
     rig: Path | None = None
     begun_on: Given | None = None
+    meter: MeterText | None = None
 
 
 def plan_order(order: Order, library: Path | None = None, *, probing: bool = False) -> Plan:

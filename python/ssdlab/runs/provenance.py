@@ -33,6 +33,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         "writing": writing,
         "wipe_signatures": order.wipe_signatures,
         "endurance_cap": order.endurance_cap,
+        **({} if order.meter is None else {"meter": str(order.meter)}),
     }
     return Manifest(
         run_id=order.run_id or new_run_id(order.method.name),
@@ -76,6 +77,13 @@ def measured_under(manifest: Manifest, drive: Drive) -> Manifest:
     plain = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(found).items()}
     changed = {**storage, "conditions": cast("JsonValue", plain)}
     return manifest.model_copy(update={"environment": {**manifest.environment, "storage": changed}})
+
+
+def metered_by(manifest: Manifest, record: dict[str, JsonValue] | None) -> Manifest:
+    """Return a manifest that tells what metered the drive; the same where nothing did."""
+    if record is None:
+        return manifest
+    return manifest.model_copy(update={"environment": {**manifest.environment, "meter": record}})
 
 
 def drive_info(text: str, drive: Drive) -> DriveInfo:

@@ -13,6 +13,7 @@ from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import Step
 from ssdlab.results.step_log import LogProgress, read_progress
 from ssdlab.results.store import run_words
+from ssdlab.runs.metering import Metering
 from ssdlab.runs.step_executor import StepExecutor
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Runner:
         Run that has written the whole span before, which a device cannot tell.
     pause_after
         Ordinal of a step after which the run stops, with the drive's state kept, so that it can be forked.
+    metering
+        What meters the drive; by default nothing.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Runner:
         keeper: StateKeeper | None = None,
         written_by: str | None = None,
         pause_after: int | None = None,
+        metering: Metering | None = None,
     ) -> None:
         self._journal = journal
         self._folder = folder.path
@@ -97,6 +101,7 @@ class Runner:
             keeper=keeper,
             written_by=written_by,
             sitting=journal.sessions if self._state_lost else 1,
+            metering=metering or Metering(),
         )
         self._done_here: set[int] = set()
         # Read back, and not told yet: an interrupted step may void them, and then they are done again.

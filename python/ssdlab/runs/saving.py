@@ -15,8 +15,9 @@ from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResul
 from ssdlab.results.run_folder import JOURNAL, STEPS
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
 from ssdlab.results.step_log import log_name, spread_of
+from ssdlab.results.step_power import power_name
 from ssdlab.results.store import make_run_folder, new_run_id, write_manifest
-from ssdlab.runs.provenance import drive_info, host_context, tool
+from ssdlab.runs.provenance import drive_info, host_context, metered_by, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,9 @@ def save_measurement(
     measurement: Measurement,
     log: tuple[HeldFolder, str],
     params: dict[str, JsonValue],
+    *,
+    power: str = "",
+    metered: dict[str, JsonValue] | None = None,
 ) -> Path:
     """Put one measurement into the library, as a finished run of the pseudo-method `measure`.
 
@@ -57,6 +61,10 @@ def save_measurement(
         The append log of the run: folder, in the library, and name; it is moved into the run folder.
     params
         The options as the user gave them.
+    power
+        Name of the power samples beside the log, if there are any; they are moved too.
+    metered
+        What metered the drive.
 
     Returns
     -------
@@ -71,12 +79,16 @@ def save_measurement(
     from ssdlab.results.compaction import finish_run
 
     manifest, journal = measured_run(drive, text, workload, measurement, params)
+    manifest = metered_by(manifest, metered)
     folder = make_run_folder(library, manifest.run_id)
     lock = RunLock(folder)
     try:
         with library_errors(folder):
             place, name = log
-            place.rename(name, lock.folder.folder(STEPS), log_name(0, 1))
+            steps = lock.folder.folder(STEPS)
+            place.rename(name, steps, log_name(0, 1))
+            if power and place.exists(power):
+                place.rename(power, steps, power_name(0, 1))
             lock.folder.replace(JOURNAL, journal_bytes(journal, manifest.run_id))
         manifest = write_manifest(lock.folder, manifest)
         finish_run(folder, manifest, lock)

@@ -8,7 +8,7 @@ across steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,10 +32,11 @@ from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, describe_state, discard_states, keeper_of
+from ssdlab.runs.metering import Metering, chosen_meter, open_metering, reopened_metering
 from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
-from ssdlab.runs.provenance import drive_info, first_manifest, measured_under
+from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by
 from ssdlab.runs.remarks import departures_of, warnings_of
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
@@ -108,16 +109,19 @@ def start(
     writing = order.method.writes(order.params) or order.variant.destroys
     check_before_made(order, environment.look, writing=writing)
     layout = layout_watch(order.size_bytes or 0, observers)
-    with environment.open_drive(
-        order.drive,
-        size=order.size_bytes,
-        destroy=order.destroy,
-        wipe_signatures=order.wipe_signatures,
-        endurance=_cap(order),
-        writing=writing,
-        on_tick=layout,
-        **_unwritten(order.method, order.drive),
-    ) as drive:
+    with ExitStack() as held:
+        drive = held.enter_context(
+            environment.open_drive(
+                order.drive,
+                size=order.size_bytes,
+                destroy=order.destroy,
+                wipe_signatures=order.wipe_signatures,
+                endurance=_cap(order),
+                writing=writing,
+                on_tick=layout,
+                **_unwritten(order.method, order.drive),
+            )
+        )
         check_able(order.variant, drive.setting, made_to_order=drive.capabilities.made_to_order)
         variant = variant_info(order.variant, drive.identity, writing=writing)
         order = replace(order, method=varied(order.method, variant))
@@ -127,6 +131,9 @@ def start(
         plan = with_endurance(plan, drive.identity, _cap(order))
         if plan.objection is not None:
             raise plan.objection
+        simulated = drive.capabilities.virtual_time
+        order = replace(order, meter=chosen_meter(order.meter, order.rig, simulated=simulated))
+        metering = held.enter_context(open_metering(order.meter, drive))
         manifest = with_variant(first_manifest(order, drive, writing), variant)
         if order.begun_on is not None:
             suite = "" if order.member is None else order.member.suite
@@ -134,7 +141,17 @@ def start(
         folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
         lock = RunLock(folder)
         try:
-            work = _Run(folder, manifest, order.method, order.params, drive, environment, lock=lock, new=True)
+            work = _Run(
+                folder,
+                manifest,
+                order.method,
+                order.params,
+                drive,
+                environment,
+                metering,
+                lock=lock,
+                new=True,
+            )
             return work.run(plan, observers)
         finally:
             lock.release()
@@ -193,8 +210,9 @@ def resume(
             again = resumed_manifest(manifest)
             if renewal is not None:
                 record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))
-            work = _Run(folder, again, chosen, params, drive, environment, lock=lock, new=False)
-            return work.run(plan, observers)
+            with reopened_metering(manifest.open_options.get("meter"), drive) as metering:
+                work = _Run(folder, again, chosen, params, drive, environment, metering, lock=lock, new=False)
+                return work.run(plan, observers)
     finally:
         lock.release()
 
@@ -210,6 +228,7 @@ class _Run:
         params: Params,
         drive: Drive,
         environment: RunEnvironment,
+        metering: Metering,
         *,
         lock: RunLock,
         new: bool,
@@ -218,6 +237,7 @@ class _Run:
         self._drive, self._environment, self._lock, self._new = drive, environment, lock, new
         self._held, self._record = lock.folder, SessionRecord(lock.folder, manifest)
         self._runner: Runner | None = None
+        self._metering = metering
         self._left: list[Warned] = []
 
     @property
@@ -238,7 +258,8 @@ class _Run:
 
     def do(self) -> dict[str, object]:
         keeper = keeper_of(self._drive, self._held, new=self._new)
-        options = {"stopped": self._stop, "keeper": keeper, **self._environment.runner}
+        found: dict[str, Any] = {"stopped": self._stop, "keeper": keeper, "metering": self._metering}
+        options = found | self._environment.runner
         if (member := self._manifest.member) is not None:
             options["written_by"] = member.written_by
         self._runner = runner = Runner(self._drive, self._journal, self._held, self._tracker, **options)
@@ -250,7 +271,8 @@ class _Run:
                 runner.restart()
         runner.catch_up(only_lasting=True)
         self._settle()
-        self._record.manifest = measured_under(self._manifest, self._drive)
+        measured = measured_under(self._manifest, self._drive)
+        self._record.manifest = metered_by(measured, self._metering.record())
         lost = runner.conditions.lost()
         self._left = runner.conditions.put_back(finished=True)
         return self._conclude(runner.steps, lost)
@@ -261,6 +283,7 @@ class _Run:
         steps: Sequence[Step] = ()
         if self._runner is not None:
             self._left, steps = self._runner.conditions.put_back(finished=False), self._runner.steps
+            self._record.manifest = metered_by(self._manifest, self._metering.record())
         self._record.note(**describe_state(self._drive, "drive_left"))
         return {"warnings": self._warnings(steps)}
 

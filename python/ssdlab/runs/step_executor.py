@@ -21,14 +21,16 @@ from ssdlab.methods.verbs.workload_verb import totals
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Summary
-from ssdlab.model.warnings import judge
+from ssdlab.model.warnings import Warning, judge
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
 from ssdlab.results.schema import Warned
 from ssdlab.results.step_log import log_fault, log_name, spread_of
+from ssdlab.results.step_power import power_name
 from ssdlab.results.store import run_words
 from ssdlab.runs.conditions.keeper import ConditionKeeper
 from ssdlab.runs.conditions.ledger import Ledger
+from ssdlab.runs.metering import Metering
 from ssdlab.runs.observe import Observation
 from ssdlab.runs.side_by_side import SideBySide
 
@@ -63,7 +65,9 @@ class StepExecutor:
         keeper: StateKeeper | None,
         written_by: str | None,
         sitting: int,
+        metering: Metering,
     ) -> None:
+        self.metering = metering
         self.drive = drive
         self.folder = folder
         self._folder = folder.path
@@ -84,7 +88,9 @@ class StepExecutor:
 
     def act(self, request: Request, attempt: int, parts: Sequence[PartRecord]) -> StepResult:
         """Do a step; `parts` are attempts at it that were cut short and count."""
-        return request.asked.do(_StepAtWork(self, request, attempt, parts))
+        name = power_name(request.ordinal, attempt)
+        with library_errors(self._steps.path / name), self.metering.step(self._steps, name):
+            return request.asked.do(_StepAtWork(self, request, attempt, parts))
 
     def again(self, request: Request) -> None:
         """Do a finished step once more, for the state that it leaves."""
@@ -121,6 +127,7 @@ class StepExecutor:
                     until=until,
                 )
         _check_log(self._steps, log_name(step.ordinal, step.attempt), log_fault(measured))
+        measured, metered = self.metering.measured(measured, workload.ramp_ns)
         stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
         summary = Summary.model_validate(stored)
         around = observed.around(summary)
@@ -132,7 +139,7 @@ class StepExecutor:
             spread_iops=spread_of(measured),
             host=host_load(threads, summary, around),
             facts=totals(step.parts, summary) if step.parts else {},
-            warnings=_warned(step.ordinal, whole, summary, around, overload=overload),
+            warnings=_warned(step.ordinal, whole, summary, around, metered, overload=overload),
             segments=(*segments, step.attempt) if step.parts else (),
         )
 
@@ -254,7 +261,13 @@ def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:
 
 
 def _warned(
-    ordinal: int, workload: Workload, summary: Summary, around: HostContext, *, overload: bool
+    ordinal: int,
+    workload: Workload,
+    summary: Summary,
+    around: HostContext,
+    metered: Sequence[Warning],
+    *,
+    overload: bool,
 ) -> tuple[Warned, ...]:
     """Judge a step's measurement by the catalogue; what an overload was to find out is no warning."""
     found = judge(summary, workload, around)
@@ -262,5 +275,6 @@ def _warned(
         # Late because the drive was, and not because the host was.
         found = [each for each in found if each.code not in (*_OVERRUN, "late")]
     return tuple(
-        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=ordinal) for each in found
+        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=ordinal)
+        for each in (*found, *metered)
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
 from ssdlab.model.errors import Refused
+from ssdlab.model.meter_text import MeterText
 from ssdlab.model.workload import Mix
 from ssdlab.results.journal import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Child, Manifest
 
-_OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member", "begun_on"})
-"""What each run has for itself."""
+_OWN = frozenset({"method", "params", "drive", "quick", "seed", "run_id", "member", "begun_on", "meter"})
+"""What each run has for itself, and the meter, which is kept as text where there is one."""
 _STOPS_WITHIN_S = 10.0
 """A run whose suite was killed stops by itself; a resume waits so long for it."""
 _LOOK_S = 0.1
@@ -182,7 +183,8 @@ def kept_options(like: Order) -> dict[str, JsonValue]:
     kept = {each.name: getattr(like, each.name) for each in fields(Order) if each.name not in _OWN}
     variant = like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
     rig = None if like.rig is None else str(like.rig)
-    return {**kept, "rig": rig, "variant": variant}
+    meter = {} if like.meter is None else {"meter": str(like.meter)}
+    return {**kept, "rig": rig, "variant": variant, **meter}
 
 
 def _options(kept: Mapping[str, JsonValue]) -> dict[str, Any]:
@@ -191,6 +193,7 @@ def _options(kept: Mapping[str, JsonValue]) -> dict[str, Any]:
         **kept,
         "rig": None if rig is None else Path(str(rig)),
         "variant": Variant.model_validate(kept.get("variant") or {}),
+        "meter": None if kept.get("meter") is None else MeterText.parse(str(kept["meter"])),
     }
 
 

@@ -1,0 +1,155 @@
+"""Reads a meter while a run goes on: one thread, which sleeps or waits for the meter, and nothing else.
+
+What streams faster than `KEPT_HZ` is kept as means over equal bins; beyond `MAX_KEPT` of them for one step
+the bins become twice as wide, so that the memory does not grow with the length of a step.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ssdlab.analysis.energy import PowerTrace
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import LabError
+from ssdlab.power.bins import Bins, halved
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ssdlab.power.meter import Meter, MeterInfo, Samples
+
+    Array = npt.NDArray[Any]
+
+KEPT_HZ = 100.0
+"""Samples a second that are kept: what load steps and bursts of 100 ms need, 2 MB an hour for each rail."""
+MAX_KEPT = 1 << 20
+"""Samples of one step; at 100 Hz three hours."""
+_WAIT_S = 0.2
+"""For a stream, before it is asked whether the run is over."""
+_SILENT_S = 5.0
+"""A stream that says nothing for so long is gone."""
+
+
+class Collector(Closing):
+    """Collects what a meter says, from now until `close`.
+
+    Parameters
+    ----------
+    meter
+        Open; it is closed with this.
+    """
+
+    def __init__(self, meter: Meter) -> None:
+        self.info: MeterInfo = meter.info
+        self.lost = 0
+        """Samples that were lost on the way."""
+        self.died: LabError | None = None
+        """Why it does not answer any more."""
+        self._meter = meter
+        fast = self.info.rate_hz > KEPT_HZ
+        self._bins = Bins(round(1e9 / KEPT_HZ)) if fast else None
+        self._parts: list[tuple[Array, Array]] = []
+        self._count = 0
+        self._latest_ns = 0
+        self._heard_ns = time.monotonic_ns()
+        self._news = threading.Condition()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="meter", daemon=True)
+        self._thread.start()
+
+    @property
+    def period_ns(self) -> int:
+        """Time between two samples that are kept."""
+        return round(1e9 / min(self.info.rate_hz, KEPT_HZ))
+
+    def trace(self, start_ns: int, end_ns: int) -> PowerTrace:
+        """Return what was drawn between two times of CLOCK_MONOTONIC.
+
+        Waits for the sample after the end, if the meter is to have one: two periods and `_WAIT_S` at most.
+        """
+        limit = time.monotonic() + 2 * self.period_ns / 1e9 + _WAIT_S
+        with self._news:
+            while self._latest_ns < end_ns and self.died is None and not self._ended.is_set():
+                if not self._news.wait(max(limit - time.monotonic(), 0)):
+                    break
+            times, watts = self._all()
+        return PowerTrace.of_points(times, watts).window(start_ns, end_ns)
+
+    def forget(self, before_ns: int) -> None:
+        """Keep no sample from before a time, but the last two."""
+        with self._news:
+            times, watts = self._all()
+            first = max(int(np.searchsorted(times, before_ns)) - 2, 0)
+            self._parts = [(times[first:], watts[first:])]
+            self._count = len(times) - first
+
+    def close(self) -> None:
+        """End the thread and close the meter."""
+        self._ended.set()
+        self._thread.join()
+        self._meter.close()
+
+    def _all(self) -> tuple[Array, Array]:
+        if not self._parts:
+            return np.empty(0, dtype=np.int64), np.empty((0, len(self.info.rails)))
+        if len(self._parts) > 1:
+            times, watts = zip(*self._parts, strict=True)
+            self._parts = [(np.concatenate(times), np.concatenate(watts))]
+        return self._parts[0]
+
+    def _work(self) -> None:
+        try:
+            if self.info.streamed:
+                self._follow()
+            else:
+                self._poll()
+        except LabError as error:
+            with self._news:
+                self.died = error
+                self._news.notify_all()
+
+    def _poll(self) -> None:
+        """Ask at a fixed rate; what was late is not made up for."""
+        period = 1 / self.info.rate_hz
+        due = time.monotonic()
+        while not self._ended.wait(max(due - time.monotonic(), 0)):
+            self._take(self._meter.read(period))
+            due = max(due + period, time.monotonic())
+
+    def _follow(self) -> None:
+        from ssdlab.power.meter import silent
+
+        while not self._ended.is_set():
+            samples = self._meter.read(_WAIT_S)
+            if len(samples.time_ns):
+                self._heard_ns = time.monotonic_ns()
+            elif time.monotonic_ns() - self._heard_ns > _SILENT_S * 1e9:
+                raise silent(self.info.use, f"it sent nothing for {_SILENT_S:g} s")
+            self._take(samples)
+
+    def _take(self, samples: Samples) -> None:
+        times, watts = samples.time_ns, samples.watts
+        with self._news:
+            self.lost += samples.lost
+            if self._bins is not None:
+                times, watts = self._bins.put(times, watts)
+            if not len(times):
+                return
+            self._parts.append((times, watts))
+            self._count += len(times)
+            self._latest_ns = int(times[-1])
+            if self._count > MAX_KEPT:
+                self._widen()
+            self._news.notify_all()
+
+    def _widen(self) -> None:
+        """Keep half as many samples of twice the width, from now on too."""
+        times, watts = self._all()
+        width_ns = self._bins.width_ns if self._bins is not None else int(np.median(np.diff(times)))
+        self._bins = Bins(2 * width_ns)
+        self._parts = [halved(times, watts)]
+        self._count = len(self._parts[0][0])

@@ -1,0 +1,98 @@
+"""A connection over TCP to an instrument that speaks in lines of text."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from typing import TYPE_CHECKING
+
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import UsageError
+from ssdlab.power.meter import silent
+
+if TYPE_CHECKING:
+    from ssdlab.model.meter_text import MeterText
+
+ANSWER_S = 2.0
+"""For an answer: an instrument that integrates over 0.1 s or a network takes far less."""
+_MAX_BYTES = 1 << 24
+"""Of one answer; a quarter of an hour of text at 100 kS/s is never asked for at once."""
+
+
+def address(text: MeterText, port: int) -> tuple[str, int]:
+    """Return host and port of ``KIND:HOST`` or ``KIND:HOST:PORT``; an IPv6 address stands in brackets.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^:\[\]/]+))(?::(\d{1,5}))?", text.place)
+    if found is None or not 0 < (number := int(found[3] or port)) < 65536:
+        raise UsageError(f"{text.use} names no host", f"write it so: {text.kind}:192.168.1.5:{port}")
+    return found[1] or found[2], number
+
+
+class Lines(Closing):
+    """A connection; whatever goes wrong with it is a `HostError` that names the meter.
+
+    Parameters
+    ----------
+    use
+        The meter, for errors.
+    place
+        Host and port.
+    end
+        What ends each line that is sent.
+    """
+
+    def __init__(self, use: str, place: tuple[str, int], end: bytes) -> None:
+        self._use, self._end = use, end
+        self._held = b""
+        try:
+            self._socket = socket.create_connection(place, timeout=ANSWER_S)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            raise silent(use, error.strerror or str(error)) from error
+
+    def send(self, line: str) -> None:
+        """Send a line."""
+        try:
+            self._socket.sendall(line.encode() + self._end)
+        except OSError as error:
+            raise silent(self._use, error.strerror or str(error)) from error
+
+    def until(self, mark: bytes, seconds: float = ANSWER_S) -> bytes:
+        """Return what comes before a mark; what comes after it is kept for the next call.
+
+        Raises
+        ------
+        HostError
+            It does not come in time.
+        """
+        limit = time.monotonic() + seconds
+        searched = 0
+        while (at := self._held.find(mark, searched)) < 0:
+            searched = max(len(self._held) - len(mark) + 1, 0)
+            self._receive(limit - time.monotonic())
+            if len(self._held) > _MAX_BYTES:
+                raise silent(self._use, f"over {_MAX_BYTES >> 20} MiB came without an end")
+        found, self._held = self._held[:at], self._held[at + len(mark) :]
+        return found
+
+    def _receive(self, seconds: float) -> None:
+        try:
+            self._socket.settimeout(max(seconds, 0.001))
+            part = self._socket.recv(1 << 18)
+        except TimeoutError as error:
+            raise silent(self._use, "no answer in time") from error
+        except OSError as error:
+            raise silent(self._use, error.strerror or str(error)) from error
+        if not part:
+            raise silent(self._use, "it has closed the connection")
+        self._held += part
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()

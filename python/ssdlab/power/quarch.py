@@ -1,0 +1,245 @@
+"""Quarch power modules, by their server QIS: a client of our own for the few lines that are needed.
+
+Commands end in CRLF, answers in CRLF and ``>``. A command to a module has its name in front. Used are
+``$list``, ``rec stream``, ``stream text header`` (XML: period, and name, group and units of each channel),
+``stream text all`` (a line for each sample: its time in the period's unit, then a value for each channel;
+``eof`` after the last that there is), ``stream?`` and ``rec stop``. Written from how Quarch's own client
+quarchpy 2.2 (BSD licence) talks to it; a test lets that client talk to the same fake.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
+from ssdlab.power.device_clock import DeviceClock
+from ssdlab.power.lines import Lines, address
+from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, silent
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ssdlab.model.meter_text import MeterText
+
+    Array = npt.NDArray[Any]
+
+PORT = 9722
+_ASK_S = 0.1
+"""Between two questions for samples: what came meanwhile comes together."""
+_HEADER_S = 3.0
+"""For the first header, which is there when the module streams."""
+_TIMES = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
+_UNITS = {
+    unit.lower(): (sort, scale)
+    for sort in "VAW"
+    for unit, scale in ((f"u{sort}", 1e-6), (f"m{sort}", 1e-3), (sort, 1.0))
+}
+
+
+class Rail(NamedTuple):
+    """A supply: the columns whose product is its power, each with its unit in V, A or W."""
+
+    name: str
+    columns: tuple[tuple[int, float], ...]
+
+
+class Header(NamedTuple):
+    """What a stream holds."""
+
+    period_ns: int
+    tick_ns: int
+    """Unit of the times in front of each line."""
+    columns: int
+    rails: tuple[Rail, ...]
+
+
+def parse_header(text: str) -> Header:
+    """Return what the XML of ``stream text header`` says.
+
+    Raises
+    ------
+    ValueError
+        It is no header with a period and channels.
+    """
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("a header has no document type")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"no XML: {error}") from error
+    period = next(
+        (
+            found
+            for name in ("devicePeriod", "devicePerioduS", "mainPeriod")
+            if (found := root.findtext(f".//{name}"))
+        ),
+        "",
+    )
+    unit = re.fullmatch(r"(\d+)\s*([nuµm]?[sS])?", period.strip())
+    if unit is None or not int(unit[1]):
+        raise ValueError(f"no period: {period!r}")
+    tick_ns = _TIMES[(unit[2] or "us").lower().replace("µ", "u")]
+    by_rail: dict[str, dict[str, tuple[int, float]]] = {}
+    channels = [each for each in root.iterfind(".//channels/*") if each.find("name") is not None]
+    for at, channel in enumerate(channels, start=1):
+        sort = _UNITS.get((channel.findtext("units") or "").strip().lower())
+        if sort is not None:
+            name = (channel.findtext("name") or "").strip()
+            by_rail.setdefault(name, {})[sort[0]] = (at, sort[1])
+    rails = [
+        Rail(name, (found["W"],) if "W" in found else (found["V"], found["A"]))
+        for name, found in by_rail.items()
+        if ("W" in found or len(found) == 2) and not name.lower().startswith("tot")
+    ]
+    return Header(int(unit[1]) * tick_ns, tick_ns, len(channels) + 1, tuple(rails))
+
+
+class QuarchMeter(Closing):
+    """A module that streams through QIS.
+
+    Parameters
+    ----------
+    text
+        ``quarch:HOST:PORT`` of QIS, and ``/MODULE`` where it has several: ``quarch:lab:9722/TCP:QTL1999``.
+
+    Raises
+    ------
+    UsageError
+        QIS has no such module, or several.
+    HostError
+        QIS or the module does not answer.
+    Refused
+        It streams no rail.
+    """
+
+    def __init__(self, text: MeterText) -> None:
+        self._use = text.use
+        place, slash, module = text.place.partition("/")
+        plain = text.model_copy(update={"use": f"{text.kind}:{place}"})
+        self._lines = Lines(text.use, address(plain, PORT), b"\r\n")
+        self._clock = DeviceClock()
+        self._asked = 0.0
+        self._latest: int | None = None
+        self._module = ""
+        try:
+            self._lines.until(b">")  # its welcome
+            self._module = self._found(module if slash else None)
+            self._begin()
+            header = self._header()
+            chosen = chosen_rails(text, tuple(rail.name for rail in header.rails))
+        except BaseException:
+            self.close()
+            raise
+        self._stream, self._rails = header, tuple(header.rails[at] for at in chosen)
+        self._info = MeterInfo(
+            use=text.use,
+            name=f"Quarch {self._module}",
+            rails=tuple(rail.name for rail in self._rails),
+            rate_hz=1e9 / header.period_ns,
+            streamed=True,
+            bound_ns=1_000_000,
+        ).as_described(text)
+
+    @property
+    def info(self) -> MeterInfo:
+        """What it is."""
+        return self._info
+
+    def read(self, timeout_s: float) -> Samples:
+        """Return all samples that QIS holds."""
+        time.sleep(max(min(self._asked + _ASK_S - time.monotonic(), timeout_s), 0))
+        self._asked = time.monotonic()
+        text = self._ask("stream text all")
+        came_ns = time.monotonic_ns()
+        body, _, _ = text.partition("eof")
+        values = self._numbers(body)
+        if not len(values):
+            self._check_running()
+            return Samples(np.empty(0, dtype=np.int64), np.empty((0, len(self._rails))))
+        device_ns = values[:, 0].astype(np.int64) * self._stream.tick_ns
+        lost = self._lost(device_ns)
+        offset = self._clock.put(int(device_ns[-1]), came_ns)
+        watts = np.stack([_power(values, rail) for rail in self._rails], axis=1)
+        return Samples(device_ns + offset, watts, lost)
+
+    def close(self) -> None:
+        """Stop the stream and leave."""
+        with suppress(HostError):  # it is left either way
+            if self._module:
+                self._ask("rec stop")
+        self._lines.close()
+
+    def _ask(self, command: str, *, of_server: bool = False) -> str:
+        self._lines.send(command if of_server else f"{self._module} {command}")
+        return self._lines.until(b"\r\n>").decode("ascii", "replace")
+
+    def _found(self, wanted: str | None) -> str:
+        """Return the module to use, of those that QIS lists."""
+        listed = [
+            re.sub(r"^\d+\)\s*", "", line).strip() for line in self._ask("$list", of_server=True).splitlines()
+        ]
+        modules = [each for each in listed if each and "no devices" not in each.lower()]
+        fitting = modules if wanted is None else [each for each in modules if each == wanted]
+        if len(fitting) != 1:
+            known = ", ".join(modules) or "none"
+            raise UsageError(
+                f"{self._use} is a server with {len(modules)} modules, and "
+                f"{'none is named' if wanted is None else f'none is called {wanted!r}'}",
+                f"name one behind a slash, of: {known}",
+                meter=self._use,
+            )
+        return fitting[0]
+
+    def _begin(self) -> None:
+        answer = self._ask("rec stream")
+        if "OK" not in answer:
+            raise silent(self._use, f"rec stream was answered by {excerpt(answer, 60)!r}")
+
+    def _header(self) -> Header:
+        limit = time.monotonic() + _HEADER_S
+        while True:
+            answer = self._ask("stream text header")
+            try:
+                header = parse_header(answer.strip())
+                break
+            except ValueError as error:
+                if time.monotonic() > limit:
+                    raise silent(self._use, f"its header is not understood: {error}") from error
+                time.sleep(_ASK_S)
+        if not header.rails:
+            raise Refused(f"{self._use} streams no rail", "switch on its voltage and current, or its power")
+        return header
+
+    def _numbers(self, body: str) -> Array:
+        values = np.fromstring(body, sep=" ") if body.strip() else np.empty(0)
+        columns = self._stream.columns
+        if len(values) % columns:
+            raise silent(self._use, f"a line of its stream has not {columns} values")
+        return values.reshape(-1, columns)
+
+    def _lost(self, device_ns: Array) -> int:
+        """Return how many samples are missing within these and since those before."""
+        before = self._latest
+        self._latest = int(device_ns[-1])
+        from_ns = int(device_ns[0]) - self._stream.period_ns if before is None else before
+        due = (self._latest - from_ns) // self._stream.period_ns
+        return max(due - len(device_ns), 0)
+
+    def _check_running(self) -> None:
+        state = self._ask("stream?").lower()
+        if "running" not in state:
+            raise silent(self._use, f"its stream has ended: {excerpt(state.strip(), 60)}")
+
+
+def _power(values: Array, rail: Rail) -> Array:
+    product = np.ones(len(values))
+    for column, scale in rail.columns:
+        product = product * values[:, column] * scale
+    return product

@@ -1,0 +1,136 @@
+"""Instruments that speak SCPI over TCP: power analysers, source meters, supplies, multimeters.
+
+Source: SCPI-99, volume 2 (MEASure, FETCh) and IEEE 488.2 (`*IDN?`). A query and its answer are a line each.
+Power is asked for by ``MEAS:POW?``; an instrument that does not know it says so in `SYST:ERR?`, and is then
+asked for voltage and current. With rails, each is a channel: ``rails=CH1+CH2`` appends ``(@1)`` and ``(@2)``.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import Refused, UsageError, excerpt
+from ssdlab.power.lines import Lines, address
+from ssdlab.power.meter import POLL_HZ, MeterInfo, Samples, silent
+
+if TYPE_CHECKING:
+    from ssdlab.model.meter_text import MeterText
+
+PORT = 5025
+_ERROR = re.compile(r"[+-]?\d+,\s*\"")
+"""SCPI-99, 21.8: a number, a comma, and words in quotes; figures have none."""
+_NO_NUMBER = 9.9e37
+"""SCPI-99, 7.2.1: NaN is 9.91E37, infinity 9.9E37."""
+
+
+class ScpiMeter(Closing):
+    """An instrument, asked `POLL_HZ` times a second.
+
+    Parameters
+    ----------
+    text
+        ``scpi:HOST:PORT``; the port is 5025 where it is left out.
+
+    Raises
+    ------
+    HostError
+        It does not answer.
+    Refused
+        It measures neither power nor voltage and current.
+    """
+
+    def __init__(self, text: MeterText) -> None:
+        self._use = text.use
+        self._lines = Lines(text.use, address(text, PORT), b"\n")
+        try:
+            maker, model = (*self._ask("*IDN?").split(","), "", "")[:2]
+            self._channels = tuple(_channel(name) for name in text.rails) or ("",)
+            self._queries = self._known()
+        except BaseException:
+            self._lines.close()
+            raise
+        rate_hz = text.rate or POLL_HZ
+        self._info = MeterInfo(
+            use=text.use,
+            name=f"{maker.strip()} {model.strip()}".strip(),
+            rails=text.rails or ("power",),
+            rate_hz=rate_hz,
+            bound_ns=round(1e9 / rate_hz),
+        ).as_described(text)
+
+    @property
+    def info(self) -> MeterInfo:
+        """What it is."""
+        return self._info
+
+    def read(self, timeout_s: float) -> Samples:
+        """Ask once for each rail; the time is the middle between question and answer."""
+        del timeout_s
+        began = time.monotonic_ns()
+        watts = []
+        for channel in self._channels:
+            value = 1.0
+            for query in self._queries:
+                value *= self._number(f"{query}{channel}")
+            watts.append(value)
+        return Samples(np.array([(began + time.monotonic_ns()) // 2]), np.array([watts]))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._lines.close()
+
+    def _known(self) -> tuple[str, ...]:
+        """Return the queries whose product is power."""
+        for queries in (("MEAS:POW?",), ("MEAS:VOLT?", "MEAS:CURR?")):
+            self._ask("*CLS;*OPC?")
+            for query in queries:
+                self._lines.send(f"{query}{self._channels[0]}")
+            error = self._error_after(len(queries))
+            if int(error.partition(",")[0] or "1") == 0:
+                return queries
+        raise Refused(
+            f"{self._use} measures neither power nor voltage and current: {excerpt(error)}",
+            "see which of its channels does, and name it: rails=CH1",
+            meter=self._use,
+        )
+
+    def _error_after(self, answers: int) -> str:
+        """Return what `SYST:ERR?` says after so many queries: one that is not known has no answer."""
+        self._lines.send("SYST:ERR?")
+        for _ in range(answers + 1):
+            line = self._line()
+            if _ERROR.match(line):
+                return line
+        raise silent(self._use, f"SYST:ERR? was answered by {excerpt(line, 40)!r}")
+
+    def _ask(self, query: str) -> str:
+        self._lines.send(query)
+        return self._line()
+
+    def _line(self) -> str:
+        return self._lines.until(b"\n").decode("ascii", "replace").strip()
+
+    def _number(self, query: str) -> float:
+        answer = self._ask(query)
+        try:
+            value = float(answer.split(",")[0])
+        except ValueError:
+            value = _NO_NUMBER
+        if not abs(value) < _NO_NUMBER:
+            raise silent(self._use, f"{query} was answered by {excerpt(answer, 40)!r}")
+        return value
+
+
+def _channel(rail: str) -> str:
+    """Return a channel list: CH2 is ``(@2)``."""
+    found = re.fullmatch(r"\D*(\d{1,3})", rail)
+    if found is None:
+        raise UsageError(
+            f"rail {excerpt(rail)!r} names no channel of an instrument", "name them by number: rails=CH1+CH2"
+        )
+    return f" (@{int(found[1])})"

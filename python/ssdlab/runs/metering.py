@@ -1,0 +1,282 @@
+"""What is metered while a run goes on: who meters, samples of each step, power in each measurement.
+
+A step's window is that of its throughput: from its first interval that counts to its last completion, on
+CLOCK_MONOTONIC, the clock of rows and meters alike. A simulated drive meters itself, in its own time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.meter_text import MeterText
+from ssdlab.model.units import significant, span_text
+from ssdlab.model.warnings import Warning
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.analysis.energy import Drawn
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.simulated.drive import SimulatedDrive
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.model.measurement import Measurement
+    from ssdlab.power.collecting import Collector
+    from ssdlab.results.step_power import StepPower
+
+_MODEL_BINS = 1000
+"""Of a simulated step that measures nothing: enough to draw it."""
+
+
+class Metering(Closing):
+    """Nobody meters; what meters does more."""
+
+    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+        """Return a measurement with its power, where there is a figure of it, and what is to be said."""
+        del ramp_ns
+        return measurement, []
+
+    @contextmanager
+    def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
+        """Meter a step, and keep its samples in a file of that name; also where the step fails."""
+        del steps, name
+        yield
+
+    def record(self) -> dict[str, Any] | None:
+        """Return what the manifest keeps: meter, error, clock, losses; None where nothing meters."""
+        return None
+
+    def close(self) -> None:
+        """End it."""
+
+
+class LiveMetering(Metering):
+    """A meter beside a real drive.
+
+    Parameters
+    ----------
+    collector
+        Reads it; closed with this.
+    """
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._began_ns = time.monotonic_ns()
+        self._zero_ns = self._step_ns = self._began_ns
+        self._lost = 0
+        self._gone_reported = False
+
+    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+        """Add the power over the window of the totals; without one, say why."""
+        summary = measurement.as_dict()
+        started = summary.get("started")
+        if started is None:
+            return measurement, []
+        self._zero_ns = started["monotonic_ns"]
+        start_ns = self._zero_ns + ramp_ns
+        end_ns = start_ns + round(summary["elapsed_s"] * 1e9)
+        drawn = self._collector.trace(start_ns, end_ns).drawn(start_ns, end_ns)
+        fault = self._fault(drawn, end_ns - start_ns)
+        warnings = [fault] if fault is not None else []
+        if (lost := self._collector.lost - self._lost) > 0:
+            self._lost = self._collector.lost
+            warnings.append(Warning.of("meter-lost", meter=self._collector.info.use, lost=lost))
+        if fault is not None or drawn is None:
+            return measurement, warnings
+        info = self._collector.info
+        power = {
+            "mean_w": drawn.mean_w,
+            "energy_j": drawn.energy_j,
+            "source": info.use,
+            "error_w": info.error_w(drawn.mean_w),
+        }
+        return measurement.with_power(power), warnings
+
+    def _fault(self, drawn: Drawn | None, window_ns: int) -> Warning | None:
+        """Return why a window has no figure, if it has none."""
+        from ssdlab.analysis.energy import MIN_BOUNDS, MIN_COVERED
+
+        info, died = self._collector.info, self._collector.died
+        covered = 0.0 if drawn is None else drawn.covered
+        if covered < MIN_COVERED and died is not None:
+            if self._gone_reported:
+                return None
+            self._gone_reported = True
+            return Warning.of("meter-gone", meter=info.use, why=died.what)
+        if window_ns < MIN_BOUNDS * info.bound_ns:
+            words = {"window": span_text(window_ns / 1e9), "bound": span_text(info.bound_ns / 1e9)}
+            return Warning.of(
+                "meter-window", words, meter=info.use, window_ns=window_ns, bound_ns=info.bound_ns
+            )
+        if drawn is None or covered < MIN_COVERED:
+            return Warning.of("meter-gap", meter=info.use, covered=covered)
+        if drawn.mean_w <= 0:
+            words = {"watts": significant(drawn.mean_w)}
+            return Warning.of("meter-nothing", words, meter=info.use, mean_w=drawn.mean_w)
+        return None
+
+    @contextmanager
+    def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
+        """Keep what is drawn from now to the end of the step."""
+        from ssdlab.results.step_power import StepPower, write_power
+
+        self._step_ns = self._zero_ns = time.monotonic_ns()
+        try:
+            yield
+        finally:
+            trace = self._collector.trace(self._step_ns, time.monotonic_ns())
+            rails = self._collector.info.rails
+            zero = self._zero_ns
+            if len(trace.start_ns):
+                kept = StepPower(rails, trace.start_ns - zero, trace.end_ns - zero, trace.watts)
+                write_power(steps, name, kept)
+            self._collector.forget(time.monotonic_ns())
+
+    def record(self) -> dict[str, Any]:
+        """Return what the manifest keeps."""
+        died = self._collector.died
+        return {
+            **self._collector.info.as_dict(),
+            "clock": "CLOCK_MONOTONIC",
+            "clock_offset_s": 0.0,
+            "lost_samples": self._collector.lost,
+            "gone": None if died is None else died.what,
+        }
+
+    def close(self) -> None:
+        """Close the meter."""
+        self._collector.close()
+
+
+class MeterGone(Metering):
+    """A meter that a resumed run cannot have any more."""
+
+    def __init__(self, text: MeterText, why: LabError) -> None:
+        self._text, self._why, self._reported = text, why, False
+
+    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+        """Say once that there is no power."""
+        del ramp_ns
+        warnings = (
+            [] if self._reported else [Warning.of("meter-gone", meter=self._text.use, why=self._why.what)]
+        )
+        self._reported = True
+        return measurement, warnings
+
+    def record(self) -> dict[str, Any]:
+        """Return what the manifest keeps."""
+        return {"use": self._text.use, "gone": self._why.what}
+
+
+class ModelMetering(Metering):
+    """A simulated drive's own account, which its measurements hold already: here its samples."""
+
+    def __init__(self, drive: SimulatedDrive) -> None:
+        self._drive = drive
+        self._edges: list[tuple[int, int]] | None = None
+        self._base_ns = 0
+
+    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+        """Take note of its interval rows; the figure is there."""
+        del ramp_ns
+        summary = measurement.as_dict()
+        self._base_ns = self._drive.native.now_ns - round(summary["total_s"] * 1e9)
+        rows = measurement.rows()
+        ends = rows["start_ns"] + rows["duration_ns"]
+        self._edges = list(zip(rows["start_ns"].tolist(), ends.tolist(), strict=True))
+        return measurement, []
+
+    @contextmanager
+    def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
+        """Keep the mean of each interval row; of a step without, of equal parts."""
+        from ssdlab.results.step_power import write_power
+
+        self._edges, began_ns = None, self._drive.native.now_ns
+        yield
+        if self._edges is None:
+            self._base_ns = began_ns
+            self._edges = _equal_parts(self._drive.native.now_ns - began_ns)
+        if self._edges:
+            write_power(steps, name, self._samples(self._edges))
+
+    def _samples(self, edges: list[tuple[int, int]]) -> StepPower:
+        import numpy as np
+
+        from ssdlab.results.step_power import StepPower
+
+        base = self._base_ns
+        drawn = [self._drive.power(base + start, base + end) for start, end in edges]
+        watts = np.array([[0.0 if each is None else each.mean_w] for each in drawn])
+        start, end = np.array(edges, dtype=np.int64).T
+        return StepPower(("model",), start, end, watts)
+
+    def record(self) -> dict[str, Any]:
+        """Return what the manifest keeps: the model is exact, and on the drive's clock."""
+        return {"use": "model", "name": "the simulated drive's own account", "rails": ["model"]}
+
+
+def _equal_parts(length_ns: int) -> list[tuple[int, int]]:
+    if length_ns <= 0:
+        return []
+    parts = min(_MODEL_BINS, max(1, length_ns // 1_000_000_000))
+    edges = [length_ns * at // parts for at in range(parts + 1)]
+    return list(itertools.pairwise(edges))
+
+
+def chosen_meter(given: MeterText | None, rig: Path | None, *, simulated: bool) -> MeterText | None:
+    """Return the meter that a run is to use: the one given, else that of the rig file.
+
+    Raises
+    ------
+    Refused
+        A meter is given for a simulated drive.
+    UsageError, HostError
+        The rig file is wrong.
+    """
+    if simulated:
+        if given is not None:
+            raise Refused(
+                f"a simulated drive draws no watts that {given.use} could see",
+                "leave --meter out: it has a meter of its own",
+                meter=str(given),
+            )
+        return None
+    if given is not None:
+        return given
+    from ssdlab.host.rig import read_rig
+
+    return read_rig(rig).meter
+
+
+def reopened_metering(kept: object, drive: Drive) -> Metering:
+    """Begin to meter a run that goes on; without its meter it goes on too, and every measurement says so."""
+    text = None if kept is None else MeterText.parse(str(kept))
+    try:
+        return open_metering(text, drive)
+    except LabError as error:
+        assert text is not None
+        return MeterGone(text, error)
+
+
+def open_metering(text: MeterText | None, drive: Drive) -> Metering:
+    """Begin to meter a drive.
+
+    Raises
+    ------
+    UsageError, Refused, HostError
+        The meter is not there, meters no drive, or does not answer.
+    """
+    if drive.capabilities.virtual_time:
+        simulated = cast("SimulatedDrive", drive)
+        return Metering() if simulated.power(0, 1) is None else ModelMetering(simulated)
+    if text is None:
+        return Metering()
+    from ssdlab.power.collecting import Collector
+    from ssdlab.power.kinds import open_meter
+
+    return LiveMetering(Collector(open_meter(text)))

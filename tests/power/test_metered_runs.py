@@ -1,0 +1,167 @@
+"""Runs and measurements with a meter: figures, samples, what the manifest keeps, meters that fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from methods.on_simulated import run as run_simulated
+from power.fake_meter import install
+from ssdlab.cli import main
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.results import tables
+from ssdlab.results.run_folder import RunFolder
+
+MEASURE = ["--size", "16MiB", "--rw", "randread", "--seconds", "0.3", "--allow-unwritten", "--json"]
+JOB = """
+[[step]]
+do = "fill"
+
+[[step]]
+do = "run"
+rw = "randread"
+interval = "100ms"
+seconds = "300ms"
+
+[[step]]
+do = "idle"
+seconds = "200ms"
+
+[[step]]
+do = "run"
+rw = "randread"
+interval = "100ms"
+ramp = "100ms"
+seconds = "300ms"
+"""
+
+
+def power_table(folder: Path) -> tables.Columns:
+    run = RunFolder(folder)
+    return run.read_table(tables.POWER, tables.POWER_COLUMNS, "true", "ordinal, rail, start_ns")
+
+
+def only_run(library: Path) -> Path:
+    (folder,) = [each for each in library.iterdir() if (each / "manifest.json").exists()]
+    return folder
+
+
+def job(scratch: Path, *words: str) -> Path:
+    (scratch / "job.toml").write_text(JOB)
+    target = str(scratch / "drive.img")
+    library = scratch / "runs"
+    assert (
+        main(["job", str(scratch / "job.toml"), target, "--size", "16MiB", "--library", str(library), *words])
+        == 0
+    )
+    return only_run(library)
+
+
+def test_a_measurement_has_the_power_of_its_window(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch)
+    words = ["measure", str(scratch / "a.img"), *MEASURE, "--meter", "fake:0,accuracy=2%,offset=40mW"]
+    assert main(words) == 0
+    shown = json.loads(capsys.readouterr().out)
+    power = shown["power"]
+    assert power["mean_w"] == pytest.approx(3.0)
+    assert power["energy_j"] == pytest.approx(3.0 * shown["elapsed_s"])
+    assert power["source"] == "fake:0"
+    assert power["error_w"] == pytest.approx(0.1)
+    assert not [each for each in shown["warnings"] if each["code"].startswith("meter")]
+
+
+def test_every_step_of_a_run_is_metered_on_its_own_clock(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, watts=lambda at: 4.0)
+    folder = job(scratch, "--meter", "fake:0,accuracy=1%")
+    run = RunFolder(folder)
+    found = power_table(folder)
+    assert set(found["rail"]) == {"a", "b"}
+    assert set(found["ordinal"].tolist()) == {step.ordinal for step in run.steps()}
+    for step in run.steps():
+        mine = (found["ordinal"] == step.ordinal) & (found["rail"] == "b")
+        assert found["mean_w"][mine] == pytest.approx(8 / 3)
+        if step.summary is not None:
+            assert step.measured.power is not None
+            assert step.measured.mean_w == pytest.approx(4.0)
+            rows = run.rows(step.ordinal)
+            # The same zero: its samples begin before the first I/O and reach beyond the last row.
+            assert found["start_ns"][mine].min() <= 0
+            assert found["end_ns"][mine].max() >= rows["end_ns"].max() - 20_000_000
+    meter = run.manifest.environment["meter"]
+    assert isinstance(meter, dict)
+    assert (meter["use"], meter["accuracy"], meter["lost_samples"]) == ("fake:0", 0.01, 0)
+    assert run.manifest.open_options["meter"] == "fake:0,accuracy=1%"
+    assert run.verify() == "sealed"
+
+
+def test_a_meter_that_goes_away_leaves_a_mark_and_the_run_goes_on(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, answers=3)
+    run = RunFolder(job(scratch, "--meter", "fake:0"))
+    assert run.manifest.status == "finished"
+    marks = [each for each in run.manifest.warnings if each.code == "meter-gone"]
+    assert len(marks) == 1
+    assert "connection reset" in marks[0].what
+    assert all(step.summary is None or step.measured.power is None for step in run.steps())
+    meter = run.manifest.environment["meter"]
+    assert isinstance(meter, dict)
+    assert "connection reset" in meter["gone"]
+
+
+@pytest.mark.parametrize(
+    ("says", "code"),
+    [
+        ({"watts": lambda at: 0.0}, "meter-nothing"),
+        ({"bound_ns": 10**9}, "meter-window"),
+        ({"lost": 7}, "meter-lost"),
+        ({"lacks": range(10, 30)}, "meter-gap"),
+    ],
+)
+def test_what_can_be_wrong_is_said(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], says: dict, code: str
+) -> None:
+    install(monkeypatch, **says)
+    assert main(["measure", str(scratch / "a.img"), *MEASURE, "--meter", "fake:0"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert code in [each["code"] for each in shown["warnings"]]
+    assert (shown["power"] is None) == (code != "meter-lost")
+
+
+def test_a_meter_of_the_rig_file_is_used(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    rig = scratch / "rig.toml"
+    rig.write_text('[meter]\nuse = "fake:0"\naccuracy = "3%"\n')
+    run = RunFolder(job(scratch, "--rig", str(rig)))
+    assert run.manifest.open_options["meter"] == "fake:0,accuracy=3%"
+
+
+def test_a_simulated_drive_has_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measure", "sim:tiny-test", "--meter", "hwmon:ina226"]) == 2
+    assert "it has a meter of its own" in capsys.readouterr().err.lower()
+
+
+def test_energy_of_simulated_runs_is_the_simulators_own(tmp_path: Path) -> None:
+    settings = {"depths": "1,8", "seconds": "2", "ramp_seconds": "1"}
+    run = run_simulated("peak-random-read", tmp_path, "sim:samsung-950-pro-512gb,scale=64", **settings)
+    found = power_table(run.path)
+    for step in run.steps():
+        if step.summary is None:
+            continue
+        mine = found["ordinal"] == step.ordinal
+        counted = found["start_ns"][mine] >= 1_000_000_000
+        seconds = (found["end_ns"] - found["start_ns"])[mine][counted] / 1e9
+        energy = float((found["mean_w"][mine][counted] * seconds).sum())
+        assert step.measured.power is not None
+        assert energy == pytest.approx(step.measured.power.energy_j, rel=0.01)
+    result = read_result(run)
+    for point in result.points:
+        step = next(each for each in run.steps() if each.ordinal == point.ordinal)
+        joules = step.measured.power.energy_j
+        assert point.efficiency.value == pytest.approx(point.ios / 1e3 / joules, rel=1e-6)
