@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from ssdlab.cli.failures import guarded
 
     words = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: _dispatch(words), as_json="--json" in words)
+    return guarded(lambda: _dispatch(words), as_json="--json" in words, words=words)
 
 
 def build_app(asked: str = "") -> App:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import paint, print_fields, print_json, print_line
+from ssdlab.cli.own_options import in_own_words
 from ssdlab.model.units import latency_text
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def doctor(*, rig: Path | None = None, json: bool = False) -> None:
 
     platform = read_platform(rig=rig)
     facts = gather()
-    checks = examine(facts)
+    checks = [replace(check, advice=in_own_words(["doctor"], check.advice)) for check in examine(facts)]
     if json:
         print_json(
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.cli.output import print_json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ssdlab.model.errors import LabError, UsageError
 
 
-def guarded(command: Callable[[], int], *, as_json: bool) -> int:
+def guarded(command: Callable[[], int], *, as_json: bool, words: Sequence[str] = ()) -> int:
     """Run a command; show what it raises and return the exit status.
 
     Parameters
@@ -29,6 +29,8 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
         Returns the exit status of what went well.
     as_json
         Whether an error is printed as an object on stdout too.
+    words
+        Of the command line: options in an error's advice are told as those of its command.
     """
     _take_signals()
     prepare()
@@ -41,6 +43,10 @@ def guarded(command: Callable[[], int], *, as_json: bool) -> int:
         failure = as_lab_error(error)
         if failure is None:
             raise
+        if "--" in failure.advice:
+            from ssdlab.cli.own_options import in_own_words
+
+            failure.advice = in_own_words(words, failure.advice)
         return show(failure, error, as_json=as_json)
     return status
 

@@ -185,6 +185,15 @@ class JobStep(Frozen):
         return Workload.of(Stream(**plain), **fields)
 
 
+def step_keys() -> frozenset[str]:
+    """Return every key that a step of some kind may have, beside `do` and `label`."""
+    from ssdlab.model.options import MeasureOptions
+
+    measured = {field.alias or name for name, field in MeasureOptions.model_fields.items()}
+    others = {name for known in _OPTIONS.values() for name in known.model_fields}
+    return frozenset(measured.difference(_NOT_IN_STEPS) | others)
+
+
 def read_steps(text: str, name: str) -> tuple[JobStep, ...]:
     """Read the steps of a job from TOML text: `[[step]]` tables with `do`, perhaps `label`, and options.
 

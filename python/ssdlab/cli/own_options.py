@@ -1,0 +1,112 @@
+"""Advice in the words of the command that is running: options by its own definition, or by who has them.
+
+An error is raised far below and names the option that is usual: `--rate` of `measure`. The same error may end
+another command, which says it otherwise (a job's step has the key `rate`, a method the parameter `--set
+rate=`) or not at all; then the commands that have the option are named.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ssdlab.cli.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+_OPTION = re.compile(r"(?<![\w-])--(?P<name>[a-z][a-z0-9_-]*)(?: (?P<set>[a-z_]+)=(?P<space> ?))?")
+_ELSEWHERE = re.compile(r"ssdlab (?P<command>[a-z]+(?: [a-z]+)?)[^;:`]*$")
+
+
+@cache
+def options_of(command: str) -> frozenset[str]:
+    """Return the options of a command without their hyphens in front, from its definition."""
+    module, _, function = COMMANDS[command].place.partition(":")
+    parameters = inspect.signature(getattr(import_module(module), function)).parameters.values()
+    own = {each.name.replace("_", "-") for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY}
+    return frozenset({*own, "help"})
+
+
+def command_of(words: Sequence[str]) -> str | None:
+    """Return the command that the words of a command line call; None where they call none."""
+    known = (name for name in COMMANDS if tuple(words[: name.count(" ") + 1]) == tuple(name.split()))
+    return next(known, None)
+
+
+def in_own_words(words: Sequence[str], advice: str) -> str:
+    """Return advice as the command that was called can take it.
+
+    Parameters
+    ----------
+    words
+        Of the command line.
+    advice
+        May name options, and other commands with theirs: those stay.
+    """
+    command = command_of(words)
+    if command is None or "--" not in advice:
+        return advice
+    lacking: list[str] = []
+
+    def own(found: re.Match[str]) -> str:
+        name, parameter = found["name"], found["set"]
+        if _elsewhere(advice[: found.start()]) or name in options_of(command):
+            return found.group()
+        if name == "set" and parameter is not None and parameter in options_of(command):
+            return f"--{parameter} "
+        if name == "set" and parameter is not None and command == "job":
+            return f"{parameter}="
+        if name.replace("-", "_") in _parameters(command, words):
+            key = name.replace("-", "_")
+            return key if command == "job" else f"--set {key}"
+        if name not in lacking and any(name in options_of(other) for other in COMMANDS):
+            lacking.append(name)
+        return found.group()
+
+    text = _OPTION.sub(own, advice)
+    having: dict[str, list[str]] = {}
+    for name in lacking:
+        having.setdefault(_who_has(name), []).append(f"--{name}")
+    return "; ".join([text, *(_options_of(names, who) for who, names in having.items())])
+
+
+def _elsewhere(before: str) -> bool:
+    """Whether what stands before an option names the command that it is of."""
+    named = _ELSEWHERE.search(before)
+    return named is not None and command_of(named["command"].split()) is not None
+
+
+def _parameters(command: str, words: Sequence[str]) -> Collection[str]:
+    """Return what is set by name: keys of a job's steps, parameters of the method that is run."""
+    from ssdlab.model.errors import LabError
+
+    if command == "job":
+        from ssdlab.methods.job_steps import step_keys
+
+        return step_keys()
+    if "set" not in options_of(command) or len(words) < 2:
+        return ()
+    from ssdlab.methods import find_method
+
+    try:
+        return find_method(words[1]).params.model_fields
+    except LabError:
+        return ()  # a suite, or no method at all
+
+
+def _who_has(name: str) -> str:
+    return _listed([f"ssdlab {command}" for command in COMMANDS if name in options_of(command)])
+
+
+def _options_of(names: Sequence[str], who: str) -> str:
+    are = "is an option" if len(names) == 1 else "are options"
+    return f"{_listed(names)} {are} of {who}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    *some, last = words
+    return f"{', '.join(some)}{' and ' if some else ''}{last}"
