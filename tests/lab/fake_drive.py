@@ -121,13 +121,14 @@ class FakeDrive:
         return Identity(**{**known, **sizes, **self.identity_changes})
 
     def run(
-        self, workload: Any, *, log_path: Path, on_tick: Any = None, until: Any = None
+        self, workload: Any, *, log_path: Path | None = None, on_tick: Any = None, until: Any = None
     ) -> FakeMeasurement:
         self.done.append(("run", workload))
         resolved = json.loads(workload.resolve(self.capacity_bytes, self.logical_block_bytes))
         assert resolved["streams"]
         stream = workload.streams[0]
-        log_path.touch()
+        if log_path is not None:
+            log_path.touch()
         self.before_run(sum(name == "run" for name, _ in self.done))
         if on_tick is not None:
             on_tick(SimpleNamespace(latest=None, phase="measuring", bytes=0, failed=0))

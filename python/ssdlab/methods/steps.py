@@ -5,7 +5,6 @@ A step has a number, a seed of its own, and the span that it lies on.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
+from ssdlab.methods.ground import Ground, derived_seed
 from ssdlab.methods.verbs.context import Tables
 from ssdlab.methods.verbs.verb import Verb
-from ssdlab.model.errors import LabError, UsageError
 from ssdlab.model.span import Span, span_unit_bytes
 
 if TYPE_CHECKING:
     from ssdlab.drives.spare import Spare
-    from ssdlab.model.workload import Stream, Workload
+    from ssdlab.model.workload import Workload
     from ssdlab.results.records import Policy
     from ssdlab.results.run_folder import Step
 
@@ -48,7 +47,8 @@ class Finding:
 class Request:
     """One step, asked for: what the lab hands to the executor.
 
-    `outlook` tells observers what the procedure expects beyond the step; it is no part of it.
+    `outlook` tells observers what the procedure expects beyond the step; it is no part of it. `ground` is
+    where a workload lies that the verb itself makes; None of a request that no lab has made.
     """
 
     ordinal: int
@@ -56,6 +56,7 @@ class Request:
     asked: Verb
     policy: Policy
     outlook: str = ""
+    ground: Ground | None = None
 
     @property
     def verb(self) -> str:
@@ -212,17 +213,9 @@ class LabBase:
         prepares: bool = True,
     ) -> Step:
         """Ask for a step with a workload, which gets a seed and a span first."""
-        if endless := next((s.name for s in workload.streams if not s.stop.ever), None):
-            raise UsageError(
-                f"stream {endless!r} of step {label!r} would never stop",
-                "give it a time, bytes or I/Os to stop at",
-            )
-        workload = self._laid(workload, self._preparation_seed if prepares else self._seed)
-        try:  # in the plan already: what does not fit this drive is refused before anything is done
-            workload.resolve(self.capacity_bytes, self.logical_block_bytes)
-        except LabError as error:
-            error.what = f"{label}: {error.what}"
-            raise
+        ground = self._ground(self._preparation_seed if prepares else self._seed)
+        # In the plan already: what does not fit this drive is refused before anything is done.
+        workload = ground.laid(workload, label)
         return self.do(verb_of(workload), label=label, policy=policy)
 
     def do(self, asked: Verb, *, label: str | None = None, policy: Policy | None = None) -> Step:
@@ -239,29 +232,16 @@ class LabBase:
         """
         policy = self._policy or policy or asked.policy
         asked.check(policy)
-        request = Request(self._ordinal, label or asked.verb, asked, policy, self._outlook)
+        ground = self._ground(self._seed)
+        request = Request(self._ordinal, label or asked.verb, asked, policy, self._outlook, ground)
         self._ordinal += 1
         return self._executor.perform(request)
 
-    def _laid(self, workload: Workload, seed: int) -> Workload:
-        """Give the workload a seed of the step and the lab's span where it has none of its own."""
-        changes: dict[str, Any] = {}
-        if "seed" not in workload.model_fields_set:
-            changes["seed"] = derived_seed(seed, self._ordinal)
-        streams = tuple(
-            stream
-            if "span" in stream.model_fields_set
-            else stream.model_copy(update={"span": self._span_of(stream)})
-            for stream in workload.streams
+    def _ground(self, seed: int) -> Ground:
+        """Return what the next step stands on."""
+        return Ground(
+            self._usable_bytes,
+            self.capacity_bytes,
+            self.logical_block_bytes,
+            derived_seed(seed, self._ordinal),
         )
-        return workload.model_copy(update={**changes, "streams": streams})
-
-    def _span_of(self, stream: Stream) -> Span:
-        unit = min(block.bytes for block in stream.block)
-        return Span(start=0, length=self._usable_bytes // unit * unit)
-
-
-def derived_seed(seed: int, *path: int) -> int:
-    """Derive a seed from another and a path of numbers (ordinal, segment): the same for the same."""
-    text = ":".join(str(part) for part in (seed, *path))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")

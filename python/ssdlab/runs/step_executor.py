@@ -37,8 +37,10 @@ from ssdlab.runs.side_by_side import SideBySide
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive, Until
     from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.methods.ground import Ground
     from ssdlab.methods.steps import Request
     from ssdlab.methods.verbs.context import Tables
+    from ssdlab.model.span import Span
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord
     from ssdlab.runs.drive_state import StateKeeper
@@ -203,6 +205,11 @@ class _StepAtWork:
         return self.executor.drive
 
     @property
+    def span(self) -> Span:
+        """The part of the drive in use."""
+        return self._ground.span
+
+    @property
     def ordinal(self) -> int:
         """Number of the step."""
         return self.request.ordinal
@@ -243,11 +250,20 @@ class _StepAtWork:
 
     def run(self, workload: Workload, until: Until | None) -> None:
         """Run a workload for the state that it leaves."""
-        self.executor.run(workload, until)
+        self.executor.run(self._laid(workload), until)
 
     def measure(self, workload: Workload, until: Until | None, *, overload: bool) -> StepResult:
         """Run a workload and keep what was measured."""
-        return self.executor.measure(self, workload, until, overload=overload)
+        return self.executor.measure(self, self._laid(workload), until, overload=overload)
+
+    def _laid(self, workload: Workload) -> Workload:
+        """Return a workload that the verb may have made itself, within the part of the drive in use."""
+        return self._ground.laid(workload, self.request.label)
+
+    @property
+    def _ground(self) -> Ground:
+        assert self.request.ground is not None  # a lab has made it
+        return self.request.ground
 
 
 def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:

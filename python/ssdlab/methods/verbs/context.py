@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.drives.base import Until as Ends
     from ssdlab.methods.verbs.outcome import Outcome
+    from ssdlab.model.span import Span
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord, StepResult
     from ssdlab.results.run_folder import Step
@@ -58,6 +59,10 @@ class StepContext(Protocol):
         """The drive under test, held by the run."""
 
     @property
+    def span(self) -> Span:
+        """The part of the drive in use: all of it, in whole MiB, or what `--usable` and `lab.limit` left."""
+
+    @property
     def ordinal(self) -> int:
         """Number of the step in its run."""
 
@@ -97,7 +102,11 @@ class StepContext(Protocol):
         """Make a file of the run folder: whole at the end of the block, or not at all."""
 
     def run(self, workload: Workload, until: Ends | None) -> None:
-        """Run a workload for the state that it leaves, and keep nothing of it."""
+        """Run a workload for the state that it leaves, and keep nothing of it.
+
+        Streams without a span of their own get `span`; without a seed of its own it gets the step's. So too
+        `measure`.
+        """
 
     def measure(self, workload: Workload, until: Ends | None, *, overload: bool) -> StepResult:
         """Run a workload, with the parts before it left out, and keep what was measured.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SkipValidation
 
-from ssdlab.methods.steps import Until, derived_seed
+from ssdlab.methods.ground import derived_seed
+from ssdlab.methods.steps import Until
 from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
 from ssdlab.methods.verbs.stream_bounds import workload_bounds
 from ssdlab.methods.verbs.stream_words import describe_stream
