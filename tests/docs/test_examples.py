@@ -133,15 +133,16 @@ def test_the_errors_of_the_document_are_those_of_the_package() -> None:
     assert told == ours
 
 
-def test_the_commands_of_simulated_drives(place: Path) -> None:
+@pytest.mark.parametrize(("page", "at_least"), [("simulated.md", 3), ("library.md", 10)])
+def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_least: int) -> None:
     examples = [
         line[2:]
-        for block in blocks("simulated.md")
+        for block in blocks(page)
         if block.language == "console"
         for line in block.text.splitlines()
         if line.startswith("$ ")
     ]
-    assert len(examples) >= 3
+    assert len(examples) >= at_least
     for command in examples:
         done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, f"{command}\n{done.stderr}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -92,10 +93,10 @@ def test_a_note_is_shown_with_its_run(ssdlab: Shell, finished: str) -> None:
 
 def test_the_library_is_rebuilt(ssdlab: Shell, finished: str) -> None:
     assert finished
-    (ssdlab.library / ".catalogue" / "runs.parquet").unlink()
+    shutil.rmtree(ssdlab.library / ".catalogue")
     done = ssdlab.json("library", "rebuild")
     assert done["runs"] == 1 and done["figures"] >= 3 and done["unreadable"] == []
-    assert (ssdlab.library / ".catalogue" / "runs.parquet").exists()
+    assert ssdlab.json("runs")["runs"][0]["folder"].endswith(finished)
 
 
 def test_plan_in_words_and_as_json_touches_nothing(ssdlab: Shell) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.synthetic import make_finished_run
 from ssdlab import _core
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods import find_method
@@ -19,10 +17,10 @@ from ssdlab.methods.job import read_job
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Refused
-from ssdlab.results import catalogue, compaction, tables
+from ssdlab.results import compaction, tables
 from ssdlab.results.journal import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest
-from ssdlab.results.store import make_run_folder, write_manifest
+from ssdlab.results.store import make_run_folder
 from ssdlab.runs.order import Order
 from ssdlab.runs.saving import save_measurement
 from ssdlab.runs.session import RunEnvironment, start
@@ -156,79 +154,6 @@ def test_the_runner_never_loads_duckdb(scratch: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_the_catalogue_ranks_and_can_be_made_anew(tmp_path: Path) -> None:
-    fast = make_finished_run(tmp_path, seed=1, cap_iops=300_000.0, seconds=5)
-    slow = make_finished_run(tmp_path, seed=2, cap_iops=100_000.0, seconds=5)
-    for folder in (fast, slow):
-        catalogue.add(tmp_path, folder)
-    ranked = catalogue.rank(tmp_path, "random_read_iops")
-    assert [line.run_id for line in ranked] == [fast.name, slow.name]
-    catalogue.add(tmp_path, fast)
-    assert catalogue.rank(tmp_path, "random_read_iops") == ranked, "a run entered twice is there twice"
-    for path in (tmp_path / catalogue.FOLDER).iterdir():
-        path.unlink()
-    assert catalogue.rank(tmp_path, "random_read_iops") == []
-    done = catalogue.rebuild(tmp_path)
-    assert (done.runs, done.unreadable) == (2, ())
-    assert catalogue.rank(tmp_path, "random_read_iops") == ranked
-    depths = catalogue.rank(tmp_path, "random_read_depth")
-    assert depths == sorted(depths, key=lambda line: line.value), "a figure of which less is better"
-
-
-def test_a_rebuild_names_what_it_cannot_read(tmp_path: Path) -> None:
-    make_finished_run(tmp_path, seed=1, seconds=5)
-    broken = make_finished_run(tmp_path, seed=2, seconds=5)
-    (broken / "manifest.json").write_text("{")
-    done = catalogue.rebuild(tmp_path)
-    assert (done.runs, done.unreadable) == (1, (broken.name,))
-
-
-def test_the_catalogue_tells_the_seal_that_was_checked_and_takes_nothing_damaged(tmp_path: Path) -> None:
-    sealed = make_finished_run(tmp_path, seed=1, seconds=5)
-    old = shutil.copytree(Path(__file__).parent / "unsealed" / "finished", tmp_path / "old")
-    damaged = make_finished_run(tmp_path, seed=2, seconds=5)
-    (damaged / tables.HIST).write_bytes((sealed / tables.SERIES).read_bytes())
-    assert catalogue.rebuild(tmp_path).unreadable == (damaged.name,)
-    with pytest.raises(Refused, match="damaged"):
-        catalogue.add(tmp_path, damaged)
-    with HeldFolder(tmp_path / catalogue.FOLDER) as held:
-        runs = tables.read(held, catalogue.RUNS, catalogue.RUN_COLUMNS, order="run_id")
-    states = dict(zip(runs["run_id"].tolist(), runs["seal"].tolist(), strict=True))
-    assert states == {sealed.name: "sealed", read_manifest(old).run_id: "not sealed"}
-    before = catalogue.rank(tmp_path, "random_read_iops")
-    (sealed / tables.HIST).write_bytes(b"damaged since")
-    assert catalogue.rank(tmp_path, "random_read_iops") == before, "a query opens no run"
-
-
-@pytest.mark.parametrize("older", [True, False])
-def test_a_catalogue_that_is_damaged_or_of_an_older_ssdlab_is_made_anew(tmp_path: Path, older: bool) -> None:
-    first, second = (make_finished_run(tmp_path, seed=seed, seconds=5) for seed in (1, 2))
-    catalogue.add(tmp_path, first)
-    whole = catalogue.rank(tmp_path, "random_read_iops")
-    with HeldFolder(tmp_path / catalogue.FOLDER, writing=True) as held:
-        if older:
-            columns = {name: kind for name, kind in catalogue.RUN_COLUMNS.items() if name != "seal"}
-            kept = tables.read(held, catalogue.RUNS, columns, order="run_id")
-            tables.write(held, catalogue.RUNS, kept, columns, "run_id")
-            assert catalogue.rank(tmp_path, "random_read_iops") == whole
-        else:
-            held.replace(catalogue.RUNS, b"PAR1 and then nothing")
-            with pytest.raises(Refused, match="library rebuild"):
-                catalogue.rank(tmp_path, "random_read_iops")
-    catalogue.add(tmp_path, second)
-    assert {line.run_id for line in catalogue.rank(tmp_path, "random_read_iops")} == {first.name, second.name}
-
-
-def test_quick_and_other_engines_are_kept_apart(tmp_path: Path) -> None:
-    for seed, changes in ((1, {}), (2, {"quick": True}), (3, {"engine": "uring"})):
-        folder = make_finished_run(tmp_path, seed=seed, seconds=5, cap_iops=1e5 * seed)
-        write_manifest(folder, read_manifest(folder).model_copy(update=changes))
-    catalogue.rebuild(tmp_path)
-    ranked = catalogue.rank(tmp_path, "random_read_iops")
-    assert [line.quick for line in ranked] == [False, False, True]
-    assert [line.engine for line in catalogue.rank(tmp_path, "random_read_iops", engine="uring")] == ["uring"]
 
 
 def test_a_measurement_is_saved_as_a_run(scratch: Path) -> None:

@@ -67,7 +67,7 @@ class Place:
         secret = self.outside / "secret"
         for link in (
             self.library / ".catalogue" / "runs.tmp",
-            self.library / ".catalogue" / ".runs.parquet.new",
+            self.library / ".catalogue" / ".current.json.new",
             self.library / ".measure-1",
             self.target / ".run.img.new",
             self.target / ".run.img.lock",

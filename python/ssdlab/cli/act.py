@@ -166,7 +166,7 @@ def log(
     Parameters
     ----------
     run
-        The run: its folder, its id, or the beginning of its id or of its last letters.
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     clock
         From when an I/O counts: service, when a thread issued it, as in ACT 6; response, when it was due.
     output

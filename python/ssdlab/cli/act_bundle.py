@@ -30,7 +30,7 @@ def bundle(run: str, /, *, output: Path, library: Path | None = None) -> None:
     Parameters
     ----------
     run
-        The run: its folder, its id, or the beginning of its id or of its last letters.
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     output
         Folder to make; none that exists is touched.
     library

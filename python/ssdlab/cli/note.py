@@ -16,7 +16,7 @@ def note(run: str, text: str, /, *, library: Path | None = None, json: bool = Fa
     Parameters
     ----------
     run
-        The run: its folder, its id, or the beginning of its id or of its last letters.
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     text
         The note.
     library

@@ -30,7 +30,7 @@ def resume(
     Parameters
     ----------
     run
-        The run: its folder, its id, or the beginning of its id or of its last letters.
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     destroy
         Consent given again: identifier of the drive whose data may all be lost (see `ssdlab drives`).
     wipe_signatures

@@ -13,7 +13,7 @@ def show(run: str, /, *, library: Path | None = None, json: bool = False) -> Non
     Parameters
     ----------
     run
-        The run: its folder, its id, or the beginning of its id or of its last letters.
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json

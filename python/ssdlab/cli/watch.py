@@ -25,7 +25,7 @@ def watch(run: str, /, *, library: Path | None = None, json: bool = False) -> No
     Parameters
     ----------
     run
-        The run: its folder, its id, or the beginning of its id or of its last letters.
+        The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     json

@@ -1,84 +1,35 @@
-"""The library's catalogue: one line for each run and one for each headline figure, in two Parquet files.
+"""How a run enters the library's catalogue, leaves it, and how the catalogue is made anew.
 
-Everything in it comes from the runs, so it can be made anew at any time (`ssdlab library rebuild`). A run is
-entered after it was held against its seals, and queries trust that.
-Rankings read it alone and open no series. It is written under a lock and put in place by a rename, so any
-number of processes may read.
+Everything in it comes from the run folders, so it can be made anew at any time (`ssdlab library rebuild`). A
+run is entered after it was held against its seals, and queries (`ssdlab.library`) trust that. To enter one
+is to write one small file, a *row*, under a name of its own and to rename it into place: that costs the same
+however many runs there are, and any number of processes may do it. `catalogue_files` puts rows together now
+and then. A run that is not finished has only an empty file in `open`, for its state changes.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import secrets
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
-from ssdlab.model.errors import Refused
-from ssdlab.results import tables
-from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Manifest, SealState, TableInfo
-from ssdlab.results.store import run_folders
+from ssdlab.model.errors import LabError, Refused
+from ssdlab.results.catalogue_files import ROWS, compact_if_due, locked, replace_all
+from ssdlab.results.catalogue_row import Row, row_of
+from ssdlab.results.run_folder import MANIFEST, RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.results.schema import TableInfo
 
 FOLDER = ".catalogue"
-RUNS = "runs.parquet"
-FIGURES = "figures.parquet"
-_LOCK = "lock"
-
-RUN_COLUMNS = {
-    "run_id": "VARCHAR",
-    "folder": "VARCHAR",
-    "status": "VARCHAR",
-    "method": "VARCHAR",
-    "version": "INTEGER",
-    "quick": "BOOLEAN",
-    "engine": "VARCHAR",
-    "drive_id": "VARCHAR",
-    "drive_name": "VARCHAR",
-    "drive_kind": "VARCHAR",
-    "capacity_bytes": "BIGINT",
-    "seed": "VARCHAR",
-    "tool": "VARCHAR",
-    "created": "VARCHAR",
-    "departures": "INTEGER",
-    "warnings": "INTEGER",
-    "seal": "VARCHAR",
-}
-FIGURE_COLUMNS = {
-    "run_id": "VARCHAR",
-    "name": "VARCHAR",
-    "label": "VARCHAR",
-    "value": "DOUBLE",
-    "unit": "VARCHAR",
-    "better": "VARCHAR",
-}
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """One line of a ranking."""
-
-    run_id: str
-    drive_name: str
-    engine: str
-    quick: bool
-    value: float
-    unit: str
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A run to enter, with the state of the seal that it was just held against."""
-
-    folder: Path
-    manifest: Manifest
-    seal: SealState
+OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -91,7 +42,7 @@ class Rebuilt:
 
 
 def add(library: Path | HeldFolder, folder: Path, tables_now: tuple[TableInfo, ...] = ()) -> None:
-    """Enter one run, checked against its seals, in place of what was there of it.
+    """Enter a finished run, checked against its seals, in place of what was there of it.
 
     Parameters
     ----------
@@ -104,181 +55,114 @@ def add(library: Path | HeldFolder, folder: Path, tables_now: tuple[TableInfo, .
     ------
     Refused
         The run is damaged.
-    Refused
-        The run is damaged.
     HostError
         When the library cannot be written.
     """
     run = RunFolder(folder)
     if tables_now:
-        run.manifest = run.manifest.model_copy(update={"tables": tables_now})
-    manifest, entry = run.manifest, _Entry(folder, run.manifest, run.verify())
-    with _locked(library) as place:
-        runs, figures = _read(place, folder.parent)
-        others = runs["run_id"] != manifest.run_id
-        kept = {name: column[others] for name, column in runs.items()}
-        stay = figures["run_id"] != manifest.run_id
-        kept_figures = {name: column[stay] for name, column in figures.items()}
-        new_runs, new_figures = _lines([entry])
-        _write(
-            place,
-            tables.concatenate([kept, new_runs], RUN_COLUMNS),
-            tables.concatenate([kept_figures, new_figures], FIGURE_COLUMNS),
-        )
+        run.manifest = run.manifest.model_copy(update={"tables": tables_now, "status": "finished"})
+    row = row_of(run, run.verify())
+    with _written(library) as catalogue:
+        _put(catalogue, row)
+        with catalogue.folder(OPEN, make=True) as unfinished:
+            unfinished.remove(folder.name)
 
 
-def rebuild(library: Path) -> Rebuilt:
-    """Make the catalogue anew from all runs, each checked against its seals; what is damaged is left out.
+def remove(library: Path, name: str) -> None:
+    """Let the catalogue have nothing of a run folder any more.
 
     Raises
     ------
     HostError
         When the library cannot be written.
     """
-    found, unreadable = _entries(run_folders(library))
-    with _locked(library) as place:
-        runs, figures = _lines(found)
-        _write(place, runs, figures)
-    return Rebuilt(len(found), len(figures["run_id"]), tuple(unreadable))
+    with _written(library) as catalogue:
+        _put(catalogue, Row(folder=name, entered=time.time_ns(), gone=True))
+        with catalogue.folder(OPEN, make=True) as unfinished:
+            unfinished.remove(name)
 
 
-def _entries(folders: Iterable[Path]) -> tuple[list[_Entry], list[str]]:
-    """Return the runs that can be entered, and the names of those that are damaged."""
-    found: list[_Entry] = []
-    unreadable = []
-    for folder in folders:
-        try:
-            run = RunFolder(folder)
-            found.append(_Entry(folder, run.manifest, run.verify()))
-        except Refused:
-            unreadable.append(folder.name)
-    return found, unreadable
+def begun(library: Path, name: str) -> None:
+    """Say that a run was begun; a library that cannot be written is the run's own to find out."""
+    with suppress(LabError, OSError), _written(library) as catalogue:
+        mark_open(catalogue, name)
 
 
-def rank(library: Path, figure: str, *, engine: str | None = None) -> list[Ranked]:
-    """Rank finished runs by a figure, best first; quick runs never among full ones unless all are quick.
+def mark_open(catalogue: HeldFolder, name: str) -> None:
+    """Say that a run folder holds a run that is not finished."""
+    with catalogue.folder(OPEN, make=True) as unfinished:
+        unfinished.replace(name, b"", durable=False)
 
-    Trusts the seals that were checked when the runs were entered.
+
+def enter(folder: Path) -> None:
+    """Enter a run in the library that it lies in, as it now is, finished or not.
 
     Raises
     ------
     Refused
-        The catalogue is damaged.
+        It is damaged.
+    HostError
+        When the library cannot be written.
     """
-    import duckdb
+    if RunFolder(folder).manifest.status == "finished":
+        add(folder.parent, folder)
+    else:
+        begun(folder.parent, folder.name)
 
-    try:
-        with HeldFolder(library, follow=True) as held:
-            place = held.folder(FOLDER)
-    except FileNotFoundError:
-        return []
-    query = (
-        "SELECT r.run_id, r.drive_name, r.engine, r.quick, f.value, f.unit "
-        "FROM read_parquet(?) f JOIN read_parquet(?) r USING (run_id) "
-        "WHERE f.name = ? AND NOT isnan(f.value) AND r.status = 'finished' AND (? IS NULL OR r.engine = ?) "
-        "ORDER BY r.quick, CASE f.better WHEN 'higher' THEN -f.value ELSE f.value END, r.run_id"
-    )
-    if not place.exists(RUNS):
-        return []
-    try:
-        with (
-            place.readable(RUNS) as runs,
-            place.readable(FIGURES) as figures,
-            duckdb.connect(config={"threads": 1}) as con,
-        ):
-            lines = con.execute(query, [str(figures), str(runs), figure, engine, engine]).fetchall()
-    except duckdb.Error as error:
-        raise Refused(
-            f"the catalogue {library / FOLDER} is damaged",
-            "make it anew from the runs: ssdlab library rebuild",
-            path=str(library / FOLDER),
-        ) from error
-    return [Ranked(*line) for line in lines]
+
+def rebuild(library: Path) -> Rebuilt:
+    """Make the catalogue anew from all runs, each checked against its seals; what is damaged is left out.
+
+    Runs that are entered meanwhile stay.
+
+    Raises
+    ------
+    HostError
+        When the library cannot be written.
+    """
+    found: list[Row] = []
+    unreadable: list[str] = []
+    with _written(library) as catalogue, locked(catalogue, wait=True):
+        with catalogue.folder(ROWS, make=True) as rows:
+            superseded = [name for name in rows.names() if not name.startswith(".")]
+        unfinished = []
+        for folder in sorted(path for path in library.iterdir() if (path / MANIFEST).is_file()):
+            try:
+                run = RunFolder(folder)
+                seal = run.verify()
+            except (Refused, OSError):
+                unreadable.append(folder.name)
+                continue
+            if run.manifest.status == "finished":
+                found.append(row_of(run, seal))
+            else:
+                unfinished.append(folder.name)
+        replace_all(catalogue, found, superseded)
+        _replace_open(catalogue, unfinished)
+    figures = sum(len(row.figures) for row in found)
+    return Rebuilt(len(found) + len(unfinished), figures, tuple(unreadable))
+
+
+def _replace_open(catalogue: HeldFolder, names: list[str]) -> None:
+    with catalogue.folder(OPEN, make=True) as unfinished:
+        for name in set(unfinished.names()) - set(names):
+            unfinished.remove(name)
+    for name in names:
+        mark_open(catalogue, name)
+
+
+def _put(catalogue: HeldFolder, row: Row) -> None:
+    name = f"{row.entered:020d}-{secrets.token_hex(4)}.json"
+    with catalogue.folder(ROWS, make=True) as rows:
+        rows.replace(name, row.model_dump_json(by_alias=True))
+    compact_if_due(catalogue)
 
 
 @contextmanager
-def _locked(library: Path | HeldFolder) -> Iterator[HeldFolder]:
-    """Hold the catalogue, made if there is none, against other writers; give its folder."""
+def _written(library: Path | HeldFolder) -> Iterator[HeldFolder]:
+    """Give the catalogue of a library, made if there is none."""
     with library_errors((library if isinstance(library, Path) else library.path) / FOLDER):
         if isinstance(library, Path):
             library = HeldFolder(library, make=FOLDER_MODE)
-        folder = library.folder(FOLDER, make=True)
-        descriptor = folder.lock_file(_LOCK)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield folder
-        finally:
-            os.close(descriptor)
-
-
-def _read(folder: HeldFolder, library: Path) -> tuple[tables.Columns, tables.Columns]:
-    """Read both tables; where one is damaged, or of an older ssdlab, they are made anew from the runs."""
-    import duckdb
-
-    try:
-        found = [
-            tables.read(folder, name, columns, order="run_id")
-            if folder.exists(name)
-            else tables.empty(columns)
-            for name, columns in ((RUNS, RUN_COLUMNS), (FIGURES, FIGURE_COLUMNS))
-        ]
-    except duckdb.Error:
-        return _lines(_entries(run_folders(library))[0])
-    return found[0], found[1]
-
-
-def _write(folder: HeldFolder, runs: tables.Columns, figures: tables.Columns) -> None:
-    tables.write(folder, RUNS, runs, RUN_COLUMNS, "run_id")
-    tables.write(folder, FIGURES, figures, FIGURE_COLUMNS, "name, run_id")
-
-
-def _lines(found: list[_Entry]) -> tuple[tables.Columns, tables.Columns]:
-    runs = [_run_line(entry) for entry in found]
-    figures = [line for entry in found for line in _figure_lines(entry.manifest)]
-    return _columns(runs, RUN_COLUMNS), _columns(figures, FIGURE_COLUMNS)
-
-
-def _columns(lines: list[dict[str, Any]], columns: dict[str, str]) -> tables.Columns:
-    if not lines:
-        return tables.empty(columns)
-    return {
-        name: np.array([line[name] for line in lines], dtype=tables.dtype(columns[name])) for name in columns
-    }
-
-
-def _run_line(entry: _Entry) -> dict[str, Any]:
-    manifest = entry.manifest
-    return {
-        "run_id": manifest.run_id,
-        "folder": entry.folder.name,
-        "status": manifest.status,
-        "method": manifest.method.name,
-        "version": manifest.method.version,
-        "quick": manifest.quick,
-        "engine": manifest.engine,
-        "drive_id": manifest.drive.id,
-        "drive_name": manifest.drive.name,
-        "drive_kind": manifest.drive.kind,
-        "capacity_bytes": manifest.drive.capacity_bytes,
-        "seed": str(manifest.seed),
-        "tool": str(manifest.tool.get("version", "")),
-        "created": manifest.created,
-        "departures": len(manifest.departures),
-        "warnings": len(manifest.warnings),
-        "seal": entry.seal,
-    }
-
-
-def _figure_lines(manifest: Manifest) -> list[dict[str, Any]]:
-    scalars: Any = (manifest.result or {}).get("scalars") or []
-    return [
-        {
-            "run_id": manifest.run_id,
-            "name": scalar["name"],
-            "label": scalar["label"],
-            "value": float("nan") if scalar["value"] is None else scalar["value"],
-            "unit": scalar["unit"],
-            "better": scalar["better"],
-        }
-        for scalar in scalars
-    ]
+        with library.folder(FOLDER, make=True) as catalogue:
+            yield catalogue

@@ -8,6 +8,7 @@ import re
 import secrets
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that are mistaken for digits."""
 _ID_LETTERS = 6
-_STAMP = re.compile(r"^\d{8}-\d{4}-")
+_STAMP = re.compile(r"\d{8}-\d{4}-")
+_STAMP_CHARACTERS = len("20261121-0912-")
+LAST = "last"
+"""As RUN: the one that was begun last."""
 
 
 def default_library(environment: Mapping[str, str] = os.environ) -> Path:
@@ -111,6 +115,9 @@ def begin_run(
                 "nothing was begun: make room there and start again, or name another with --library"
             )
             raise
+    from ssdlab.results.catalogue import begun  # what reads runs does without
+
+    begun(library, folder.name)
     return folder
 
 
@@ -143,12 +150,16 @@ def run_folders(library: Path) -> list[Path]:
 
 
 def find_run(text: str, library: Path) -> Path:
-    """Return the folder that RUN means: a path, or the beginning of a run's id or of its last letters.
+    """Return the folder that RUN means: a path, `last`, or the beginning of a run's id or last letters.
+
+    `last` is the run that was begun last; the runs of a suite are not meant, but the suite.
 
     Raises
     ------
     UsageError
         When nothing fits, or several runs do; then they are listed.
+    Refused
+        `last`, and one of the newest folders is damaged, or a newer ssdlab wrote it.
     """
     path = Path(text)
     if ("/" in text or path.exists()) and (path / MANIFEST).is_file():
@@ -157,9 +168,15 @@ def find_run(text: str, library: Path) -> Path:
         raise UsageError(
             f"{text} is not a run folder: it has no {MANIFEST}", "name a run by its folder or its id"
         )
-    folders = run_folders(library)
-    exact = [f for f in folders if text in (f.name, short_id(f.name))]
-    fits = exact or [f for f in folders if f.name.startswith(text) or short_id(f.name).startswith(text)]
+    if text == LAST and (found := _last(library)):
+        return found
+    names = _folder_names(library)
+    exact = [name for name in names if text in (name, short_id(name))]
+    fits = [
+        library / name
+        for name in exact or [n for n in names if n.startswith(text) or short_id(n).startswith(text)]
+        if (library / name / MANIFEST).is_file()
+    ]
     if len(fits) == 1:
         return fits[0]
     if fits:
@@ -167,11 +184,32 @@ def find_run(text: str, library: Path) -> Path:
         raise UsageError(
             f"{text!r} means {len(fits)} runs", f"give more letters: {listed}", runs=[f.name for f in fits]
         )
-    newest = ", ".join(f.name for f in folders[-3:])
+    newest = ", ".join(name for name in names[-20:] if (library / name / MANIFEST).is_file())
     advice = (
-        f"the newest there: {newest}" if newest else "there is no run in it yet; name another with --library"
+        f"the newest there: {', '.join(newest.split(', ')[-3:])}"
+        if newest
+        else "there is no run in it yet; name another with --library"
     )
     raise UsageError(f"there is no run {text!r} in {library}", advice, given=text, library=str(library))
+
+
+def _folder_names(library: Path) -> list[str]:
+    """Return what a library has beside files of its own, sorted."""
+    if not library.is_dir():
+        return []
+    return sorted(path.name for path in library.iterdir() if not path.name.startswith("."))
+
+
+def _last(library: Path) -> Path | None:
+    """Return the run that was begun last, by the minute in its id and then by its manifest."""
+    stamped = [name for name in _folder_names(library) if _STAMP.match(name)]
+    for _, names in groupby(reversed(stamped), key=lambda name: name[:_STAMP_CHARACTERS]):
+        folders = [library / name for name in names if (library / name / MANIFEST).is_file()]
+        begun = [(RunFolder(folder).manifest, folder) for folder in folders]
+        own = [(manifest.created, folder) for manifest, folder in begun if manifest.member is None]
+        if own:
+            return max(own)[1]
+    return None
 
 
 def actual_status(folder: Path, manifest: Manifest) -> Status:

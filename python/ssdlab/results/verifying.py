@@ -12,6 +12,7 @@ from ssdlab.results.lines import RESTORE
 from ssdlab.results.live import SCHEMA as LIVE_SCHEMA
 from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, STEPS, RunFolder
 from ssdlab.results.seal import read_document
+from ssdlab.results.tags import TAGS, read_tags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +74,7 @@ def verify_run(folder: Path) -> Verified:
             for name, schema in _DOCUMENTS.items():
                 _check_document(held, name, schema)
             unknown = _unknown(held, run)
+        read_tags(folder)
         # Of a run that goes on, the last record is being written.
         torn = 0 if is_running(folder) else run.read_journal().torn_bytes
         return Verified(folder, seal, torn_bytes=torn, unknown=unknown)
@@ -116,6 +118,6 @@ def _unknown(folder: HeldFolder, run: RunFolder) -> tuple[str, ...]:
     sealed = run.manifest.sealed
     if sealed is None or run.manifest.status != "finished":
         return ()
-    known = {MANIFEST, JOURNAL, NOTES, CONDITIONS, CONSENT, *sealed.files}
+    known = {MANIFEST, JOURNAL, NOTES, TAGS, CONDITIONS, CONSENT, *sealed.files}
     known |= {table.name for table in run.manifest.tables}
     return tuple(name for name in folder.names() if name not in known and not name.startswith("."))

@@ -1,0 +1,109 @@
+"""`ssdlab rank`: drives by one figure."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.cli.kinds import Count, RunText
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.cli.runs import Moment, Part, Word
+from ssdlab.model.units import figure_text
+
+if TYPE_CHECKING:
+    from ssdlab.library.ranking import Ranking
+
+SCHEMA = "ssdlab.rank/1"
+SHOWN = 40
+
+
+def rank(
+    figure: str,
+    /,
+    *,
+    drive: Part = None,
+    method: Word = None,
+    since: Moment = None,
+    tag: Word = None,
+    like: RunText = None,
+    limit: Count | None = None,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Rank drives by a headline figure, best first; a drive's is the median of its runs.
+
+    Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
+    kind of drive, scale, spare, variant and departures, all quick or none. The others that have the figure
+    are left out, and it is said why.
+
+    Parameters
+    ----------
+    figure
+        Name of the figure, such as qd1_random_read_iops, or a part that one name alone has.
+    drive
+        Only drives with this in their identifier or name.
+    method
+        Only runs of this method.
+    since
+        Only runs begun then or later: 2026-11-01, 7d, 36h.
+    tag
+        Only runs with this tag.
+    like
+        Rank the runs that are like this one; by default the largest group is ranked.
+    limit
+        So many drives; by default 40 in words, and all as JSON.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the ranking as JSON, schema ssdlab.rank/1.
+    """
+    from ssdlab.library.choosing import Choice, since_of
+    from ssdlab.library.index import Index
+    from ssdlab.library.ranking import rank as ranked
+    from ssdlab.results.store import find_run
+
+    folder = library_of(library)
+    choice = Choice(drive, method, tag, None if since is None else since_of(since), "finished")
+    run = None if like is None else find_run(like, folder).name
+    with Index(folder) as index:
+        found = ranked(index, figure, choice, like=run, limit=limit if json else limit or SHOWN)
+    if json:
+        left_out = [asdict(each) | {"why": each.words} for each in found.left_out]
+        print_json({"schema": SCHEMA, "library": str(folder), **asdict(found), "left_out": left_out})
+    else:
+        _print(found)
+
+
+def _print(found: Ranking) -> None:
+    like = found.like
+    print_line(f"{found.figure}: {found.label}, {found.better} is better", "bold")
+    print_line(_common(like), "dim")
+    rows = []
+    for place, line in enumerate(found.lines, start=1):
+        value, low, high = (figure_text(each, found.unit) for each in (line.value, line.min, line.max))
+        spread = "" if line.runs == 1 else f"{low} to {high}"
+        rows.append((place, line.drive_name, line.drive_id, value, line.runs, spread))
+    print_table(rows, ("", "drive", "identifier", "median", "runs", "range"), right=(0, 3, 4))
+    if found.drives > len(found.lines):
+        say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
+    for each in found.left_out:
+        print_line(f"left out: {_count(each.runs, 'run')} of {_count(each.drives, 'drive')}: {each.words}")
+    rest = found.left_out_runs - sum(each.runs for each in found.left_out)
+    if rest:
+        print_line(f"left out: {_count(rest, 'run')} more, each unlike these in some way")
+
+
+def _common(like: dict[str, Any]) -> str:
+    """Return what the ranked runs have in common."""
+    words = [f"{like['method']} version {like['version']}", f"engine {like['engine']}"]
+    words += ["quick"] if like["quick"] else []
+    words += [] if like["scale"] == 1 else [f"scale {like['scale']}"]
+    words += [] if like["spare"] is None else [f"spare {100 * like['spare']:.4g} %"]
+    words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures") if like[name]]
+    return ", ".join(words)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,94 @@
+"""`ssdlab runs`: the runs of the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from ssdlab.cli.kinds import Count
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_json, print_line, print_table, say, warn
+
+SCHEMA = "ssdlab.runs/1"
+SHOWN = 40
+_TITLES = ("run", "begun", "status", "method", "drive", "tags")
+
+Part = Annotated[str | None, Parameter(metavar="TEXT")]
+Word = Annotated[str | None, Parameter(metavar="WORD")]
+Moment = Annotated[str | None, Parameter(metavar="TIME")]
+
+
+def runs(
+    *,
+    drive: Part = None,
+    method: Word = None,
+    since: Moment = None,
+    tag: Word = None,
+    status: Literal["running", "interrupted", "finished", "failed"] | None = None,
+    limit: Count | None = None,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """List the runs of the library, newest first.
+
+    Parameters
+    ----------
+    drive
+        Only of drives with this in their identifier or name.
+    method
+        Only of this method.
+    since
+        Only those begun then or later: 2026-11-01, 7d, 36h.
+    tag
+        Only those with this tag.
+    status
+        Only those that are so.
+    limit
+        So many; by default 40 in words, and all as JSON.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print them as JSON, schema ssdlab.runs/1.
+    """
+    from ssdlab.library.choosing import Choice, since_of
+    from ssdlab.library.listing import list_runs
+
+    folder = library_of(library)
+    choice = Choice(drive, method, tag, None if since is None else since_of(since), status)
+    found = list_runs(folder, choice, limit if json else limit or SHOWN)
+    if json:
+        unreadable = [{"run": name, "why": why} for name, why in found.unreadable]
+        print_json(
+            {
+                "schema": SCHEMA,
+                "library": str(folder),
+                "total": found.total,
+                "runs": found.runs,
+                "unreadable": unreadable,
+            }
+        )
+        return
+    print_table([_cells(line) for line in found.runs], _TITLES if found.runs else ())
+    for name, why in found.unreadable:
+        warn(f"{name} is left out: {why}")
+    if not found.runs:
+        print_line(f"{folder}: no such run")
+    elif found.total > len(found.runs):
+        say(f"the newest {len(found.runs)} of {found.total}; more with --limit")
+
+
+def _cells(line: dict[str, Any]) -> tuple[str, ...]:
+    quick = " quick" if line["quick"] else ""
+    of_suite = " (part)" if line["suite"] else ""
+    begun = line["created"][:16].replace("T", " ")
+    tags = " ".join(line["tags"])
+    return (
+        line["folder"],
+        begun,
+        line["status"] + quick,
+        line["method"] + of_suite,
+        line["drive_name"],
+        tags,
+    )

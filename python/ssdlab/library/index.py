@@ -1,0 +1,221 @@
+"""The catalogue as tables that SQL can be asked of, by DuckDB.
+
+`runs` has a line for each finished run (`results.catalogue_row.COLUMNS`, without figures), `entries` one for
+each headline figure of each, with the run's columns. A command asks the files as they are; who asks again and
+again keeps one `Index`: then both are tables in memory, brought up to date when the catalogue has changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import HostError, LabError, Refused, unknown
+from ssdlab.results import catalogue
+from ssdlab.results.catalogue_files import ANEW, CURRENT, ROWS, Snapshot, table_of
+from ssdlab.results.catalogue_row import COLUMNS
+from ssdlab.results.run_folder import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RUN_COLUMNS = tuple(name for name in COLUMNS if name not in ("gone", "figures"))
+FIGURE_COLUMNS = ("name", "label", "value", "unit", "better")
+
+
+class Index(Closing):
+    """The catalogue of a library, open for queries.
+
+    Parameters
+    ----------
+    library
+        The folder of runs.
+    kept
+        Whether to hold the tables in memory: worth it from the second query on.
+
+    Raises
+    ------
+    Refused
+        The catalogue is damaged, or a newer ssdlab wrote it.
+    """
+
+    def __init__(self, library: Path, *, kept: bool = False) -> None:
+        import duckdb
+
+        self.library = library
+        self._kept = kept
+        self._mark: object = None
+        self._snapshot: Snapshot | None = None
+        self._held = catalogue_of(library)
+        self.connection = duckdb.connect(config={"threads": 1})
+        self.refresh()
+
+    def close(self) -> None:
+        """Close connection and files."""
+        self.connection.close()
+        if self._snapshot is not None:
+            self._snapshot.close()
+        if self._held is not None:
+            self._held.close()
+
+    def refresh(self) -> None:
+        """Take in what was entered since."""
+        if self._held is None:
+            self._held = catalogue_of(self.library)
+        snapshot = None if self._held is None else Snapshot(self._held)
+        mark = None if snapshot is None else snapshot.mark
+        if self._snapshot is not None and mark == self._mark:
+            assert snapshot is not None
+            snapshot.close()
+            return
+        if self._snapshot is not None:
+            self._snapshot.close()
+        self._snapshot, self._mark = snapshot, mark
+        rows = [] if snapshot is None else snapshot.rows
+        self._define(rows, [] if snapshot is None else snapshot.paths)
+
+    def ask(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return what SQL finds.
+
+        Raises
+        ------
+        Refused
+            The catalogue is damaged.
+        """
+        import duckdb
+
+        try:
+            return self.connection.execute(query, list(values)).fetchall()
+        except duckdb.Error as error:
+            raise self._damaged() from error
+
+    def figures(self) -> list[str]:
+        """Return the names of all headline figures, sorted."""
+        return [name for (name,) in self.ask("SELECT DISTINCT name FROM entries ORDER BY name")]
+
+    def figure(self, text: str) -> str:
+        """Return the figure that a text means: its name, or a part of one name alone.
+
+        Raises
+        ------
+        UsageError
+            There is none, or several; the nearest are named.
+        """
+        return figure_among(text, self.figures())
+
+    def tags(self) -> list[str]:
+        """Return all tags, sorted."""
+        return [tag for (tag,) in self.ask("SELECT DISTINCT unnest(tags) AS tag FROM runs ORDER BY tag")]
+
+    def tag(self, text: str) -> str:
+        """Return a tag that some run has.
+
+        Raises
+        ------
+        UsageError
+            No run has it; the nearest is named.
+        """
+        tags = self.tags()
+        if text not in tags:
+            elsewhere = "" if tags else "no run has a tag yet: ssdlab tag RUN WORD"
+            raise unknown("tag", text, tags, elsewhere=elsewhere)
+        return text
+
+    def _define(self, rows: Sequence[Any], paths: Sequence[str]) -> None:
+        """Make `runs` and `entries` of rows and segments."""
+        import duckdb
+
+        what = "TEMP TABLE" if self._kept else "TEMP VIEW"
+        columns = ", ".join(f'"{name}"' for name in RUN_COLUMNS)
+        figures = ", ".join(f"figure.{name} AS {name}" for name in FIGURE_COLUMNS)
+        order = "ORDER BY name" if self._kept else ""  # row groups of other figures are then left alone
+        try:
+            table_of(self.connection, "pending", rows)
+            live = _live(list(paths))
+            self.connection.execute(f"CREATE OR REPLACE TEMP VIEW live AS {live}")
+            self.connection.execute(f"CREATE OR REPLACE {what} runs AS SELECT {columns} FROM live")
+            self.connection.execute(
+                f"CREATE OR REPLACE {what} entries AS SELECT {columns}, {figures} "
+                f"FROM (SELECT *, unnest(figures) AS figure FROM live) {order}"
+            )
+        except duckdb.Error as error:
+            raise self._damaged() from error
+
+    def _damaged(self) -> Refused:
+        path = self.library / catalogue.FOLDER
+        return Refused(f"the catalogue {path} is damaged", ANEW, path=str(path))
+
+
+def _live(paths: list[str]) -> str:
+    """Return SQL for the rows that count: pending ones, and of segments those that none stands for."""
+    pending = "SELECT * FROM pending WHERE NOT gone"
+    if not paths:
+        return pending
+    return (
+        f"SELECT s.* EXCLUDE (again) FROM read_parquet({paths}) s "
+        f"ANTI JOIN (SELECT folder, max(entered) AS entered FROM read_parquet({paths}) WHERE again "
+        "GROUP BY folder) newer ON newer.folder = s.folder AND newer.entered > s.entered "
+        "ANTI JOIN pending p ON p.folder = s.folder "
+        f"WHERE NOT s.gone UNION ALL BY NAME {pending}"
+    )
+
+
+def catalogue_of(library: Path) -> HeldFolder | None:
+    """Open the catalogue of a library; where there is none, or an older one, it is made from the runs.
+
+    Raises
+    ------
+    Refused
+        It is no folder, or there is none and it cannot be made.
+    """
+    found = _open(library)
+    if found is not None:
+        if any(found.exists(name) for name in (CURRENT, ROWS, catalogue.OPEN)):
+            return found
+        found.close()
+    if not library.is_dir() or not any((path / MANIFEST).is_file() for path in library.iterdir()):
+        return None
+    try:
+        catalogue.rebuild(library)
+    except HostError as error:
+        raise Refused(
+            f"{library} has runs and no catalogue, and none can be made there: {error.what}",
+            "have its owner do so: ssdlab library rebuild",
+            path=str(library),
+        ) from error
+    return _open(library)
+
+
+def _open(library: Path) -> HeldFolder | None:
+    try:
+        with HeldFolder(library, follow=True) as held:
+            return held.folder(catalogue.FOLDER)
+    except FileNotFoundError:
+        return None
+    except LabError:
+        raise
+    except OSError as error:
+        path = library / catalogue.FOLDER
+        raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
+
+
+def figure_among(text: str, names: Sequence[str]) -> str:
+    """Return the figure that a text means: one of the names, or a part of one of them alone.
+
+    Raises
+    ------
+    UsageError
+        There is none, or several; the nearest are named.
+    """
+    if text in names:
+        return text
+    parts = [name for name in names if f"_{text}_" in f"_{name}_"]
+    if len(parts) == 1:
+        return parts[0]
+    if parts:
+        listed = ", ".join(parts[:12]) + (" ..." if len(parts) > 12 else "")
+        raise unknown("figure", text, parts, elsewhere=f"give one of: {listed}")
+    elsewhere = "" if names else "no finished run has any"
+    raise unknown("figure", text, names, elsewhere=elsewhere)

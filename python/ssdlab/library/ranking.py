@@ -1,0 +1,198 @@
+"""Ranking drives by one headline figure: only among runs that are alike, and with what was left out.
+
+Alike are runs that have all of `LIKE` in common. Of the groups that this makes one is ranked: that of a run
+which was named, else the one with the most drives, then the most runs, then the newest run. A drive's figure
+is the median of its runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.model.errors import UsageError
+from ssdlab.results.catalogue_row import LIKE
+
+if TYPE_CHECKING:
+    from ssdlab.library.choosing import Choice
+    from ssdlab.library.index import Index
+
+GROUPS_NAMED = 12
+"""So many groups that were left out are described; the rest are counted."""
+_WORDS = {
+    "method": "method",
+    "version": "method version",
+    "settings": "parameters",
+    "quick": "quick",
+    "engine": "engine",
+    "drive_kind": "kind of drive",
+    "scale": "scale",
+    "spare": "spare",
+    "variant": "variant",
+    "departures": "departures",
+}
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A drive's place: the median of its runs, and their range."""
+
+    drive_id: str
+    drive_name: str
+    value: float
+    runs: int
+    min: float
+    max: float
+    newest: str
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Runs that have the figure and are not like those that were ranked."""
+
+    runs: int
+    drives: int
+    differs: dict[str, tuple[Any, Any]]
+    """By field of `LIKE`: what they have, and what the ranked ones have."""
+
+    @property
+    def words(self) -> str:
+        """What they are that the ranked ones are not."""
+        return "; ".join(difference(name, theirs, ours) for name, (theirs, ours) in self.differs.items())
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Drives by one figure, best first.
+
+    Attributes
+    ----------
+    figure, label, unit, better
+        The figure; `better` is higher or lower.
+    like
+        What all ranked runs have in common, by field of `LIKE`.
+    lines
+        The drives; at most as many as were asked for.
+    drives
+        How many there are in all.
+    left_out
+        Groups of other runs with that figure, largest first, at most `GROUPS_NAMED`.
+    left_out_runs
+        How many runs were left out in all.
+    """
+
+    figure: str
+    label: str
+    unit: str
+    better: str
+    like: dict[str, Any]
+    lines: tuple[Ranked, ...]
+    drives: int
+    left_out: tuple[LeftOut, ...]
+    left_out_runs: int
+
+
+def rank(
+    index: Index, figure: str, choice: Choice, *, like: str | None = None, limit: int | None = None
+) -> Ranking:
+    """Rank drives by a figure.
+
+    Parameters
+    ----------
+    index
+        The library's catalogue.
+    figure
+        Name of a headline figure, or a part of one name alone.
+    choice
+        Which runs are meant at all.
+    like
+        Folder name of a run: those like it are ranked.
+    limit
+        At most so many drives.
+
+    Raises
+    ------
+    UsageError
+        There is no such figure or tag, no run that was asked for has it, or `like` has not.
+    """
+    figure = index.figure(figure)
+    if choice.tag is not None:
+        index.tag(choice.tag)
+    where, values = choice.where(index)
+    where, values = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {where}", [figure, *values]
+    groups = _groups(index, where, values)
+    if not groups:
+        raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
+    ours = groups[0] if like is None else _group_of(index, figure, like, groups)
+    others = [group for group in groups if group is not ours]
+    chosen = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in LIKE)
+    keys = [ours[name] for name in LIKE]
+    direction = "DESC" if ours["better"] == "higher" else "ASC"
+    cut = "" if limit is None else f"LIMIT {limit}"
+    found = index.ask(
+        "SELECT drive_id, any_value(drive_name), median(value) AS middle, count(*), min(value), max(value), "
+        f"arg_max(folder, created) FROM entries WHERE {where} AND {chosen} "
+        f"GROUP BY drive_id ORDER BY middle {direction}, drive_id {cut}",
+        [*values, *keys],
+    )
+    return Ranking(
+        figure=figure,
+        label=ours["label"],
+        unit=ours["unit"],
+        better=ours["better"],
+        like={name: ours[name] for name in LIKE},
+        lines=tuple(Ranked(*line) for line in found),
+        drives=ours["drives"],
+        left_out=tuple(
+            LeftOut(group["runs"], group["drives"], differences(group, ours))
+            for group in others[:GROUPS_NAMED]
+        ),
+        left_out_runs=sum(group["runs"] for group in others),
+    )
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return in what of `LIKE` two runs or groups differ, with what each has."""
+    return {name: (one[name], other[name]) for name in LIKE if one[name] != other[name]}
+
+
+def difference(name: str, theirs: object, ours: object) -> str:
+    """Return a difference in words: ``scale 4, not 1``."""
+    if name == "quick":
+        return "quick" if theirs else "not quick"
+    return f"{_WORDS[name]} {_shown(name, theirs)}, not {_shown(name, ours)}"
+
+
+def _shown(name: str, value: object) -> str:
+    if value in ("", None):
+        return "the drive's own" if name == "spare" else "none" if name != "settings" else "the preset's"
+    if name == "spare" and isinstance(value, float):
+        return f"{100 * value:.4g} %"
+    return str(value)
+
+
+def _groups(index: Index, where: str, values: list[Any]) -> list[dict[str, Any]]:
+    """Return the groups of runs that are alike, that to be ranked first."""
+    names = ", ".join(LIKE)
+    found = index.ask(
+        f"SELECT {names}, any_value(label), any_value(unit), any_value(better), count(*) AS runs, "
+        f"count(DISTINCT drive_id) AS drives, max(created) AS newest FROM entries WHERE {where} "
+        f"GROUP BY {names} ORDER BY drives DESC, runs DESC, newest DESC",
+        values,
+    )
+    columns = (*LIKE, "label", "unit", "better", "runs", "drives", "newest")
+    return [dict(zip(columns, line, strict=True)) for line in found]
+
+
+def _group_of(index: Index, figure: str, run: str, groups: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the group that a run belongs to."""
+    names = ", ".join(LIKE)
+    found = index.ask(f"SELECT {names} FROM runs WHERE folder = ?", [run])
+    for group in groups:
+        if found and tuple(group[name] for name in LIKE) == found[0]:
+            return group
+    raise UsageError(
+        f"no run that was asked for has the figure {figure} and is like {run}",
+        "leave --like out, or name another run",
+    )

@@ -1,0 +1,118 @@
+"""Removing runs from a library: into a folder within it, from which they come back until somebody empties it.
+
+A suite goes with its runs, and one of its runs never alone: the suite's seal names them all.
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.model.errors import HostError, Refused, UsageError
+from ssdlab.results import catalogue
+from ssdlab.results.journal import is_running
+from ssdlab.results.run_folder import MANIFEST, RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+TRASH = ".trash"
+
+
+def remove_runs(folders: Sequence[Path]) -> list[Path]:
+    """Move runs into the trash of the library that each lies in; return what was moved.
+
+    Raises
+    ------
+    Refused
+        One is going on, or part of a suite that stays; nothing was moved.
+    HostError
+        The library cannot be written.
+    """
+    chosen = list(dict.fromkeys(each for folder in folders for each in (folder, *_parts(folder))))
+    for folder in chosen:
+        _check(folder, chosen)
+    for folder in chosen:
+        with library_errors(folder), HeldFolder(folder.parent, follow=True) as library:
+            with HeldFolder(folder.parent / TRASH, make=FOLDER_MODE) as trash:
+                _move(library, folder.name, trash)
+            catalogue.remove(folder.parent, folder.name)
+    return chosen
+
+
+def restore_runs(library: Path, folders: Sequence[Path]) -> list[Path]:
+    """Move runs out of the trash, suites with their runs; return where they are.
+
+    Raises
+    ------
+    Refused
+        A run of that id is in the library; nothing was moved.
+    HostError
+        The library cannot be written.
+    """
+    chosen = list(dict.fromkeys(each for folder in folders for each in (folder, *_parts(folder))))
+    taken = [folder.name for folder in chosen if (library / folder.name).exists()]
+    if taken:
+        raise Refused(f"{library / taken[0]} exists", "move one of the two elsewhere", runs=taken)
+    for folder in chosen:
+        with (
+            library_errors(folder),
+            HeldFolder(library / TRASH, follow=True) as trash,
+            HeldFolder(library, follow=True) as held,
+        ):
+            _move(trash, folder.name, held)
+    back = [library / folder.name for folder in chosen]
+    for folder in back:
+        catalogue.enter(folder)
+    return back
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Return the runs of a suite that are there; none of what cannot be read, which goes by itself."""
+    try:
+        children = RunFolder(folder).manifest.children
+    except Refused:
+        return []
+    found = [
+        folder.parent / child.run_id
+        for child in children
+        if child.run_id[:1] not in ("", ".") and "/" not in child.run_id
+    ]
+    return [each for each in found if (each / MANIFEST).is_file()]
+
+
+def _check(folder: Path, chosen: Sequence[Path]) -> None:
+    """Refuse to remove what is going on, or a part of what stays."""
+    if folder.parent.name == TRASH or not (folder.parent / catalogue.FOLDER).is_dir():
+        raise UsageError(f"{folder} is in no library", "remove it by hand if it is not wanted")
+    try:
+        manifest = RunFolder(folder).manifest
+    except Refused:
+        return
+    if is_running(folder):
+        raise Refused(f"run {manifest.run_id} is running", "stop it first", run=manifest.run_id)
+    suite = None if manifest.member is None else manifest.member.suite
+    if suite is not None and folder.parent / suite not in chosen and (folder.parent / suite).exists():
+        raise Refused(
+            f"run {manifest.run_id} is part of {suite}", f"remove that: ssdlab rm {suite}", suite=suite
+        )
+
+
+def _move(source: HeldFolder, name: str, to: HeldFolder) -> None:
+    if to.exists(name):
+        raise Refused(f"{to.path / name} exists", "move one of the two elsewhere", path=str(to.path / name))
+    try:
+        source.rename(name, to, name)
+    except OSError as error:
+        if error.errno in (errno.EXDEV, errno.EPERM, errno.EACCES):
+            raise HostError(
+                f"cannot move {source.path / name} to {to.path}: {error.strerror}",
+                "remove it as its owner",
+                errno=error.errno,
+            ) from error
+        raise
+    source.sync()
+    to.sync()

@@ -1,0 +1,145 @@
+"""One run as the library's catalogue has it: a row, made of the run's manifest."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.model.errors import UsageError
+from ssdlab.model.stored import Stored
+from ssdlab.results.schema import Scalar, SealState
+from ssdlab.results.tags import read_tags
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.schema import Manifest
+
+ROW_SCHEMA = "ssdlab.row/1"
+
+
+class Row(Stored):
+    """One finished run as the catalogue has it; where `gone` is set, that it has none of that folder."""
+
+    schema_version: str = Field(default=ROW_SCHEMA, alias="schema")
+    folder: str = Field(description="name of the run folder in the library")
+    entered: int = Field(description="when it was entered, ns since 1970: the newest row of a folder counts")
+    gone: bool = False
+    run_id: str = ""
+    status: str = ""
+    method: str = ""
+    version: int = 0
+    settings: str = Field(default="", description="parameters that are not the method's own, name=value")
+    quick: bool = False
+    engine: str = ""
+    scale: int = 1
+    spare: float | None = Field(default=None, description="share asked for, 0 to 1; None: the drive's own")
+    variant: str = ""
+    departures: str = Field(default="", description="their codes, sorted")
+    warnings: int = 0
+    drive_id: str = ""
+    drive_name: str = ""
+    drive_kind: str = ""
+    capacity_bytes: int = 0
+    seed: str = ""
+    tool: str = ""
+    created: str = ""
+    suite: str = Field(default="", description="run id of the suite that it is part of")
+    seal: SealState = "sealed"
+    tags: tuple[str, ...] = ()
+    figures: tuple[Scalar, ...] = ()
+
+
+COLUMNS = {
+    "folder": "VARCHAR",
+    "entered": "BIGINT",
+    "gone": "BOOLEAN",
+    "run_id": "VARCHAR",
+    "status": "VARCHAR",
+    "method": "VARCHAR",
+    "version": "INTEGER",
+    "settings": "VARCHAR",
+    "quick": "BOOLEAN",
+    "engine": "VARCHAR",
+    "scale": "INTEGER",
+    "spare": "DOUBLE",
+    "variant": "VARCHAR",
+    "departures": "VARCHAR",
+    "warnings": "INTEGER",
+    "drive_id": "VARCHAR",
+    "drive_name": "VARCHAR",
+    "drive_kind": "VARCHAR",
+    "capacity_bytes": "BIGINT",
+    "seed": "VARCHAR",
+    "tool": "VARCHAR",
+    "created": "VARCHAR",
+    "suite": "VARCHAR",
+    "seal": "VARCHAR",
+    "tags": "VARCHAR[]",
+    "figures": "STRUCT(name VARCHAR, label VARCHAR, value DOUBLE, unit VARCHAR, better VARCHAR)[]",
+}
+"""The same as SQL types."""
+LIKE = (
+    *("method", "version", "settings", "quick", "engine", "drive_kind"),
+    *("scale", "spare", "variant", "departures"),
+)
+"""What must be the same of runs that are ranked or compared with each other."""
+
+
+def row_of(run: RunFolder, seal: SealState) -> Row:
+    """Return what the catalogue holds of a run."""
+    manifest = run.manifest
+    figures: Any = (manifest.result or {}).get("scalars") or []
+    scale, spare = _size_of(manifest)
+    variant = manifest.drive.variant
+    return Row(
+        folder=run.path.name,
+        entered=time.time_ns(),
+        run_id=manifest.run_id,
+        status=manifest.status,
+        method=manifest.method.name,
+        version=manifest.method.version,
+        settings=_settings(manifest),
+        quick=manifest.quick,
+        engine=manifest.engine,
+        scale=scale,
+        spare=spare,
+        variant="" if variant is None else ", ".join(variant.words),
+        departures=", ".join(sorted({each.code for each in manifest.departures})),
+        warnings=len(manifest.warnings),
+        drive_id=manifest.drive.id,
+        drive_name=manifest.drive.name,
+        drive_kind=manifest.drive.kind,
+        capacity_bytes=manifest.drive.capacity_bytes,
+        seed=str(manifest.seed),
+        tool=str(manifest.tool.get("version", "")),
+        created=manifest.created,
+        suite="" if manifest.member is None else manifest.member.suite,
+        seal=seal,
+        tags=read_tags(run.path),
+        figures=tuple(Scalar.model_validate(each) for each in figures),
+    )
+
+
+def _settings(manifest: Manifest) -> str:
+    """Return the parameters whose value is not the preset's."""
+    presets = {p.name: p.quick if manifest.quick else p.default for p in manifest.method.parameters}
+    own = {name: value for name, value in manifest.params.items() if presets.get(name, value) != value}
+    return " ".join(f"{name}={value}" for name, value in sorted(own.items()))
+
+
+def _size_of(manifest: Manifest) -> tuple[int, float | None]:
+    """Return the scale of a simulated drive, and the spare share that was asked for."""
+    drive = manifest.drive
+    if drive.text.startswith(SIMULATED_PREFIX):
+        from ssdlab.drives.simulated.text import SimulatedText
+
+        try:
+            text = SimulatedText.parse(drive.text)
+        except UsageError:  # of an ssdlab whose drives say something else
+            return 1, None
+        return text.scale, text.spare
+    usable = None if drive.variant is None else drive.variant.usable
+    return 1, None if usable is None else usable.spare

@@ -1,0 +1,114 @@
+"""Tags of a run: words beside it, by which runs are found and put together; the run itself stays as it is.
+
+They are kept as notes are, a chain of sealed lines that is only ever appended to (`tags.jsonl`); each says
+what was added and what was taken away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from typing import TYPE_CHECKING
+
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder, read_whole
+from ssdlab.model.errors import Refused, UsageError, excerpt
+from ssdlab.model.stored import Stored
+from ssdlab.results import seal
+from ssdlab.results.journal import now
+from ssdlab.results.lines import RESTORE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+TAGS = "tags.jsonl"
+_WORD = re.compile(r"\w[\w.+@:/-]{0,63}")
+
+
+class Tagged(Stored):
+    """A line of `tags.jsonl`."""
+
+    at: str
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+def check_tag(word: str) -> str:
+    """Return a word that can be a tag.
+
+    Raises
+    ------
+    UsageError
+        It cannot.
+    """
+    if not _WORD.fullmatch(word):
+        raise UsageError(
+            f"{excerpt(word)!r} cannot be a tag",
+            "give letters and digits, with . + @ : / - _ within, at most 64 characters",
+        )
+    return word
+
+
+def read_tags(folder: Path) -> tuple[str, ...]:
+    """Return the tags of a run, in the order in which they were given.
+
+    Raises
+    ------
+    Refused
+        They are damaged.
+    """
+    with HeldFolder(folder) as held:
+        try:
+            data = held.read_bytes(TAGS)
+        except FileNotFoundError:
+            return ()
+    return _parse(data, folder / TAGS)[0]
+
+
+def change_tags(folder: Path, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
+    """Give a run tags and take some away, durably; return what it then has.
+
+    Raises
+    ------
+    UsageError
+        A word that cannot be a tag.
+    Refused
+        The tags before are damaged.
+    HostError
+        When the library cannot be written.
+    """
+    line = Tagged(at=now(), add=tuple(map(check_tag, add)), remove=tuple(remove))
+    path = folder / TAGS
+    with library_errors(path), HeldFolder(folder, writing=True) as held:
+        with os.fdopen(held.append_to(TAGS), "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            before, chain, good_bytes = _parse(read_whole(file, path), path)
+            file.truncate(good_bytes)
+            file.write(chain.write(line.model_dump_json()))
+            file.flush()
+            os.fsync(file.fileno())
+        held.sync()
+    return _after(before, line)
+
+
+def _parse(data: bytes, path: Path) -> tuple[tuple[str, ...], seal.Chain, int]:
+    """Return the tags, the chain of their seals and the length of the whole lines."""
+    tags: tuple[str, ...] = ()
+    chain, good = seal.Chain(), 0
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        try:
+            tags = _after(tags, Tagged.model_validate_json(chain.read(line)))
+        except ValueError as error:
+            why = f": {error}" if isinstance(error, seal.Broken) else ""
+            raise Refused(
+                f"{path} is damaged at line {number}{why}", RESTORE, path=str(path), line=number
+            ) from error
+        good += len(line) + 1
+    return tags, chain, good
+
+
+def _after(tags: tuple[str, ...], line: Tagged) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for tag in (*tags, *line.add) if tag not in line.remove))

@@ -1,0 +1,273 @@
+"""runs, last, tag, rm and rank, as a user gives them, on invented runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.synthetic import edited
+from library.made import run
+from ssdlab.cli import main
+from ssdlab.results import catalogue
+from ssdlab.results.journal import RunLock
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Child, Member
+from ssdlab.results.seal import Sealed
+from ssdlab.results.store import begin_run, find_run, run_folders, write_manifest
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Runs a command on the library `tmp_path` and returns its JSON."""
+
+    def asked(*words: str, status: int = 0) -> Any:
+        assert main([*words, "--library", str(tmp_path), "--json"]) == status
+        return json.loads(capsys.readouterr().out)
+
+    return asked
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """Runs 1 to 4, each a minute after the one before, the last on another drive."""
+    for number in range(1, 5):
+        at = f"2026-11-21T09:0{number}:00.000Z"
+        drive = "OTHER" if number == 4 else "SER1"
+        figures = {"qd1_random_read_iops": 1000.0 * number}
+        catalogue.add(tmp_path, run(tmp_path, number, figures, at=at, drive_id=drive))
+    return tmp_path
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[None]:
+    """Hold a run as a process that works on it does."""
+    lock = RunLock(folder)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def numbers(listed: dict[str, Any]) -> list[int]:
+    return [int(each["folder"][-6:]) for each in listed["runs"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ((), [4, 3, 2, 1]),
+        (("--drive", "ser1"), [3, 2, 1]),
+        (("--drive", "model of o"), [4]),
+        (("--since", "2026-11-21T09:03"), [4, 3]),
+        (("--since", "2026-11-22"), []),
+        (("--since", "10000d"), [4, 3, 2, 1]),
+        (("--method", "qd1", "--limit", "1"), [4]),
+        (("--status", "finished", "--drive", "SER1"), [3, 2, 1]),
+        (("--status", "interrupted"), []),
+        (("--tag", "nightly"), [2]),
+    ],
+)
+def test_runs_are_listed_by_what_they_have(ask: Ask, library: Path, words: tuple, found: list[int]) -> None:
+    assert ask("tag", "000002", "nightly")["tags"] == ["nightly"]
+    listed = ask("runs", *words)
+    assert numbers(listed) == found
+    assert listed["total"] == (4 if "--limit" in words else len(found))
+
+
+def test_a_run_without_an_end_is_listed_as_it_is(ask: Ask, library: Path) -> None:
+    elsewhere = run(library / "elsewhere", 9, at="2026-11-21T09:09:00.000Z")
+    begun = RunFolder(elsewhere).manifest
+    unfinished = begun.model_copy(update={"status": "running", "sealed": None, "result": None})
+    folder = begin_run(library, unfinished)
+    assert [each["status"] for each in ask("runs", "--status", "interrupted")["runs"]] == ["interrupted"]
+    with running(folder):
+        assert ask("runs")["runs"][0]["status"] == "running"
+    assert ask("tag", "last", "half")["tags"] == ["half"]
+    assert numbers(ask("runs", "--tag", "half")) == [9]
+    edited(folder, schema="ssdlab.run/99")
+    listed = ask("runs")
+    assert numbers(listed) == [4, 3, 2, 1] and "newer" in listed["unreadable"][0]["why"]
+    shutil.copy(elsewhere / "journal.jsonl", folder)
+    write_manifest(folder, begun)
+    catalogue.add(library, folder)
+    assert ask("runs")["runs"][0]["status"] == "finished" and ask("runs")["total"] == 5
+
+
+def test_last_is_the_run_that_was_begun_last_and_no_part_of_a_suite(library: Path) -> None:
+    assert find_run("last", library).name.endswith("000004")
+    at = "2026-11-21T09:04:30.000Z"  # within the minute of the fourth, and before it by its id
+    member = Member(suite="20261121-0904-s-000005", part="a", preparation_seed=1)
+    run(library, 3, at=at, member=member)
+    assert find_run("last", library).name.endswith("000004")
+    later = run(library, 2, at="2026-11-21T09:04:10.000Z")
+    assert find_run("last", library) == later
+    with pytest.raises(Exception, match="no run 'last'"):
+        find_run("last", library / "none")
+
+
+def test_tags_are_sealed_lines_beside_the_run(ask: Ask, library: Path) -> None:
+    folder = find_run("000002", library)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert ask("tag", "000002", "a", "b/c")["tags"] == ["a", "b/c"]
+    assert ask("tag", "000002", "d", "--remove", "a")["tags"] == ["b/c", "d"]
+    assert ask("tag", "000002")["tags"] == ["b/c", "d"]
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.name in before} == before
+    assert ask("library", "verify")["damaged"] == 0
+    tags = folder / "tags.jsonl"
+    tags.write_bytes(tags.read_bytes().replace(b'"a"', b'"z"'))
+    assert "tags.jsonl is damaged at line 1" in ask("tag", "000002", status=2)["what"]
+    assert ask("library", "verify", status=2)["damaged"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "advice"),
+    [
+        (("tag", "last", "no blanks"), "'no blanks' cannot be a tag", "letters"),
+        (("tag", "last", "\x1b[2J"), "cannot be a tag", "letters"),
+        (("tag", "last", "a", "--remove", "a"), "given and taken away", "one of the two"),
+        (("tag", "last", "--remove", "nigthly"), "no tag 'nigthly'", "nightly"),
+        (("runs", "--tag", "nigthly"), "no tag 'nigthly'", "did you mean nightly"),
+        (("runs", "--method", "qd11"), "no method 'qd11'", "qd1"),
+        (("runs", "--since", "monday"), "neither a date nor an age", "7d"),
+        (("rank", "qd1_random_read_iopps"), "no figure", "did you mean qd1_random_read_iops"),
+        (("rank", "iops", "--tag", "nigthly"), "no tag", "nightly"),
+        (("rank", "iops", "--drive", "nobody"), "no run that was asked for", "leave"),
+        (("rm",), "no run is named", "ssdlab runs"),
+        (("rm", "zz"), "no run 'zz'", "newest"),
+        (("rm", "--restore", "000001"), "no run '000001'", "no run in it"),
+    ],
+)
+def test_wrong_words_get_the_nearest_right_ones(
+    ask: Ask, library: Path, words: tuple[str, ...], what: str, advice: str
+) -> None:
+    ask("tag", "last", "nightly")
+    error = ask(*words, status=2)
+    assert what in error["what"] and advice in error["advice"].lower() + error["advice"]
+
+
+def test_what_is_removed_comes_back(ask: Ask, library: Path) -> None:
+    ask("tag", "000002", "kept")
+    before = ask("runs")["runs"]
+    folder = find_run("000002", library)
+    assert ask("rm", "000002", "last")["runs"] == [folder.name, find_run("000004", library / ".trash").name]
+    assert numbers(ask("runs")) == [3, 1] and not folder.exists()
+    assert ask("library", "rebuild")["runs"] == 2
+    assert ask("library", "verify")["damaged"] == 0
+    assert ask("rm", "--restore", "000002", "000004")["restored"]
+    back = ask("runs")["runs"]
+    assert [each | {"entered": 0} for each in back] == [each | {"entered": 0} for each in before]
+
+
+def test_a_suite_goes_with_its_runs_and_none_of_them_alone(ask: Ask, library: Path) -> None:
+    suite_id = "20261121-0905-qd1-000009"
+    member = Member(suite=suite_id, part="a", preparation_seed=1)
+    part = run(library, 8, at="2026-11-21T09:05:00.000Z", member=member)
+    child = Child(
+        part="a", run_id=part.name, method="qd1", version=2, title="", params={}, quick=False,
+        seed=1, preparation_seed=1, drive="", state="",
+    )  # fmt: skip
+    seal = RunFolder(part).seal
+    assert seal is not None
+    sealed = Sealed(journal_lines=0, journal_seal="", runs={part.name: seal})
+    run(library, 9, at="2026-11-21T09:05:00.000Z", children=(child,), sealed=sealed)
+    error = ask("rm", part.name, status=2)
+    assert suite_id in error["what"] and part.exists()
+    assert sorted(ask("rm", suite_id)["runs"]) == sorted([part.name, suite_id])
+    assert len(run_folders(library)) == 4 and not part.exists()
+    ask("rm", "--restore", suite_id)
+    assert part.exists() and RunFolder(library / suite_id).verify() == "sealed"
+
+
+def test_what_goes_on_and_what_is_in_no_library_stays(ask: Ask, library: Path, tmp_path: Path) -> None:
+    folder = find_run("000003", library)
+    with running(folder):
+        assert "running" in ask("rm", "000003", status=2)["what"]
+    alone = run(tmp_path / "alone", 1)
+    assert "in no library" in ask("rm", str(alone), status=2)["what"]
+    assert folder.exists() and alone.exists()
+    ask("rm", "000003")
+    assert "in no library" in ask("rm", str(library / ".trash" / folder.name), status=2)["what"]
+    run(library, 3, at="2026-11-21T09:03:00.000Z")
+    assert "exists" in ask("rm", "--restore", "000003", status=2)["what"]
+
+
+def test_a_damaged_run_can_be_removed(ask: Ask, library: Path) -> None:
+    (find_run("000003", library) / "manifest.json").write_text("{")
+    assert numbers(ask("rm", "000003") and ask("runs")) == [4, 2, 1]
+
+
+def test_ten_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> None:
+    method = RunFolder(find_run("last", library)).manifest.method
+    drive = RunFolder(find_run("last", library)).manifest.drive
+    sim = {"kind": "sim", "id": "sim"}
+    unlike: list[dict[str, Any]] = [
+        {"quick": True, "params": {"seconds": 2.0}},
+        {"engine": "uring"},
+        {"params": {"seconds": 5.0}},
+        {"method": method.model_copy(update={"version": 3})},
+        {"method": method.model_copy(update={"name": "qd2"})},
+        {"departed": ("no-purge",)},
+        {"departed": ("no-purge", "other")},
+        {"drive": drive.model_copy(update={"text": "sim:tiny-test", **sim})},
+        {"drive": drive.model_copy(update={"text": "sim:tiny-test,scale=4", **sim})},
+        {"drive": drive.model_copy(update={"text": "sim:tiny-test,spare=25%", **sim})},
+    ]
+    for number, changes in enumerate(unlike, start=10):
+        folder = run(library, number, {"qd1_random_read_iops": 1e6 + number}, **changes)
+        catalogue.add(library, folder)
+    ranked = ask("rank", "qd1_random_read_iops")
+    assert [line["drive_id"] for line in ranked["lines"]] == ["OTHER", "SER1"]
+    assert (ranked["lines"][1]["value"], ranked["lines"][1]["runs"]) == (2000.0, 3)
+    assert ranked["left_out_runs"] == 10 and len(ranked["left_out"]) == 10
+    why = sorted(each["why"].replace("the drive's own", "own") for each in ranked["left_out"])
+    assert (
+        "quick" in why
+        and "engine uring, not sync" in why
+        and "parameters seconds=5.0, not the preset's" in why
+    )
+    assert "kind of drive sim, not block; spare 25 %, not own" in why
+    assert "departures no-purge, other, not none" in why
+    for number, changes in enumerate(unlike, start=10):
+        alone = ask("rank", "qd1_random_read_iops", "--like", f"{number:06d}")
+        assert [line["value"] for line in alone["lines"]] == [1e6 + number], changes
+        assert alone["left_out_runs"] == 13
+
+
+def test_less_is_better_where_it_is(ask: Ask, library: Path) -> None:
+    for number, value in ((20, 5.0), (21, 3.0), (22, None)):
+        catalogue.add(library, run(library, number, {"qd1_read_p99_ns": value}))
+    ranked = ask("rank", "p99_ns")
+    assert [line["value"] for line in ranked["lines"]] == [3.0, 5.0]
+
+
+def test_names_of_others_cannot_steer_the_terminal(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    drive = RunFolder(find_run("last", library)).manifest.drive
+    drive = drive.model_copy(update={"id": "EVIL", "name": "\x1b[2Jevil\nline"})
+    catalogue.add(library, run(library, 30, {"qd1_random_read_iops": 1e9}, drive=drive))
+    for words in (["runs"], ["rank", "qd1_random_read_iops"]):
+        assert main([*words, "--library", str(library)]) == 0
+        out = capsys.readouterr().out
+        assert "\x1b" not in out and "\\x1b[2Jevil\\nline" in out
+
+
+def test_listing_loads_no_numpy_and_no_pages(library: Path) -> None:
+    code = (
+        "import sys; from ssdlab.cli import main; "
+        f"main(['runs', '--library', {str(library)!r}]); "
+        "print(sorted({'numpy', 'jinja2', 'asyncio', 'ssdlab.drives.opening'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ}
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
