@@ -53,7 +53,7 @@ def test_every_command_is_offered(bash_script: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("r",), {"run", "resume", "report"}),
+        (("r",), {"run", "resume", "report", "runs", "rank", "rm"}),
         (("run", "--q"), {"--quick"}),
         (("run", "qd1", "/dev/nvme0n1", "--wi"), {"--wipe-signatures"}),
         # bash parts words at colons, and both a method and a drive's prefix are commands' names elsewhere.
