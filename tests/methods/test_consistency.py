@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,20 @@ import pytest
 
 from methods.on_simulated import run
 from ssdlab.analysis.consistency import stretch
+from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.drives.spare import Spare
+from ssdlab.methods import consistency
+from ssdlab.methods.lab import Lab
+from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.presented.consistency import findings
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.steps import Request
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
+from ssdlab.runs.plan import Recorder
 
 
 def test_a_stretch_holds_the_rows_that_end_in_it() -> None:
@@ -72,8 +80,11 @@ def test_more_spare_area_makes_it_faster_and_both_runs_begin_fresh(tmp_path: Pat
     assert isinstance(result, ConsistencyResult)
     assert result.purged
     stock, spare = result.entries
-    assert (stock.name, spare.name) == ("stock", "25 % left unwritten")
-    assert spare.spare_of_capacity == pytest.approx(0.25, abs=0.001)
+    assert (stock.name, spare.name) == ("stock", "25 % spare")
+    raw_bytes = check_profile("tiny-test", scale=4)["raw_bytes"]
+    assert spare.usable_bytes == pytest.approx(0.75 * raw_bytes, rel=0.001)
+    assert spare.spare_of_raw == pytest.approx(0.25, abs=0.001)
+    assert not [each for each in folder.manifest.departures if each.code.startswith("spare")]
     last = {
         entry.name: entry.stretches[-1 if entry.steady_from_s is None else -2] for entry in result.entries
     }
@@ -85,4 +96,44 @@ def test_more_spare_area_makes_it_faster_and_both_runs_begin_fresh(tmp_path: Pat
         whole = entry.stretches[0]
         assert whole.rows == 60
         assert whole.floor <= whole.p1 <= whole.mean
-    assert [step.verb for step in folder.steps()] == ["conditions"] + ["purge", "limit", "fill", "run"] * 2
+    assert [step.verb for step in folder.steps()] == [
+        *("conditions", "find"),
+        *("purge", "limit", "fill", "run") * 2,
+    ]
+
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("raw_bytes", "limits", "codes"),
+    [
+        (256 * GIB, [240 * GIB, 192 * GIB], []),
+        (None, [240 * GIB, 180 * GIB], ["spare-of-user-capacity"]),
+        (360 * GIB, [240 * GIB], ["spare-left-out"]),
+    ],
+)
+def test_a_quarter_is_of_raw_flash_or_said_to_be_of_the_capacity(
+    raw_bytes: int | None, limits: list[int], codes: list[str]
+) -> None:
+    """The review's drive: 192 of 256 GiB; nothing is guessed where no record says how much flash there is."""
+    done: list[Step] = []
+
+    class Kept(Recorder):
+        def perform(self, request: Request) -> Step:
+            step = super().perform(request)
+            measured = {"iops": 1.0} if step.verb == "run" else None
+            done.append(replace(step, result=StepResult(seconds=1.0, measurement=measured)))
+            return done[-1]
+
+    lab = Lab(
+        Kept(),
+        capacity_bytes=240 * GIB,
+        logical_block_bytes=512,
+        spare_of=lambda: Spare(None, "drive record", raw_bytes=raw_bytes),
+    )
+    p = consistency.ConsistencyParams()
+    consistency.procedure(lab, p)
+    assert [step.args["usable_bytes"] for step in done if step.verb == "limit"] == limits
+    facts: Any = RunFacts(None, RunData(tuple(done), 240 * GIB, 512), (), None)  # type: ignore[arg-type]
+    assert [each.code for each in consistency.remarks(facts, p).departures] == codes

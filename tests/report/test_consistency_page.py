@@ -113,7 +113,7 @@ def test_what_was_not_run_is_said_and_nothing_is_drawn(web_browser: Browser, bui
     press(web_browser, "whole", "variant", 1)
     charts = json.loads(web_browser.run("document.getElementById('page-data').textContent"))["charts"]
     choice = charts["consistency-whole"]["choices"][3]
-    assert choice == {"label": "Fir, 25 % left unwritten", "tracks": [], "absent": "not run"}
+    assert choice == {"label": "Fir, 25 % spare", "tracks": [], "absent": "not run"}
     assert web_browser.complaints == []
 
 

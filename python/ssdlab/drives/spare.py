@@ -1,4 +1,8 @@
-"""How much of a drive's flash is spare, as far as it is on record: what one random pass is laid out by."""
+"""How much of a drive's flash is spare, as far as it is on record, and what a share of it means.
+
+A share of spare is one of the raw flash where that is on record, else of what the user can address, and then
+said to be that: no raw size is guessed from a capacity, by the next power of two or otherwise.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ class Spare:
     ----------
     share
         Of the flash that can hold data, the share that is not the user's; None: not known.
+    raw_bytes
+        That flash; None: not known.
     source
         Who says so.
     cache_bytes
@@ -31,6 +37,7 @@ class Spare:
     source: SpareSource
     cache_bytes: int | None = None
     one_bit_cache: bool | None = None
+    raw_bytes: int | None = None
 
 
 def spare_of(identity: Identity) -> Spare:
@@ -49,11 +56,23 @@ def spare_of(identity: Identity) -> Spare:
         made = check_profile(text.profile, **text.settings())
         buffer_bytes = round(float(made["profile"]["buffer"]["size_mib"]["value"]) * 2**20)
         one_bit = made["profile"].get("slc_cache") is not None
-        return Spare(made["effective_spare"], "profile", buffer_bytes, one_bit)
+        return Spare(made["effective_spare"], "profile", buffer_bytes, one_bit, int(made["raw_bytes"]))
     from ssdlab.drives.drive_record import find_record
 
     record = find_record(identity.model, identity.serial)
     if record is None:
         return Spare(None, "drive record")
     cached = None if record.slc_bytes is None else record.slc_bytes > 0
-    return Spare(record.spare_share(identity.capacity_bytes), "drive record", record.dram_bytes, cached)
+    share = record.spare_share(identity.capacity_bytes)
+    return Spare(share, "drive record", record.dram_bytes, cached, record.raw_bytes)
+
+
+def usable_bytes(share: float, capacity_bytes: int, raw_bytes: int | None) -> int:
+    """Return how much is left to the user where a share is to be spare: of raw flash, else of the capacity.
+
+    It can be more than the capacity, of a drive that has more spare by itself.
+
+    >>> usable_bytes(0.25, 240, 256), usable_bytes(0.25, 240, None)
+    (192, 180)
+    """
+    return round((capacity_bytes if raw_bytes is None else raw_bytes) * (1 - share))

@@ -7,19 +7,19 @@ Question
 Procedure
     The drive is purged, where it can be, and filled sequentially. Then 4 KiB random writes over everything
     that was filled, 32 in flight, with data that does not compress, for 2000 s without a pause; one row a
-    second. The same is done again after another purge with a part of the drive left unwritten from then on:
-    the drive uses it as spare area. Figures are of the whole run, from 1400 s on, from where SNIA's
-    steady-state rule holds, and of the last 400 s.
+    second. The same is done again after another purge with a part of the drive left unwritten from then on,
+    so that a quarter of the raw flash is spare: the drive uses it as spare area. Where neither drive record
+    nor profile gives the raw flash, it is a quarter of the user capacity, and a departure. Figures are of the
+    whole run, from 1400 s on, from where SNIA's steady-state rule holds, and of the last 400 s.
 
 Source
     AnandTech, review of the Samsung XP941 (2014), "Performance Consistency": procedure, one dot a second,
-    the views from 1400 s. The 2000 s are recalled from its sibling reviews; the last 400 s and the mean
-    divided by the deviation are of the suite of 2015/16.
+    the views from 1400 s. That 25 % are of the raw flash (192 of 256 GiB), and the 2000 s, are recalled from
+    its sibling reviews; the last 400 s and the mean divided by the deviation are of the suite of 2015/16.
 
 What it cannot show
-    What reads see, or how the drive recovers after a rest. The spare area is given as a share of the user
-    capacity, as drives do not report how much flash they have. Where the drive was not purged, the
-    result says so: its first minutes are then not those of a fresh one.
+    What reads see, or how the drive recovers after a rest. Where the drive was not purged, the result says
+    so: its first minutes are then not those of a fresh one.
 """
 
 from __future__ import annotations
@@ -28,19 +28,25 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
-from ssdlab.methods.method import Method, Params, RunData, Seconds, param, rising
+from ssdlab.drives.spare import usable_bytes
+from ssdlab.methods.method import Method, Params, Remarks, RunData, Seconds, param, rising
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
+from ssdlab.methods.steps import Finding
 from ssdlab.methods.verbs.purge import PurgeFacts
+from ssdlab.methods.verbs.variant import share_of_user_capacity
 from ssdlab.model.span import SPAN_UNIT_BYTES
-from ssdlab.model.units import NS_PER_S
+from ssdlab.model.units import NS_PER_S, significant
 from ssdlab.results.claim import clauses
+from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import RunFacts
 
 BLOCK_BYTES = 4096
+RAW_LABEL = "raw flash on record"
 
 SparePct = Annotated[int, Field(ge=0, le=90)]
 
@@ -50,7 +56,8 @@ class ConsistencyParams(Params):
 
     spares: Annotated[tuple[SparePct, ...], AfterValidator(rising)] = param(
         (0, 25),
-        "share of the user capacity that stays unwritten; 0 is the stock drive",
+        "share of the raw flash that is spare; of the user capacity where nothing says how much flash there "
+        "is; 0 is the stock drive",
         unit="%",
         min_length=1,
     )
@@ -66,23 +73,39 @@ class ConsistencyParams(Params):
 def procedure(lab: Lab, p: ConsistencyParams) -> None:
     """For each amount of spare: purge, fill what is used, write."""
     lab.conditions(scheduler="none")
+    raw_bytes = lab.spare.raw_bytes
+    if raw_bytes is not None:
+        lab.find(Finding(RAW_LABEL, {"raw_bytes": raw_bytes}, lambda tables: {}), label=RAW_LABEL)
     for spare in p.spares:
-        lab.purge(if_able=True, label=f"purge, {_name(spare)}")
+        name = _name(spare, raw_bytes)
+        asked = usable_bytes(spare / 100, lab.capacity_bytes, raw_bytes) if spare else lab.capacity_bytes
+        if asked > lab.capacity_bytes:
+            continue  # so much it has by itself, as `remarks` says
+        lab.purge(if_able=True, label=f"purge, {name}")
         if spare or len(p.spares) > 1:
-            lab.limit(lab.capacity_bytes * (100 - spare) // 100 // SPAN_UNIT_BYTES * SPAN_UNIT_BYTES)
+            lab.limit(asked // SPAN_UNIT_BYTES * SPAN_UNIT_BYTES)
         lab.fill()
         workload = closed_loop(
             "random", "write", block_bytes=BLOCK_BYTES, in_flight=p.depth, seconds=p.seconds
         ).model_copy(update={"interval_ns": NS_PER_S})
-        lab.run(workload, label=_name(spare))
+        lab.run(workload, label=name)
 
 
 def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
     """Summarise each run over its stretches."""
+    raw_bytes = _raw_bytes(data)
     entries = tuple(
-        ConsistencyEntry.of(name, step, data.rows(step), data.capacity_bytes, p.round_seconds)
-        for name in map(_name, p.spares)
-        if (step := data.step(name)) is not None
+        ConsistencyEntry.of(
+            name,
+            step,
+            data.rows(step),
+            data.capacity_bytes,
+            p.round_seconds,
+            asked_pct=spare,
+            raw_bytes=raw_bytes,
+        )
+        for spare in p.spares
+        if (step := data.step(name := _name(spare, raw_bytes))) is not None
     )
     purged = all(step.found(PurgeFacts).purged for step in data.steps if step.verb == "purge")
     return ConsistencyResult(
@@ -97,17 +120,44 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
     )
 
 
-def _name(spare_pct: int) -> str:
-    return f"{spare_pct} % left unwritten" if spare_pct else "stock"
+def remarks(facts: RunFacts, p: ConsistencyParams) -> Remarks:
+    """Return where a spare is not a share of raw flash, or could not be had."""
+    raw_bytes, found = _raw_bytes(facts.data), []
+    for spare in filter(None, p.spares):
+        if facts.data.step(_name(spare, raw_bytes)) is None:
+            own = 0.0 if raw_bytes is None else 100 * (1 - facts.data.capacity_bytes / raw_bytes)
+            found.append(
+                Departure(
+                    code="spare-left-out",
+                    what=f"{spare} % spare were not measured: the stock drive has {significant(own)} %",
+                    why="the capacity of a drive is not made larger",
+                )
+            )
+        elif raw_bytes is None:
+            found.append(share_of_user_capacity(spare / 100))
+    return Remarks(tuple(found))
+
+
+def _raw_bytes(data: RunData) -> int | None:
+    """Return the drive's raw flash as the run found it on record."""
+    found = next((step for step in data.steps if step.label == RAW_LABEL), None)
+    return None if found is None else int(str(found.args["raw_bytes"]))
+
+
+def _name(spare_pct: int, raw_bytes: int | None) -> str:
+    if not spare_pct:
+        return "stock"
+    return f"{spare_pct} % left unwritten" if raw_bytes is None else f"{spare_pct} % spare"
 
 
 METHOD = Method(
     name="consistency",
-    version=1,
+    version=2,
     title="Performance consistency",
     params=ConsistencyParams,
     procedure=procedure,
     conclude=conclude,
+    remarks=remarks,
     result=kinds.CONSISTENCY,
     writes=lambda p: True,
     needs=("purged",),

@@ -46,9 +46,15 @@ class StretchFigures(Stored):
 class ConsistencyEntry(Stored):
     """One amount of spare area."""
 
-    name: str = Field(description="stock, or how much was left unwritten")
+    name: str = Field(description="stock, or how much is spare")
     usable_bytes: int
     spare_of_capacity: float = Field(description="share of the user capacity that stays unwritten")
+    asked_pct: int | None = Field(
+        default=None, description="share that was to be spare, in percent; 0: stock; None: not recorded"
+    )
+    spare_of_raw: float | None = Field(
+        default=None, description="(raw - usable) / raw; None: the raw capacity is not known"
+    )
     ordinal: int
     steady_from_s: float | None = Field(
         description="from when on SNIA's rule holds, and no later round leaves its window; None: not shown"
@@ -63,7 +69,17 @@ class ConsistencyEntry(Stored):
     mean_w: float | None = Field(default=None, description="mean power; None: no meter")
 
     @classmethod
-    def of(cls, name: str, step: Step, rows: Columns, capacity_bytes: int, round_s: float) -> Self:
+    def of(
+        cls,
+        name: str,
+        step: Step,
+        rows: Columns,
+        capacity_bytes: int,
+        round_s: float,
+        *,
+        asked_pct: int | None = None,
+        raw_bytes: int | None = None,
+    ) -> Self:
         """Return what the long write of one amount of spare area found; steady by rounds of `round_s`."""
         ends_s = rows["end_ns"].astype(np.float64) / NS_PER_S
         iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(np.float64)
@@ -82,6 +98,8 @@ class ConsistencyEntry(Stored):
             name=name,
             usable_bytes=length,
             spare_of_capacity=1 - length / capacity_bytes,
+            asked_pct=asked_pct,
+            spare_of_raw=None if raw_bytes is None else 1 - length / raw_bytes,
             ordinal=step.ordinal,
             steady_from_s=steady_s,
             capacities=capacities,
@@ -105,8 +123,8 @@ class ConsistencyEntry(Stored):
     @property
     def key(self) -> str:
         """What the names of its headline figures begin with."""
-        spare = round(self.spare_of_capacity * 100)
-        return f"consistency_spare_{spare}" if self.spare_of_capacity else "consistency_stock"
+        spare = round(self.spare_of_capacity * 100) if self.asked_pct is None else self.asked_pct
+        return f"consistency_spare_{spare}" if spare else "consistency_stock"
 
     @property
     def steady_at_end(self) -> bool:

@@ -7,7 +7,7 @@ Question
 Procedure
     `low-depths` and `qd1` on a drive that was filled once, `paced-burst` on one that it fills itself;
     `whole-drive-fill` from the fresh drive on; `consistency` with the stock spare area and with a quarter of
-    the drive left unwritten; `trim-validation`. On a real drive they go one after the other, and each purges
+    the raw flash spare; `trim-validation`. On a real drive they go one after the other, and each purges
     or fills for itself what the one before has left. Of a simulated drive each gets its own, and two runs go
     on at a time. What has a size or a time of its own, such as bursts of 40 MB or the last 16 GB of a fill,
     is measured on the drive in its full size, whatever scale was asked for.

@@ -40,7 +40,7 @@ class Variant(Verb):
         found: dict[str, JsonValue] = dict(result.facts)
         departures = list(SettingsFacts.model_validate(result.facts).departures)
         if self.usable.of == "user capacity":
-            departures.append(_share_of_user_capacity(self.usable))
+            departures.append(share_of_user_capacity(self.usable.spare))
         why = "the run only reads, or the drive is a file"
         if self.usable.free:
             why, trimmed = self._free(at, self.usable.length)
@@ -77,10 +77,10 @@ def _freed(usable: Usable) -> str:
     return f"discards everything from byte {usable.length} on, which is not used"
 
 
-def _share_of_user_capacity(usable: Usable) -> Departure:
-    share = f"{100 * usable.spare:.3g} %"
+def share_of_user_capacity(share: float) -> Departure:
+    """Return that a share of spare is not one of raw flash, as it is meant to be."""
     return Departure(
         code="spare-of-user-capacity",
-        what=f"the spare of {share} is a share of the user capacity",
+        what=f"the spare of {100 * share:.3g} % is a share of the user capacity",
         why="the raw capacity is not known: write raw_bytes into the drive's record",
     )

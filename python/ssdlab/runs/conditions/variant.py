@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, model_
 
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.settings.nvme_power import watts
+from ssdlab.drives.spare import usable_bytes
 from ssdlab.model import units
 from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.frozen import Bytes, Frozen, Metavar
@@ -137,7 +138,7 @@ def usable_of(variant: Variant, identity: Identity, raw_bytes: int | None, *, wr
     whole = capacity if raw_bytes is None else raw_bytes
     asked = variant.usable_bytes
     if asked is None:
-        asked = round(whole * (1 - (variant.spare or 0.0)))
+        asked = usable_bytes(variant.spare or 0.0, capacity, raw_bytes)
     unit = span_unit_bytes(capacity, max(identity.logical_block_bytes, 4096))
     length = asked // unit * unit
     if not unit <= length <= capacity:
