@@ -252,6 +252,14 @@ class Measurement:
         dict.
         """
 
+    def samples(self) -> list[dict[str, int | None]]:
+        """Return what a simulated drive told of itself, once a second of its time and at the end.
+
+        ``at_ns`` since the start of the run, ``temperature_mc cap_mw throttle_events host_read_bytes
+        host_written_bytes nand_written_bytes``; the host's bytes are those of the run, throttle events and
+        programmed bytes count from when the drive was made. Of a real drive: nothing.
+        """
+
     def rows(self, stream: str, direction: _Direction) -> _Columns:
         """Read-only columns with one entry per interval, the intervals without I/O included.
 

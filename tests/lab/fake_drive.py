@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ssdlab.drives.purge import SUBSTITUTES, PurgeMethodName, PurgeRecord
+from ssdlab.drives.telemetry.protocol import Silent
 from ssdlab.drives.trim.trimming import TrimRecord
 from ssdlab.host.identity import Identity
 from ssdlab.model.capabilities import Capabilities
@@ -113,6 +114,8 @@ class FakeDrive:
     trims_reach: bool = True
     purge_method: PurgeMethodName = "nvme-format-user-data"
     identity_changes: dict[str, Any] = field(default_factory=dict)
+    tells: Any = field(default_factory=Silent)
+    """Its telemetry."""
 
     @property
     def identity(self) -> Identity:
@@ -158,6 +161,10 @@ class FakeDrive:
         if name in self.controls:
             return self.controls[name]
         raise Unsupported(f"no {name} can be set", "leave it out", setting=name)
+
+    @property
+    def telemetry(self) -> Any:
+        return self.tells
 
     def counters(self) -> None:
         return None

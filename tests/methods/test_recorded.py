@@ -67,7 +67,10 @@ seconds = "1s"
 WORDS = "measure sim:tiny-test,scale=4 --rw randrw --threads 2 --seconds 1 --seed 7"
 MEASURE = WORDS.split()
 PRINTED = ("measure", "measure-saved", "job")
-NOT_OURS = re.compile(r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs)\b")
+NOT_OURS = re.compile(
+    r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs)\b|\.(steps\[\]\.result\.)?telemetry\b"
+)
+"""Of the host, or younger than what was recorded: what drives tell of themselves."""
 
 
 def names() -> list[Any]:

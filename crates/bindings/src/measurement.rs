@@ -8,6 +8,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::OnceLockExt;
 use pyo3::types::PyDict;
+use sim::runner::Sample;
 use workload::Workload;
 
 use crate::columns::{Column, dict};
@@ -27,6 +28,7 @@ pub(crate) struct Measurement {
     summary: Py<PyAny>,
     rows: Mutex<Rows>,
     table: OnceLock<RowTable>,
+    samples: Vec<Sample>,
 }
 
 impl Measurement {
@@ -47,7 +49,13 @@ impl Measurement {
             summary,
             rows,
             table: OnceLock::new(),
+            samples: Vec::new(),
         })
+    }
+
+    /// With what the drive told of itself meanwhile.
+    pub(crate) fn with_samples(self, samples: Vec<Sample>) -> Self {
+        Self { samples, ..self }
     }
 
     /// What a run gave.
@@ -92,6 +100,11 @@ impl Measurement {
         // A copy, so that what Python adds to it does not come back with the next call.
         py.import("copy")?
             .call_method1("deepcopy", (&self.summary,))
+    }
+
+    /// What a simulated drive told of itself, once a second of its time; of a real one nothing.
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.samples)
     }
 
     /// Read-only columns with one entry per interval.

@@ -279,7 +279,9 @@ impl SimulatedDrive {
         };
         let measurement = measured
             .map(|outcome| {
-                Measurement::new(py, outcome.measurement, Some(workload), outcome.cursors)
+                let (measurement, cursors) = (outcome.measurement, outcome.cursors);
+                Measurement::new(py, measurement, Some(workload), cursors)
+                    .map(|measured| measured.with_samples(outcome.samples))
             })
             .transpose()?;
         conclude(py, watched, failure, measurement)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.settings import Setting
+    from ssdlab.drives.telemetry.protocol import Telemetry
     from ssdlab.drives.trim.trimming import OnShare, TrimRecord
     from ssdlab.host.sysfs import HostFiles
     from ssdlab.model.capabilities import Capabilities
@@ -232,6 +233,10 @@ class Drive(Protocol):
     def health(self) -> dict[str, JsonValue]:
         """Read what the drive itself has counted; raises `Unsupported` where nothing can be read."""
 
+    @property
+    def telemetry(self) -> Telemetry:
+        """What it tells of itself while it works."""
+
     def counters(self) -> IoCounters | None:
         """Read the kernel's account of the block device; None where it keeps none."""
 
@@ -359,6 +364,13 @@ class RealDrive(Closing):
             "leave the step out, and keep the output of smartctl beside the run with ssdlab note",
             verb="health",
         )
+
+    @property
+    def telemetry(self) -> Telemetry:
+        """What the host tells while it works: of a file, whose disk is shared, nothing else is asked."""
+        from ssdlab.drives.telemetry.sampler import HostTelemetry
+
+        return HostTelemetry(())
 
     def flush(self) -> None:
         """Make all written data durable, the drive's cache included."""

@@ -7,6 +7,7 @@ import os
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.purge.method import Sibling
     from ssdlab.drives.settings import Setting
+    from ssdlab.drives.telemetry.protocol import Telemetry
     from ssdlab.model.measurement import Measurement
     from ssdlab.model.workload import Workload
 
@@ -211,6 +213,13 @@ class BlockDrive(RealDrive):
     def _port(self) -> KernelPort:
         """Return the way to the drive that is held, whichever descriptor that is by then."""
         return KernelPort(Path(self._identity.path), held=lambda: self._descriptor)
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
+        """What the drive and its host tell of it while it works; of a partition, its disk."""
+        from ssdlab.drives.telemetry.of_device import telemetry_of
+
+        return telemetry_of(self._identity, self._files, self._node, self._port())
 
     def counters(self) -> IoCounters | None:
         """Read the kernel's account of the disk (all of it, also for a partition)."""

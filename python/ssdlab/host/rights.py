@@ -58,6 +58,12 @@ def sees_processes(files: HostFiles) -> bool:
     return whole and _SYS_PTRACE in held and bool(held & {_DAC_OVERRIDE, _DAC_READ_SEARCH})
 
 
+def may_command(files: HostFiles | None = None) -> bool:
+    """Say whether this user may send a drive commands of its own protocol (CAP_SYS_ADMIN)."""
+    held = _effective(files or HostFiles())
+    return held is None or _SYS_ADMIN in held
+
+
 def hides_processes(files: HostFiles) -> bool:
     """Say whether `/proc` leaves out processes that this one may not look into (proc(5), `hidepid`)."""
     held = _effective(files)

@@ -10,7 +10,7 @@ takes in all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
     from ssdlab.model.summary import Summary
+    from ssdlab.model.telemetry import Sample
     from ssdlab.model.warnings import Warning
 
     Columns = dict[str, NDArray[Any]]
@@ -66,6 +67,8 @@ class Measurement:
         self._summary = {name: known.pop(name, None) for name in _KEYS} | known
         self._load = source
         self._source: _core.Measurement | None = None
+        self.samples: tuple[Sample, ...] = ()
+        """What a simulated drive told of itself meanwhile; see `drives.telemetry`."""
 
     @classmethod
     def of(
@@ -75,6 +78,7 @@ class Measurement:
         *,
         engine: str | None = None,
         power: Mapping[str, Any] | None = None,
+        samples: Sequence[Sample] = (),
     ) -> Self:
         """Wrap what the native runner returned.
 
@@ -88,13 +92,17 @@ class Measurement:
             What issued the I/O, where it was not the engine that the workload names.
         power
             ``mean_w energy_j source`` over the time that the totals cover, where somebody metered it.
+        samples
+            What the drive told of itself meanwhile, where the run itself brings that along.
         """
         identity = asdict(drive) if is_dataclass(drive) and not isinstance(drive, type) else drive
         summary = {**native.summary(), "drive": identity, "warnings": [], "power": power}
         if engine is not None:
             streams = [{**stream, "engine": engine} for stream in summary["streams"]]
             summary |= {"engine": engine, "streams": streams}
-        return cls(summary, lambda: native)
+        made = cls(summary, lambda: native)
+        made.samples = tuple(samples)
+        return made
 
     @classmethod
     def from_journal(cls, record: Mapping[str, Any], log_path: Path | str) -> Self:
@@ -222,7 +230,7 @@ class Measurement:
 
     def _with(self, **changes: object) -> Measurement:
         changed = Measurement({**self._summary, **changes}, self._load)
-        changed._source = self._source
+        changed._source, changed.samples = self._source, self.samples
         return changed
 
 

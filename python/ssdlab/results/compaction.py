@@ -23,9 +23,11 @@ from ssdlab.host.programs import WORKING_FOLDER, fixed_environment, own_module
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.model.summary import NO_SIDE
+from ssdlab.model.telemetry import FIGURES
 from ssdlab.results import tables
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.run_folder import JOURNAL, LIVE, MANIFEST, STEPS, RunFolder, step_logs
+from ssdlab.results.samples import read_samples, sample_files
 from ssdlab.results.schema import Manifest, TableInfo
 from ssdlab.results.seal import file_digest
 from ssdlab.results.step_log import log_name
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import ssdlab._core as _core
+    from ssdlab.model.telemetry import Sample
     from ssdlab.results.journal import RunLock
     from ssdlab.results.run_folder import Step
 
@@ -121,6 +124,9 @@ def compact(folder: Path | HeldFolder) -> list[TableInfo]:
     power = tables.concatenate(power_columns(held.folder(STEPS)), tables.POWER_COLUMNS)
     if len(power["ordinal"]):
         wanted.append((tables.POWER, power, tables.POWER_COLUMNS, "ordinal, attempt, rail, start_ns"))
+    telemetry = telemetry_of_logs(held)
+    if len(telemetry["ordinal"]):
+        wanted.append((tables.TELEMETRY, telemetry, tables.TELEMETRY_COLUMNS, "ordinal, attempt, at_ns"))
     infos = []
     for name, data, columns, order in wanted:
         with library_errors(path / name):
@@ -174,6 +180,26 @@ def ios_of_logs(folder: Path | HeldFolder, step: Step) -> tables.Columns:
     found = tables.concatenate(parts, tables.IO_COLUMNS)
     order = np.lexsort((found["submit_ns"], found["attempt"]))
     return {name: column[order] for name, column in found.items()}
+
+
+def telemetry_of_logs(folder: Path | HeldFolder) -> tables.Columns:
+    """Return the samples of all attempts, as the table of telemetry will hold them."""
+    steps = hold(folder).folder(STEPS)
+    found: list[tuple[int, int, Sample]] = [
+        (ordinal, attempt, sample)
+        for ordinal, attempt, name in sample_files(steps)
+        for sample in read_samples(steps, name)
+    ]
+    columns: dict[str, list[Any]] = {
+        "ordinal": [ordinal for ordinal, _, _ in found],
+        "attempt": [attempt for _, attempt, _ in found],
+        "at_ns": [sample.at_ns for _, _, sample in found],
+    }
+    for name in FIGURES:
+        values = [getattr(sample, name) for _, _, sample in found]
+        columns[name] = [np.nan if value is None else float(value) for value in values]
+    kinds = tables.TELEMETRY_COLUMNS
+    return {name: np.asarray(columns[name], dtype=tables.dtype(kind)) for name, kind in kinds.items()}
 
 
 @dataclass(frozen=True)

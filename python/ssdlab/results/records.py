@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue
 
 from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored
+from ssdlab.model.telemetry import StepTelemetry
 from ssdlab.results.schema import Spread, Warned
 
 JOURNAL_SCHEMA = "ssdlab.journal/2"
@@ -55,6 +56,9 @@ class StepResult(Stored):
     warnings: tuple[Warned, ...] = ()
     segments: tuple[int, ...] = Field(
         default=(), description="attempts that make up a continued step, in order"
+    )
+    telemetry: StepTelemetry | None = Field(
+        default=None, description="what the drive told of itself meanwhile; None: it tells nothing"
     )
 
 

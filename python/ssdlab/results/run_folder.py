@@ -335,6 +335,12 @@ class RunFolder:
         order = "row, stream, direction, clock, low_ns"
         return self._lines(HIST, HIST_COLUMNS, ordinal, attempt, chosen, order)
 
+    def telemetry(self, ordinal: int, attempt: int | None = None) -> tables.Columns:
+        """Return the samples of a step (`tables.TELEMETRY_COLUMNS`), for the attempt that counts."""
+        from ssdlab.results.tables import TELEMETRY, TELEMETRY_COLUMNS
+
+        return self._lines(TELEMETRY, TELEMETRY_COLUMNS, ordinal, attempt, "true", "at_ns")
+
     def _lines(
         self,
         table: str,

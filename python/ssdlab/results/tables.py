@@ -5,7 +5,8 @@
 interval row. `clock` is `service` (submit to complete) or `response` (intended start to complete). `ios`, in
 `ios.parquet`, is there where a stream logged its single I/Os: one line for each, `latency_ns` from its
 submission. `power`, in `power.parquet`, is there where a step was metered: one line for each sample and rail.
-Only this module and the catalogue import duckdb, and only when called: the runner stays small.
+`telemetry` has one line for each sample of what the drive told of itself (`model.telemetry.Sample`); NaN is
+"not told". Only this module and the catalogue import duckdb, and only when called: the runner stays small.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ssdlab.model.telemetry import FIGURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +29,7 @@ SERIES = "series.parquet"
 HIST = "hist.parquet"
 IOS = "ios.parquet"
 POWER = "power.parquet"
+TELEMETRY = "telemetry.parquet"
 TOTAL_ROW = -1
 
 _KEY = {
@@ -63,6 +67,12 @@ HIST_COLUMNS: Mapping[str, str] = {
     "low_ns": "BIGINT",
     "high_ns": "BIGINT",
     "count": "BIGINT",
+}
+TELEMETRY_COLUMNS: Mapping[str, str] = {
+    "ordinal": "INTEGER",
+    "attempt": "INTEGER",
+    "at_ns": "BIGINT",
+    **dict.fromkeys(FIGURES, "DOUBLE"),
 }
 IO_COLUMNS: Mapping[str, str] = {
     "ordinal": "INTEGER",

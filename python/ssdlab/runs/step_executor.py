@@ -24,6 +24,7 @@ from ssdlab.model.summary import Summary
 from ssdlab.model.warnings import Warning, judge
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
+from ssdlab.results.samples import kept_as_taken, samples_name, write_samples
 from ssdlab.results.schema import Warned
 from ssdlab.results.step_log import log_fault, log_name, spread_of
 from ssdlab.results.step_power import power_name
@@ -33,6 +34,7 @@ from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.metering import Metering
 from ssdlab.runs.observe import Observation
 from ssdlab.runs.side_by_side import SideBySide
+from ssdlab.runs.witness import Witness
 
 if TYPE_CHECKING:
     from ssdlab.drives.base import Drive, Until
@@ -82,6 +84,7 @@ class StepExecutor:
         self.sitting = sitting
         self._next_space_look = 0.0
         self.conditions = ConditionKeeper(drive, Ledger(folder))
+        self._witness = Witness(drive)
         self._ahead = SideBySide(drive, self._steps, look=self._wait, placed=self._placed)
 
     def expect(self, requests: Sequence[Request]) -> None:
@@ -118,7 +121,13 @@ class StepExecutor:
         """Run a workload, what is left of it, and keep what was measured."""
         threads = sum(stream.workers for stream in workload.streams)
         observed = Observation(self.drive)
-        with self._steps.by_name(), self.folder.by_name():
+        kept = samples_name(step.ordinal, step.attempt)
+        with (
+            self._steps.by_name(),
+            self.folder.by_name(),
+            kept_as_taken(self._steps, kept) as keep,
+            self._witness.watching(keep) as watched,
+        ):
             name = log_name(step.ordinal, step.attempt)
             measured = None if until else self._ahead.measured(step.ordinal, workload, name)
             if measured is None:
@@ -128,6 +137,10 @@ class StepExecutor:
                     on_tick=self._on_tick,
                     until=until,
                 )
+            telemetry = watched.ended(measured)
+        if watched.samples:
+            with library_errors(self._folder):
+                write_samples(self._steps, kept, watched.samples)
         _check_log(self._steps, log_name(step.ordinal, step.attempt), log_fault(measured))
         measured, metered = self.metering.measured(measured, workload.ramp_ns)
         stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
@@ -143,6 +156,7 @@ class StepExecutor:
             facts=totals(step.parts, summary) if step.parts else {},
             warnings=_warned(step.ordinal, whole, summary, around, metered, overload=overload),
             segments=(*segments, step.attempt) if step.parts else (),
+            telemetry=telemetry,
         )
 
     def _placed(self, workload: Workload) -> Workload:

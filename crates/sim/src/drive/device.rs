@@ -4,6 +4,8 @@ use workload::{Io, Op};
 
 use crate::drive::model::Drive;
 use crate::ftl::{MappingCache, Translation};
+use crate::power::Power;
+use crate::profile::spec::UNIT_BYTES;
 
 /// A drive in virtual time: commands go in at a time and the time of their completion comes out.
 pub trait Device {
@@ -36,6 +38,12 @@ pub trait Device {
 
     /// When all that was written by `at` is safe from a loss of power.
     fn durable_at(&mut self, at: u64) -> u64;
+
+    /// Energy and heat, if anything is known of them.
+    fn power(&self) -> Option<&Power>;
+
+    /// Bytes programmed into the medium since the drive was made.
+    fn nand_written_bytes(&self) -> u64;
 }
 
 impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
@@ -71,5 +79,14 @@ impl<T: Translation, M: MappingCache> Device for Drive<T, M> {
 
     fn durable_at(&mut self, at: u64) -> u64 {
         Drive::durable_at(self, at)
+    }
+
+    fn power(&self) -> Option<&Power> {
+        Drive::power(self)
+    }
+
+    fn nand_written_bytes(&self) -> u64 {
+        let units = self.ftl_counts().flash_units() + self.map_counts().written_back;
+        units * u64::from(UNIT_BYTES)
     }
 }

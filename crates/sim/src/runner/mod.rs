@@ -11,8 +11,10 @@ mod fit;
 mod lane;
 mod owner;
 mod run;
+mod sampling;
 
 pub use agenda::{Agenda, NEVER};
 pub use error::SimError;
 pub use owner::{Owner, Progress, Unattended};
 pub use run::{HostBytes, Options, Outcome, run};
+pub use sampling::Sample;

@@ -19,6 +19,7 @@ use crate::runner::feed::Feed;
 use crate::runner::fit::check_fits;
 use crate::runner::lane::{CpuClock, Lane, Slot};
 use crate::runner::owner::{Owner, Progress};
+use crate::runner::sampling::{Sample, Samples};
 
 /// How often the log is made durable, in real time.
 const SYNC_LOG_EVERY: Duration = Duration::from_secs(10);
@@ -47,6 +48,8 @@ pub struct Outcome {
     pub zero_ns: u64,
     /// Everything the host moved, ramp and overshoot included.
     pub host_bytes: HostBytes,
+    /// Heat and counters once a second, and at the end.
+    pub samples: Vec<Sample>,
 }
 
 /// Bytes that the host moved.
@@ -86,15 +89,18 @@ pub fn run<D: Device>(
     let log_error = run.log_error.take();
     let cursors = run.cursors();
     let host_bytes = run.host_bytes();
+    let samples = std::mem::take(&mut run.samples);
     drop(run);
     let mut measurement = collector.into_measurement();
     drive.wait_until(zero_ns + measurement.elapsed_ns);
+    let samples = samples.ended(measurement.elapsed_ns, drive, host_bytes);
     let log_error = log_error.or(measurement.log_error.take());
     let outcome = Outcome {
         measurement,
         cursors,
         zero_ns,
         host_bytes,
+        samples,
     };
     match log_error {
         Some(source) => Err(SimError::Log {
@@ -140,6 +146,7 @@ struct Run<'a, D> {
     owner: &'a mut dyn Owner,
     cpu: CpuClock,
     stopping: bool,
+    samples: Samples,
     log_error: Option<LogError>,
     log_synced: Instant,
 }
@@ -186,13 +193,15 @@ impl<'a, D: Device> Run<'a, D> {
             owner,
             cpu: CpuClock::start(),
             stopping: false,
+            samples: Samples::default(),
             log_error: None,
             log_synced: Instant::now(),
         }
     }
 
     fn go(&mut self) {
-        let mut edge_ns = self.interval_ns;
+        let mut row_edge_ns = self.interval_ns;
+        let mut edge_ns = row_edge_ns.min(self.samples.due_ns());
         let mut until_look = STEPS_PER_LOOK;
         loop {
             let (at_ns, number) = self.agenda.first();
@@ -200,9 +209,13 @@ impl<'a, D: Device> Run<'a, D> {
                 break;
             }
             if at_ns > edge_ns {
-                let passed_ns = (at_ns - 1) / self.interval_ns * self.interval_ns;
-                edge_ns = passed_ns.saturating_add(self.interval_ns);
-                self.pass_edge(at_ns, passed_ns);
+                self.sample_before(at_ns);
+                if at_ns > row_edge_ns {
+                    let passed_ns = (at_ns - 1) / self.interval_ns * self.interval_ns;
+                    row_edge_ns = passed_ns.saturating_add(self.interval_ns);
+                    self.pass_edge(at_ns, passed_ns);
+                }
+                edge_ns = row_edge_ns.min(self.samples.due_ns());
                 continue;
             }
             until_look -= 1;
@@ -257,6 +270,21 @@ impl<'a, D: Device> Run<'a, D> {
         for number in completed {
             self.step(number, at_ns);
             self.batches[worker].in_flight += u32::from(self.slots[number as usize].is_in_flight());
+        }
+    }
+
+    /// Takes the sample that is due before `at_ns`, when the next thing happens. Of a pause it takes the first and the last: the drive
+    /// tells nothing new in between.
+    #[cold]
+    fn sample_before(&mut self, at_ns: u64) {
+        let host = self.host_bytes();
+        let last_ns = (at_ns - 1) / SECOND_NS * SECOND_NS;
+        let due_ns = self.samples.due_ns();
+        if due_ns < at_ns {
+            self.samples.take(due_ns, self.drive, host);
+            if due_ns < last_ns {
+                self.samples.take(last_ns, self.drive, host);
+            }
         }
     }
 

@@ -11,6 +11,7 @@ from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
 from ssdlab.drives.simulated.power import Heat, Power
 from ssdlab.drives.simulated.profiles import check_profile, naming, profile_text, profiles
 from ssdlab.drives.simulated.state import KeepableState, StateFile
+from ssdlab.drives.simulated.telemetry import SimulatedTelemetry, samples_of
 from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.host.identity import Identity
 from ssdlab.model.closing import Closing
@@ -176,16 +177,17 @@ class SimulatedDrive(Closing):
                 self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
         before = self._native.counters()
         heat = self._native.power_state()
-        from_ns = self._native.now_ns + workload.ramp_ns
+        start_ns = self._native.now_ns
+        from_ns = start_ns + workload.ramp_ns
         try:
             native = self._native.run(
                 resolved, log_path=log_path, on_tick=on_tick, until=until, header=header
             )
         except LabError as error:
             if error.measurement is not None:
-                error.measurement = self._measurement(error.measurement, before, heat, from_ns)
+                error.measurement = self._measurement(error.measurement, before, heat, start_ns, from_ns)
             raise
-        return self._measurement(native, before, heat, from_ns)
+        return self._measurement(native, before, heat, start_ns, from_ns)
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
         """Discard a range of bytes; see `Drive.trim`. What a block returns is known, not read."""
@@ -249,6 +251,11 @@ class SimulatedDrive(Closing):
         effective_spare`` and ``clock_s``, its own time; write amplification is None before the first write.
         """
         return {**self._native.counters(), "clock_s": self._native.now_ns / 1e9}
+
+    @property
+    def telemetry(self) -> SimulatedTelemetry:
+        """What it tells of itself while it works."""
+        return SimulatedTelemetry(self._native)
 
     def idle(self, seconds: float, *, on_look: Callable[[], object] | None = None) -> None:
         """Let the drive rest, which takes no time of ours."""
@@ -334,9 +341,10 @@ class SimulatedDrive(Closing):
         native: Any,  # noqa: ANN401 - native
         before: dict[str, Any],
         heat: dict[str, Any] | None,
+        start_ns: int,
         from_ns: int,
     ) -> Measurement:
-        """Wrap what was measured from a time on; beside the identity stands what the run cost the flash."""
+        """Wrap what was measured; beside the identity stands what the run, with its ramp, cost the flash."""
         from dataclasses import asdict
 
         from ssdlab.model.measurement import Measurement
@@ -358,11 +366,13 @@ class SimulatedDrive(Closing):
             drive["unscaled"] = self._native.unscaled
         if self._native.blocks_cut > 1:
             drive["blocks_cut"] = self._native.blocks_cut
+        asked_w = _made_of(SimulatedText.parse(self._identity.path))["power_cap_w"]
         if heat is not None and (hot := self._native.power_state()) is not None:
-            asked_w = _made_of(SimulatedText.parse(self._identity.path))["power_cap_w"]
             drive |= asdict(Heat.between(heat, hot, asked_w))
         power = self.power(from_ns, from_ns + round(native.summary()["elapsed_s"] * 1e9))
-        return Measurement.of(native, drive, engine=ENGINE, power=None if power is None else asdict(power))
+        samples = samples_of(self._native, native, before, start_ns, asked_w)
+        drawn = None if power is None else asdict(power)
+        return Measurement.of(native, drive, engine=ENGINE, power=drawn, samples=samples)
 
 
 def _make(text: SimulatedText) -> _core.SimulatedDrive:

@@ -16,6 +16,7 @@ from ssdlab.results.journal import now
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import EndRecord, OpenRecord
 from ssdlab.results.run_folder import JOURNAL, MANIFEST, STEPS, RunFolder
+from ssdlab.results.samples import samples_name
 from ssdlab.results.schema import Member, Session
 from ssdlab.results.step_log import log_name
 from ssdlab.results.step_power import power_name
@@ -54,9 +55,9 @@ def fork_run(leader: Path, child: Child, steps: int) -> Path:
             with led.folder(STEPS) as logs, making.folder(STEPS, make=True) as copies:
                 for step in begun.steps()[:steps]:
                     for attempt in step.result.segments or (step.attempt,):
-                        for name in (log_name(step.ordinal, attempt), power_name(step.ordinal, attempt)):
-                            if logs.exists(name):
-                                logs.link(name, copies)
+                        names = [name(step.ordinal, attempt) for name in (log_name, power_name, samples_name)]
+                        for name in filter(logs.exists, names):
+                            logs.link(name, copies)
                 copies.sync()
             with led.folder(STATES) as states, making.folder(STATES, make=True) as copies:
                 states.link(state_name(steps - 1), copies)

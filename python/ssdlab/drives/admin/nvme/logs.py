@@ -26,6 +26,9 @@ class Health:
         Spare left, below what the drive warns, and share of rated endurance used (it may exceed 100).
     read_bytes, written_bytes
         By the host, as multiples of 512,000 bytes, rounded up by the drive.
+    throttled_light, throttled_heavy, throttled_light_s, throttled_heavy_s
+        How often heat began to slow the drive a little and by much, and the seconds of each (thermal
+        management temperatures 1 and 2).
     """
 
     warnings: tuple[str, ...]
@@ -46,6 +49,10 @@ class Health:
     error_log_entries: int
     warning_minutes: int
     critical_minutes: int
+    throttled_light: int
+    throttled_heavy: int
+    throttled_light_s: int
+    throttled_heavy_s: int
 
 
 _WARNINGS = (
@@ -92,6 +99,10 @@ def health(content: bytes) -> Health:
         error_log_entries=page.number(176, 16),
         warning_minutes=page.number(192, 4),
         critical_minutes=page.number(196, 4),
+        throttled_light=page.number(216, 4),
+        throttled_heavy=page.number(220, 4),
+        throttled_light_s=page.number(224, 4),
+        throttled_heavy_s=page.number(228, 4),
     )
 
 

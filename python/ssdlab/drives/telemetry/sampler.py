@@ -1,0 +1,143 @@
+"""Watches a real drive: one thread, once a second, no program of others. Between steps it asks nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.drives.admin.fields import Malformed
+from ssdlab.drives.telemetry.sources import HostCpu, Source
+from ssdlab.model.errors import LabError
+from ssdlab.model.telemetry import PERIOD_S, Mark, Sample
+
+if TYPE_CHECKING:
+    from ssdlab.drives.telemetry.protocol import Keep
+    from ssdlab.model.telemetry import DriveHealth
+
+_PATIENCE_S = 5.0
+"""For a question that is being answered when the step ends; a drive that takes longer is left to itself."""
+
+
+class HostTelemetry:
+    """Implements `drives.telemetry.protocol.Telemetry` for a real drive.
+
+    Parameters
+    ----------
+    sources
+        What is asked once a second, beside the host's processors.
+    ask
+        Reads what the drive says of itself; None where it says nothing.
+    period_s
+        Between two samples.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        ask: Callable[[], DriveHealth | None] = lambda: None,
+        period_s: float = PERIOD_S,
+    ) -> None:
+        self._sources = (*sources, *(() if any(isinstance(s, HostCpu) for s in sources) else (HostCpu(),)))
+        self._ask = ask
+        self._period_s = period_s
+
+    def clock_ns(self) -> int:
+        """Return the host's monotonic time."""
+        return time.monotonic_ns()
+
+    def reading(self) -> DriveHealth | None:
+        """Ask the drive; None where it does not answer, or one may not ask."""
+        try:
+            return self._ask()
+        except (LabError, Malformed, OSError):
+            return None
+
+    def begin(self, keep: Keep | None = None) -> Sampler:
+        """Watch from now on."""
+        return Sampler(self._sources, keep, self._period_s)
+
+
+class Sampler:
+    """One step that is being watched."""
+
+    def __init__(self, sources: Sequence[Source], keep: Keep | None, period_s: float) -> None:
+        self._keep, self._period_s = keep, period_s
+        self._samples: list[Sample] = []
+        self._marks: list[Mark] = []
+        self._lost: dict[str, str] = {}
+        self._sources = [each for each in sources if self._begins(each)]
+        self.sources = tuple(each.words for each in self._sources)
+        self._zero_ns = time.monotonic_ns()
+        self._ended = Event()
+        self._thread = Thread(target=self._run, name="telemetry", daemon=True)
+        self._thread.start()
+
+    def end(self, measured: object) -> tuple[Sequence[Sample], Sequence[Mark]]:
+        """Stop, and return what was seen, on the clock of the step's rows."""
+        self._ended.set()
+        self._thread.join(_PATIENCE_S)
+        if self._thread.is_alive():
+            self._lost["the drive"] = "it did not answer in time"
+        now_ns = time.monotonic_ns()
+        self._look(now_ns)
+        for source in self._sources:
+            source.end()
+        self.sources = tuple(each.words for each in self._sources)
+        zero_ns = _zero_of(measured) or self._zero_ns
+        marks = [self._unanswered(name, why, now_ns) for name, why in self._lost.items()]
+        return (
+            [_moved(sample, zero_ns) for sample in self._samples],
+            [
+                each.model_copy(update={"at_ns": max(0, each.at_ns - zero_ns)})
+                for each in (*self._marks, *marks)
+            ],
+        )
+
+    def _begins(self, source: Source) -> bool:
+        try:
+            source.begin()
+        except OSError:
+            return False  # this host has no such thing, or does not show it to this user
+        return True
+
+    def _run(self) -> None:
+        due = time.monotonic() + self._period_s
+        while not self._ended.wait(max(0.0, due - time.monotonic())):
+            self._take()
+            now = time.monotonic()
+            due += self._period_s * max(1, 1 + int((now - due) // self._period_s))
+
+    def _take(self) -> None:
+        figures: dict[str, Any] = {}
+        for source in list(self._sources):
+            try:
+                figures |= source.figures()
+            except (LabError, Malformed, OSError) as error:
+                self._lost[source.words] = str(error).partition("\n")[0]
+                self._sources.remove(source)
+        now_ns = time.monotonic_ns()
+        sample = Sample(now_ns, **figures)
+        self._samples.append(sample)
+        self._look(now_ns)
+        if self._keep is not None:
+            self._keep(_moved(sample, self._zero_ns))
+
+    def _look(self, now_ns: int) -> None:
+        for source in self._sources:
+            self._marks += source.marks(now_ns)
+
+    def _unanswered(self, name: str, why: str, now_ns: int) -> Mark:
+        return Mark(code="unanswered", at_ns=now_ns, what=f"no more telemetry of {name}: {why}")
+
+
+def _moved(sample: Sample, zero_ns: int) -> Sample:
+    return replace(sample, at_ns=max(0, sample.at_ns - zero_ns))
+
+
+def _zero_of(measured: object) -> int | None:
+    """Return the monotonic time at which a measurement started."""
+    told = measured.as_dict().get("started") if hasattr(measured, "as_dict") else None
+    return told.get("monotonic_ns") if isinstance(told, dict) else None

@@ -1,0 +1,195 @@
+"""What is asked once a second while a drive works: the host's own account of it, at no cost to the drive."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+from ssdlab.host.attributes import controller_of
+from ssdlab.host.cpus import CpuTimes, busy_share, read_cpu_times
+from ssdlab.host.link import link_bytes_s
+from ssdlab.host.pci import pci_device_of
+from ssdlab.host.sysfs import HostFiles, text, within
+from ssdlab.model.telemetry import Mark, MarkCode
+
+_MOST_LINES = 20
+"""Of the kernel's log that a step keeps: a drive that is lost fills it with thousands."""
+_RECORD_BYTES = 8192
+_RESET = re.compile(r"\b(reset|resetting|timeout|timed out|abort|aborting|frozen|link is down|down)\b", re.I)
+
+
+class Source(ABC):
+    """One thing that is asked."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it is called."""
+
+    def begin(self) -> None:  # noqa: B027 - most have nothing to note
+        """Take note of how things are before the step; `OSError` if there is no such thing here."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, float | int | None]:
+        """Ask now; keys are those of `Sample`.
+
+        Raises
+        ------
+        DriveError, Malformed, OSError
+            It is not answered.
+        """
+
+    def marks(self, now_ns: int) -> list[Mark]:
+        """Return what has happened since the last call; `at_ns` is monotonic time."""
+        del now_ns
+        return []
+
+    def end(self) -> None:  # noqa: B027 - nor to let go of
+        """Let go of what `begin` took."""
+
+
+class HostCpu(Source):
+    """How busy the host's processors are."""
+
+    words = "host CPU"
+
+    def __init__(self) -> None:
+        self._before: CpuTimes | None = None
+
+    def begin(self) -> None:
+        """Read the ticks."""
+        self._before = read_cpu_times()
+
+    def figures(self) -> dict[str, float | int | None]:
+        """Return the share since the last time."""
+        before, self._before = self._before, read_cpu_times()
+        return {"cpu_busy_share": busy_share(before, self._before)}
+
+
+class Link(Source):
+    """What the link of a disk can carry: PCIe speed and width, or the SATA speed, as sysfs has them."""
+
+    words = "link"
+
+    def __init__(self, disk: Path, transport: str | None) -> None:
+        self.disk, self.transport = disk, transport
+        self._before: float | None = None
+        self._changes: list[tuple[float | None, float | None]] = []
+
+    def begin(self) -> None:
+        """Read it."""
+        self._before = self._read()
+
+    def figures(self) -> dict[str, float | int | None]:
+        """Return it, and keep what has changed."""
+        now = self._read()
+        if now != self._before:
+            self._changes.append((self._before, now))
+            self._before = now
+        return {"link_mb_s": now}
+
+    def marks(self, now_ns: int) -> list[Mark]:
+        """Return each change."""
+        changes, self._changes = self._changes, []
+        return [
+            Mark(code="link-changed", at_ns=now_ns, what=f"the link went from {_rate(then)} to {_rate(now)}")
+            for then, now in changes
+        ]
+
+    def _read(self) -> float | None:
+        if self.transport == "pcie":
+            carried = link_bytes_s(self.disk.resolve(), "pcie")
+            return None if carried is None else carried / 1e6
+        for folder in controller_of(self.disk).parents:
+            for speed in within(folder, "link*"):
+                found = re.match(r"([\d.]+) Gbps", text(speed / "ata_link" / speed.name / "sata_spd") or "")
+                if found is not None:
+                    return float(found[1]) * 100  # 8b/10b
+        return None
+
+
+def _rate(mb_s: float | None) -> str:
+    return "nothing" if mb_s is None else f"{mb_s:,.0f} MB/s"
+
+
+class KernelLog(Source):
+    """What the kernel writes about the drive, from the beginning of the step on (`/dev/kmsg`).
+
+    Source: Documentation/ABI/testing/dev-kmsg: ``priority,sequence,monotonic us,flags;text``.
+    """
+
+    words = "kernel log"
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self.path, self.names = path, names
+        self._descriptor = -1
+        self._left = 0
+
+    def begin(self) -> None:
+        """Go to its end."""
+        self.end()
+        self._left = _MOST_LINES
+        self._descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.lseek(self._descriptor, 0, os.SEEK_END)
+
+    def figures(self) -> dict[str, float | int | None]:
+        """Return none."""
+        return {}
+
+    def marks(self, now_ns: int) -> list[Mark]:
+        """Return what was written about the drive."""
+        found = []
+        for stamp_ns, line in self._records():
+            if self._left <= 0 or not self._about(line):
+                continue
+            self._left -= 1
+            code: MarkCode = "drive-reset" if _RESET.search(line) else "kernel-log"
+            found.append(Mark(code=code, at_ns=min(stamp_ns, now_ns), what=f"kernel: {line}"))
+        return found
+
+    def end(self) -> None:
+        """Close it."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _about(self, line: str) -> bool:
+        return any(re.search(rf"(?<![\w.:-]){re.escape(name)}(?![\w])", line) for name in self.names)
+
+    def _records(self) -> list[tuple[int, str]]:
+        found = []
+        while self._descriptor >= 0:
+            try:
+                record = os.read(self._descriptor, _RECORD_BYTES)
+            except OSError as error:
+                if error.errno == errno.EPIPE:  # records were lost: the next is there
+                    continue
+                break
+            head, _, rest = record.decode("utf-8", "replace").partition(";")
+            fields = head.split(",")
+            if len(fields) >= 3 and fields[2].isdigit():
+                found.append((int(fields[2]) * 1000, rest.partition("\n")[0].strip()))
+        return found
+
+
+def names_of(disk: Path) -> tuple[str, ...]:
+    """Return what the kernel's log calls a disk: itself, controller, place on the bus, ATA port."""
+    controller = controller_of(disk)
+    pci = pci_device_of(controller)
+    ports = [one.name for one in controller.parents if re.fullmatch(r"ata\d+", one.name)]
+    links = [f"{port}.00" for port in ports]
+    place = [controller.name] if re.fullmatch(r"nvme\d+|\d+:\d+:\d+:\d+", controller.name) else []
+    return tuple(dict.fromkeys([disk.name, *place, *([pci.name] if pci else []), *ports, *links]))
+
+
+def host_sources(files: HostFiles, disk: Path, transport: str | None) -> list[Source]:
+    """Return what a host tells of a disk by itself."""
+    found: list[Source] = [HostCpu()]
+    if transport in ("pcie", "sata"):
+        found.append(Link(disk, transport))
+    found.append(KernelLog(files.dev / "kmsg", names_of(disk)))
+    return found

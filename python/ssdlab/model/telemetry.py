@@ -1,0 +1,161 @@
+"""What a drive tells of itself while it works: samples of one second, readings between steps, and marks.
+
+A sample holds what was known at a moment; what a drive does not tell is None. Counters are the drive's own,
+over its life. `at_ns` is the time since the start of the step, on the clock of its interval rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from ssdlab.model.stored import Stored
+
+PERIOD_S = 1.0
+"""Between two samples; the first is taken one period after the start, so that nothing wakes a drive early."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What was known at one moment.
+
+    Attributes
+    ----------
+    at_ns
+        Since the start of the step.
+    temperature_c, hottest_c
+        Composite temperature, and that of the hottest sensor.
+    drawn_w
+        Mean power since the sample before, where the drive itself accounts for it.
+    limit_w
+        What heat lets the drive draw at most; None: heat does not limit it.
+    throttle_events, throttled_s
+        How often heat began to slow it, and for how long that was.
+    media_errors
+        Errors that its error correction could not repair.
+    host_read_bytes, host_written_bytes, nand_written_bytes
+        Moved by the host, and programmed into the medium.
+    link_retrains, link_mb_s
+        How often its link was trained again, and what the link can carry.
+    cpu_busy_share
+        Busy share of the host's CPUs since the sample before, 0 to 1.
+    """
+
+    at_ns: int
+    temperature_c: float | None = None
+    hottest_c: float | None = None
+    drawn_w: float | None = None
+    limit_w: float | None = None
+    throttle_events: int | None = None
+    throttled_s: float | None = None
+    media_errors: int | None = None
+    host_read_bytes: int | None = None
+    host_written_bytes: int | None = None
+    nand_written_bytes: int | None = None
+    link_retrains: int | None = None
+    link_mb_s: float | None = None
+    cpu_busy_share: float | None = None
+
+
+FIGURES = tuple(name for name in Sample.__slots__ if name != "at_ns")
+"""What a sample holds beside its time."""
+
+MarkCode = Literal[
+    "throttled",
+    "media-errors",
+    "link-changed",
+    "drive-reset",
+    "kernel-log",
+    "drive-failing",
+    "worn-out",
+    "unanswered",
+]
+
+
+class Mark(Stored):
+    """Something that happened to the drive, at its place on the step's time."""
+
+    code: MarkCode
+    at_ns: int = Field(description="since the start of the step")
+    until_ns: int | None = Field(default=None, description="where it lasted: its end; None: a moment")
+    what: str
+    temperature_c: float | None = None
+
+
+class DriveHealth(Stored):
+    """What a drive says of itself when it is asked; None is "not said". Counters are over its life."""
+
+    source: Literal["nvme", "ata", "model"]
+    failing: tuple[str, ...] = Field(default=(), description="what it raises its error flag for, in words")
+    temperature_c: float | None = None
+    hottest_c: float | None = None
+    spare_pct: int | None = None
+    used_pct: int | None = Field(
+        default=None, description="share of the rated endurance used, may exceed 100"
+    )
+    host_read_bytes: int | None = None
+    host_written_bytes: int | None = None
+    nand_written_bytes: int | None = None
+    media_errors: int | None = None
+    error_log_entries: int | None = None
+    link_errors: int | None = Field(default=None, description="transfers that the link got wrong")
+    link_retrains: int | None = None
+    throttle_events: int | None = None
+    throttled_s: float | None = None
+    unsafe_shutdowns: int | None = None
+    power_on_hours: int | None = None
+    slow_commands: int | None = Field(
+        default=None, description="by its own latency monitor: commands above its lowest threshold"
+    )
+
+
+COUNTED = (
+    "host_read_bytes",
+    "host_written_bytes",
+    "nand_written_bytes",
+    "media_errors",
+    "error_log_entries",
+    "link_errors",
+    "link_retrains",
+    "throttle_events",
+    "throttled_s",
+    "unsafe_shutdowns",
+    "slow_commands",
+)
+"""What of a `DriveHealth` is a counter, whose growth says what happened between two readings."""
+
+
+class StepTelemetry(Stored):
+    """What the drive told during one step: the samples are in the run's table of telemetry."""
+
+    sources: tuple[str, ...] = Field(description="what was asked, in words")
+    samples: int
+    began_ns: int = Field(description="start of the step on the run's own clock")
+    ended_ns: int = Field(description="its end; of a simulated drive both are its own time")
+    hottest_c: float | None = Field(default=None, description="highest temperature of the samples")
+    health: DriveHealth | None = Field(default=None, description="reading at the end of the step")
+    changes: dict[str, float] = Field(
+        default={}, description="growth of the drive's counters since the reading before"
+    )
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Bytes programmed for each byte that the host wrote; None where one of them is not told."""
+        host, medium = self.changes.get("host_written_bytes"), self.changes.get("nand_written_bytes")
+        return medium / host if host and medium is not None else None
+
+
+def changes_between(before: DriveHealth | None, after: DriveHealth | None) -> dict[str, float]:
+    """Return the growth of the counters that both readings have.
+
+    >>> a, b = (DriveHealth(source="nvme", media_errors=n) for n in (2, 5))
+    >>> changes_between(a, b)
+    {'media_errors': 3}
+    """
+    if before is None or after is None:
+        return {}
+    pairs = ((name, getattr(before, name), getattr(after, name)) for name in COUNTED)
+    return {name: now - then for name, then, now in pairs if then is not None and now is not None}
