@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 import pytest
 
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
+from ssdlab.drives.simulated.profiles import profiles
+from ssdlab.drives.telemetry.marks import marks_of
 from ssdlab.model.options import MeasureOptions
 from ssdlab.results.run_folder import RunFolder
 
-HOT = "sim:intel-600p-512gb,scale=64"
 S = 1_000_000_000
+AMBIENT_C, ABOVE_C, CAP_W = 30.0, 60.0, 3.0
+POWER = f"""
+[power]
+idle_mw = {{ value = 1500, source = "chosen" }}
+die_read_mw = {{ value = 120, source = "recalled" }}
+die_program_mw = {{ value = 200, source = "recalled" }}
+die_erase_mw = {{ value = 100, source = "recalled" }}
+transfer_nj = {{ value = 600.0, source = "recalled" }}
+command_uj = {{ value = 1.5, source = "recalled" }}
+link_pj_per_byte = {{ value = 120.0, source = "recalled" }}
+window_ms = {{ value = 1.0, source = "recalled" }}
+[thermal]
+ambient_c = {{ value = {AMBIENT_C}, source = "chosen" }}
+resistance_k_per_w = {{ value = 10.0, source = "chosen" }}
+time_constant_s = {{ value = 20.0, source = "chosen" }}
+[[thermal.throttle]]
+above_c = {{ value = {ABOVE_C}, source = "chosen" }}
+until_c = {{ value = {ABOVE_C - 2}, source = "chosen" }}
+cap_w = {{ value = {CAP_W}, source = "chosen" }}
+"""
 
 
 def workload(**options: object):
@@ -22,11 +42,19 @@ def workload(**options: object):
 
 
 @pytest.fixture(scope="module")
-def hot():
-    """A drive that its work heats up until it throttles, and what it measured."""
-    with open_drive(HOT, writing=True) as drive:
+def hot_text(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Text of a drive that its work heats up until it throttles."""
+    path = tmp_path_factory.mktemp("hot") / "hot.toml"
+    path.write_text(profiles()["tiny-test"] + POWER, encoding="utf-8")
+    return f"sim:{path},scale=4"
+
+
+@pytest.fixture(scope="module")
+def hot(hot_text: str):
+    """Such a drive, and what it measured."""
+    with open_drive(hot_text, writing=True) as drive:
         began_ns, before = drive.native.now_ns, drive.health()
-        measured = drive.run(workload(rw="write", bs="128k", seconds=400, threads=8))
+        measured = drive.run(workload(rw="write", bs="128k", seconds=60, threads=8))
         yield drive, began_ns, before, measured
 
 
@@ -34,7 +62,7 @@ def test_one_sample_a_second_of_the_drives_own_time(hot) -> None:
     _, _, _, measured = hot
     whole = [sample.at_ns for sample in measured.samples if sample.at_ns % S == 0]
     assert whole == [(n + 1) * S for n in range(len(whole))]
-    assert len(whole) >= 400
+    assert len(whole) >= 60
     assert measured.samples[-1].at_ns == pytest.approx(measured.as_dict()["total_s"] * S, abs=1)
 
 
@@ -57,16 +85,18 @@ def test_bytes_are_the_drives_counters(hot) -> None:
 
 
 def test_heat_limits_the_drive_from_when_it_passes_the_throttle_point(hot) -> None:
-    """The profile's points hold: hot samples are limited, and none is before the first of them is reached."""
+    """By the profile: no sample is hotter and free, none is cooler than where it lets go and limited."""
     drive, _, _, measured = hot
     limited = [sample for sample in measured.samples if sample.limit_w is not None]
     free = [sample for sample in measured.samples if sample.limit_w is None]
-    assert limited
-    assert free
-    hottest_free = max(sample.temperature_c for sample in free)
-    assert all(math.isfinite(sample.temperature_c) for sample in measured.samples)
-    assert max(sample.temperature_c for sample in limited) >= hottest_free
-    assert limited[0].throttle_events > 0
+    assert {sample.limit_w for sample in limited} == {CAP_W}
+    assert min(sample.temperature_c for sample in free) > AMBIENT_C
+    assert max(sample.temperature_c for sample in free) < ABOVE_C
+    assert min(sample.temperature_c for sample in limited) >= ABOVE_C - 2
+    assert limited[0].throttle_events == 1
+    (first, *_) = marks_of(measured.samples, None, None, measured.samples[-1].at_ns)
+    assert (first.code, first.until_ns > first.at_ns) == ("throttled", True)
+    assert first.at_ns == limited[0].at_ns - S
     assert drive.telemetry.reading().throttle_events == measured.samples[-1].throttle_events
 
 
@@ -78,8 +108,10 @@ def test_a_slow_clock_of_rows_does_not_slow_the_samples() -> None:
     assert len(found) >= 25
 
 
-def test_a_run_keeps_them_in_a_sealed_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["run", "peak-random-read", "sim:intel-600p-512gb,scale=64", "--quick", "--seed", "7"]
+def test_a_run_keeps_them_in_a_sealed_table(
+    hot_text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "peak-random-read", hot_text, "--quick", "--seed", "7"]
     assert main([*words, "--library", str(tmp_path), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     run = RunFolder(Path(shown["folder"]))

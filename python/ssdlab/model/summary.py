@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ssdlab.model.direction import DIRECTIONS, Direction
+from ssdlab.model.telemetry import StepTelemetry
 
 Number = int | float
 Times = dict[str, int | float | None]
@@ -175,6 +176,8 @@ class Summary(_Read):
     workload: dict[str, Any] | None = None
     """What was asked for, as `Workload` reads it; where it was kept with the figures."""
     host: Around | None = None
+    telemetry: StepTelemetry | None = None
+    """What the drive told of itself meanwhile; where it was kept with the figures."""
     run: str | None = None
     """The run folder that it was saved in."""
 

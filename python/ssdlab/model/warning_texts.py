@@ -182,6 +182,41 @@ CATALOGUE: dict[str, Entry] = {
         "a drive that gets too hot does less until it has cooled: the figures are those of its cooling",
         "cool it as it will be cooled in use, or read the figures as those of a hot drive",
     ),
+    "media-errors": Entry(
+        "{what}, by the drive's own count",
+        "it could not repair what it read: data may be lost, and its attempts to are in the tail",
+        "look at its error log, and do not publish the figures of a drive that loses data",
+    ),
+    "link-changed": Entry(
+        "{what} during the measurement",
+        "a link that is trained again loses transfers meanwhile, and may carry less from then on",
+        "check cable, slot and riser, and measure again",
+    ),
+    "drive-reset": Entry(
+        "{what}",
+        "the kernel lost patience with the drive, or the drive its link: what was in flight began again",
+        "find out why before trusting any figure; the kernel's log has the rest",
+    ),
+    "kernel-log": Entry(
+        "{what}",
+        "the kernel does not write of a drive that just works",
+        "read the kernel's log around the time of the run",
+    ),
+    "drive-failing": Entry(
+        "{what}",
+        "a drive that raises its error flag asks to be replaced; it may limit itself to protect its data",
+        "do not publish its figures as those of its model",
+    ),
+    "worn-out": Entry(
+        "{what}",
+        "flash that is worn out needs more attempts and keeps its data for less long",
+        "say so beside the figures, or measure a drive that is not worn",
+    ),
+    "unanswered": Entry(
+        "{what}",
+        "a drive that stops answering while it works is busy, or gone",
+        "look into the kernel's log; what happened to the drive from then on is not known",
+    ),
     "incomplete": Entry(
         "the record of this run is not complete: it holds what was written before it was cut off",
         "a run that is killed leaves the rows that had reached its log",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.base import Drive
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.runs.metering import Metering
     from ssdlab.runs.observe import Observation
 
@@ -243,19 +244,39 @@ def _measured(
 ) -> Measurement:
     from ssdlab.model.measurement import Measurement
     from ssdlab.runs.observe import Observation
+    from ssdlab.runs.witness import Witness
 
     observation = Observation(held, allow_unwritten=options.allow_unwritten)
+    witness = Witness(held)
     stop = workload.streams[0].stop
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
-    try:
-        with _samples_kept(log, metering):
+    with witness.watching() as watched:
+        try:
             measurement = held.run(workload, log_path=None if log is None else log.path, on_tick=watcher.tick)
-            measurement, metered = metering.measured(measurement, workload.ramp_ns)
-    except LabError as error:
-        if isinstance(error.measurement, Measurement):
-            error.measurement = _judged(error.measurement, workload, observation, prepared)
-        raise
-    judged = _judged(measurement, workload, observation, prepared)
+        except LabError as error:
+            if isinstance(error.measurement, Measurement):
+                telemetry = watched.ended(error.measurement)
+                error.measurement = _judged(error.measurement, workload, observation, prepared, telemetry)
+            raise
+        telemetry = watched.ended(measurement)
+    measurement = _judged(measurement, workload, observation, prepared, telemetry)
+    measurement.samples = tuple(watched.samples)
+    return measurement
+    with witness.watching() as watched:
+        try:
+            with _samples_kept(log, metering):
+                measurement = held.run(
+                    workload, log_path=None if log is None else log.path, on_tick=watcher.tick
+                )
+                telemetry = watched.ended(measurement)
+                measurement, metered = metering.measured(measurement, workload.ramp_ns)
+        except LabError as error:
+            if isinstance(error.measurement, Measurement):
+                telemetry = watched.ended(error.measurement)
+                error.measurement = _judged(error.measurement, workload, observation, prepared, telemetry)
+            raise
+    judged = _judged(measurement, workload, observation, prepared, telemetry)
+    judged.samples = tuple(watched.samples)
     return judged.with_warnings([*judged.warnings, *metered]) if metered else judged
 
 
@@ -284,14 +305,22 @@ _PREPARED = {"one-pass": "one random pass", "analytic": "placing its map (prepar
 
 
 def _judged(
-    measurement: Measurement, workload: Workload, observation: Observation, prepared: dict[str, object]
+    measurement: Measurement,
+    workload: Workload,
+    observation: Observation,
+    prepared: dict[str, object],
+    telemetry: StepTelemetry | None,
 ) -> Measurement:
+    from ssdlab.model.telemetry_warnings import judge_telemetry
     from ssdlab.model.warnings import Warning, judge
 
     summary = measurement.summary()
     around = observation.around(summary)
     measurement = measurement.with_facts(workload=workload.model_dump(mode="json"), host=around.as_facts())
     warnings = judge(summary, workload, around)
+    warnings += judge_telemetry(telemetry, [each.code for each in warnings])
+    if telemetry is not None:
+        measurement = measurement.with_facts(telemetry=telemetry.model_dump(mode="json"))
     if prepared:
         measurement = measurement.with_facts(prepared=prepared)
         steady = "in steady state" if prepared["steady"] else "not in steady state"

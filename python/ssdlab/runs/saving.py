@@ -13,6 +13,7 @@ from ssdlab.results.journal import RunLock, boot_id, now, step_hash
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, STEPS
+from ssdlab.results.samples import samples_name, write_samples
 from ssdlab.results.schema import Manifest, MeasureResult, MethodInfo, Scalar, Session, Warned
 from ssdlab.results.step_log import log_name, spread_of
 from ssdlab.results.step_power import power_name
@@ -89,6 +90,8 @@ def save_measurement(
             place.rename(name, steps, log_name(0, 1))
             if power and place.exists(power):
                 place.rename(power, steps, power_name(0, 1))
+            if measurement.samples:
+                write_samples(steps, samples_name(0, 1), measurement.samples)
             lock.folder.replace(JOURNAL, journal_bytes(journal, manifest.run_id))
         manifest = write_manifest(lock.folder, manifest)
         finish_run(folder, manifest, lock)
@@ -122,6 +125,7 @@ def measured_run(
         spread_iops=spread_of(measurement),
         host=host_load(threads, summary, around),
         warnings=warnings,
+        telemetry=summary.telemetry,
     )
     journal: list[AnyRecord] = [
         OpenRecord(at=moment, boot_id=boot_id()),

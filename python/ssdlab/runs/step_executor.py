@@ -21,6 +21,7 @@ from ssdlab.methods.verbs.workload_verb import totals
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Summary
+from ssdlab.model.telemetry_warnings import judge_telemetry
 from ssdlab.model.warnings import Warning, judge
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import STEPS
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from ssdlab.methods.steps import Request
     from ssdlab.methods.verbs.context import Tables
     from ssdlab.model.span import Span
+    from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord
     from ssdlab.runs.drive_state import StateKeeper
@@ -154,7 +156,7 @@ class StepExecutor:
             spread_iops=spread_of(measured),
             host=host_load(threads, summary, around),
             facts=totals(step.parts, summary) if step.parts else {},
-            warnings=_warned(step.ordinal, whole, summary, around, metered, overload=overload),
+            warnings=_warned(step.ordinal, whole, summary, around, telemetry, metered, overload=overload),
             segments=(*segments, step.attempt) if step.parts else (),
             telemetry=telemetry,
         )
@@ -295,6 +297,7 @@ def _warned(
     workload: Workload,
     summary: Summary,
     around: HostContext,
+    telemetry: StepTelemetry | None,
     metered: Sequence[Warning],
     *,
     overload: bool,
@@ -304,6 +307,7 @@ def _warned(
     if overload and not _OVERRUN.isdisjoint(each.code for each in found):
         # Late because the drive was, and not because the host was.
         found = [each for each in found if each.code not in (*_OVERRUN, "late")]
+    found += judge_telemetry(telemetry, [each.code for each in found])
     return tuple(
         Warned(code=each.code, what=each.what, advice=each.advice, ordinal=ordinal)
         for each in (*found, *metered)

@@ -52,7 +52,7 @@ class Witness:
         length_ns = max([ended_ns - began_ns, *(sample.at_ns for sample in samples)])
         marks = sorted([*marks_of(samples, before, after, length_ns), *seen], key=lambda mark: mark.at_ns)
         temperatures = [sample.temperature_c for sample in samples if sample.temperature_c is not None]
-        told = StepTelemetry(
+        telemetry = StepTelemetry(
             sources=watch.sources,
             samples=len(samples),
             began_ns=began_ns,
@@ -62,7 +62,7 @@ class Witness:
             changes=changes_between(before, after),
             marks=tuple(marks),
         )
-        return told, samples
+        return telemetry, samples
 
 
 class Watched:
@@ -76,8 +76,8 @@ class Watched:
     def ended(self, measured: object) -> StepTelemetry | None:
         """Return what the drive told while it was measured; None of one that tells nothing."""
         self._running = False
-        told, self.samples = self._witness._step(self._watch, self._began_ns, measured)
-        return told if told.sources else None
+        telemetry, self.samples = self._witness._step(self._watch, self._began_ns, measured)
+        return telemetry if telemetry.sources else None
 
     def stop(self) -> None:
         """End the watching, if what was measured did not come to its end."""

@@ -72,11 +72,11 @@ def samples_of(
     """
     found = []
     last_ns = 0
-    for told in measured.samples():
-        at_ns = told["at_ns"]
+    for reported in measured.samples():
+        at_ns = reported["at_ns"]
         drawn = native.power(start_ns + last_ns, start_ns + at_ns) if at_ns > last_ns else None
         last_ns = at_ns
-        heat, cap = told["temperature_mc"], told["cap_mw"]
+        heat, cap = reported["temperature_mc"], reported["cap_mw"]
         hot = cap is not None and (asked_w is None or cap / _MW_PER_W < asked_w)
         found.append(
             Sample(
@@ -84,10 +84,10 @@ def samples_of(
                 temperature_c=None if heat is None else heat / _MC_PER_C,
                 drawn_w=None if drawn is None else drawn["mean_w"],
                 limit_w=cap / _MW_PER_W if hot else None,
-                throttle_events=None if heat is None else told["throttle_events"],
-                host_read_bytes=before["host_bytes_read"] + told["host_read_bytes"],
-                host_written_bytes=before["host_bytes_written"] + told["host_written_bytes"],
-                nand_written_bytes=told["nand_written_bytes"],
+                throttle_events=None if heat is None else reported["throttle_events"],
+                host_read_bytes=before["host_bytes_read"] + reported["host_read_bytes"],
+                host_written_bytes=before["host_bytes_written"] + reported["host_written_bytes"],
+                nand_written_bytes=reported["nand_written_bytes"],
             )
         )
     return tuple(found)

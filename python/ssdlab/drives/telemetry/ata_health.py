@@ -33,19 +33,19 @@ class AtaHealth:
             It does not answer, or answers nonsense.
         """
         found = ata_smart.attributes(self._read(ata_smart.data_cdb()))
-        told = ata.statistics(self._pages(), self.logical_block_bytes)
+        statistics = ata.statistics(self._pages(), self.logical_block_bytes)
         errors, crc = found.get(ata_smart.UNCORRECTED), found.get(ata_smart.CRC_ERRORS)
-        heat = told.temperature_c
+        heat = statistics.temperature_c
         return DriveHealth(
             source="ata",
             failing=("SMART: the drive says that it is failing",) if self._failing() else (),
             temperature_c=ata_smart.temperature_c(found) if heat is None else heat,
-            used_pct=told.used_pct,
-            host_read_bytes=told.read_bytes,
-            host_written_bytes=told.written_bytes,
+            used_pct=statistics.used_pct,
+            host_read_bytes=statistics.read_bytes,
+            host_written_bytes=statistics.written_bytes,
             media_errors=None if errors is None else errors.raw & 0xFFFFFFFF,
             link_errors=None if crc is None else crc.raw & 0xFFFFFFFF,
-            power_on_hours=told.power_on_hours,
+            power_on_hours=statistics.power_on_hours,
         )
 
     def _failing(self) -> bool:

@@ -97,7 +97,7 @@ def _errors(
     """Yield what its counters of errors have grown by, at the sample that shows it."""
     last = _of_reading(after)
     ended = Sample(end_ns, media_errors=last.media_errors, link_retrains=last.link_retrains)
-    for then, now in pairwise(_told([first, *samples, ended])):
+    for then, now in pairwise(_counted([first, *samples, ended])):
         if errors := _grown("media_errors", then, now):
             noun = "error" if errors == 1 else "errors"
             yield Mark(code="media-errors", at_ns=now.at_ns, what=f"{errors:g} media {noun}")
@@ -106,7 +106,7 @@ def _errors(
             yield Mark(code="link-changed", at_ns=now.at_ns, what=f"the link was trained again {how}")
 
 
-def _told(samples: Sequence[Sample]) -> list[Sample]:
+def _counted(samples: Sequence[Sample]) -> list[Sample]:
     """Leave out samples without these counters, so that growth between two that have them is seen."""
     return [each for each in samples if each.media_errors is not None or each.link_retrains is not None]
 

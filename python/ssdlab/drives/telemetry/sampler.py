@@ -139,5 +139,5 @@ def _moved(sample: Sample, zero_ns: int) -> Sample:
 
 def _zero_of(measured: object) -> int | None:
     """Return the monotonic time at which a measurement started."""
-    told = measured.as_dict().get("started") if hasattr(measured, "as_dict") else None
-    return told.get("monotonic_ns") if isinstance(told, dict) else None
+    started = measured.as_dict().get("started") if hasattr(measured, "as_dict") else None
+    return started.get("monotonic_ns") if isinstance(started, dict) else None

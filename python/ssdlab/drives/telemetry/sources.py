@@ -16,7 +16,7 @@ from ssdlab.host.pci import pci_device_of
 from ssdlab.host.sysfs import HostFiles, text, within
 from ssdlab.model.telemetry import Mark, MarkCode
 
-_MOST_LINES = 20
+_MAX_LINES = 20
 """Of the kernel's log that a step keeps: a drive that is lost fills it with thousands."""
 _RECORD_BYTES = 8192
 _RESET = re.compile(r"\b(reset|resetting|timeout|timed out|abort|aborting|frozen|link is down|down)\b", re.I)
@@ -48,8 +48,8 @@ class Source(ABC):
         del now_ns
         return []
 
-    def end(self) -> None:  # noqa: B027 - nor to let go of
-        """Let go of what `begin` took."""
+    def end(self) -> None:  # noqa: B027 - nor to release
+        """Release what `begin` took."""
 
 
 class HostCpu(Source):
@@ -132,7 +132,7 @@ class KernelLog(Source):
     def begin(self) -> None:
         """Go to its end."""
         self.end()
-        self._left = _MOST_LINES
+        self._left = _MAX_LINES
         self._descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         os.lseek(self._descriptor, 0, os.SEEK_END)
 
