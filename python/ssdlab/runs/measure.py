@@ -252,18 +252,6 @@ def _measured(
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
     with witness.watching() as watched:
         try:
-            measurement = held.run(workload, log_path=None if log is None else log.path, on_tick=watcher.tick)
-        except LabError as error:
-            if isinstance(error.measurement, Measurement):
-                telemetry = watched.ended(error.measurement)
-                error.measurement = _judged(error.measurement, workload, observation, prepared, telemetry)
-            raise
-        telemetry = watched.ended(measurement)
-    measurement = _judged(measurement, workload, observation, prepared, telemetry)
-    measurement.samples = tuple(watched.samples)
-    return measurement
-    with witness.watching() as watched:
-        try:
             with _samples_kept(log, metering):
                 measurement = held.run(
                     workload, log_path=None if log is None else log.path, on_tick=watcher.tick
