@@ -15,12 +15,11 @@ from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.kind import loaded
 from ssdlab.results.store import actual_status, run_words, short_id
+from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ssdlab.results.run_folder import RunFolder
-    from ssdlab.results.schema import Manifest, VariantInfo, Warned
+    from ssdlab.results.schema import Manifest, VariantInfo
 
 SCHEMA = "ssdlab.show/1"
 _ENGINES = {"sync": "threads of one synchronous I/O", "uring": "io_uring", "sim": "simulated"}
@@ -160,14 +159,11 @@ def _print_unfinished_suite(run: RunFolder, status: str) -> None:
     print_line(f"ssdlab {'watch' if status == 'running' else 'resume'} {run_words(run.path)}")
 
 
-def _grouped(warnings: Iterable[Warned]) -> list[str]:
-    """Return one line for each kind of warning; all of them are in --json and on the report page."""
-    by_code: dict[str, list[Warned]] = {}
-    for warned in warnings:
-        by_code.setdefault(warned.code, []).append(warned)
+def _warned(run: RunFolder) -> list[str]:
+    """Return one line for each kind of warning, with its steps; all is in --json and on the report page."""
     return [
-        each[0].what + (f" (and {len(each) - 1} more such steps)" if len(each) > 1 else "")
-        for each in by_code.values()
+        each.worded[0].what + (f" ({each.where})" if each.where else "")
+        for each in warned_steps(run.manifest.warnings, run.steps())
     ]
 
 
@@ -184,7 +180,7 @@ def _print_remarks(run: RunFolder) -> None:
     result = read_result(run)
     lines = [("caveat", text) for text in (result.caveats if result is not None else ())]
     lines += [("departure", f"{each.what}. {each.why}") for each in gathered_departures(manifest)]
-    lines += [("warning", text) for text in _grouped(manifest.warnings)]
+    lines += [("warning", text) for text in _warned(run)]
     if torn := torn_bytes(run, actual_status(run.path, manifest)):
         lines.append(("torn", f"the journal ends in {torn} bytes of a record that was cut short; left out"))
     lines += [("voided", f"step {v.ordinal + 1}, attempt {v.attempt}: {v.why}") for v in run.voided()]

@@ -110,7 +110,7 @@ class Warned(Stored):
     code: str
     what: str
     advice: str = ""
-    ordinal: int | None = Field(default=None, description="the step it belongs to; None: the whole run")
+    ordinal: int | None = Field(default=None, description="its step; None: several alike, or the whole run")
 
 
 class Departure(Stored):

@@ -16,7 +16,7 @@ CONDITION = "condition-"
 
 
 def warnings_of(steps: Sequence[Step]) -> tuple[Warned, ...]:
-    """Gather the steps' warnings; what several steps say alike is said once, of the whole run.
+    """Gather the steps' warnings; what several steps say alike is held once.
 
     A setting that is a departure is not warned of as well: that would be one fact reported twice.
     """

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.presented.departures import gathered_departures
+from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ssdlab.report.runs import Shown
-    from ssdlab.results.schema import Manifest, Warned
+    from ssdlab.results.schema import Manifest
+    from ssdlab.results.warned_steps import WarnedSteps, Worded
 
 Kind = Literal["departure", "warning", "note"]
 _TITLES: dict[Kind, str] = {
@@ -33,7 +35,9 @@ class Notice:
     methods: str
     """Methods of these runs, where the page has several."""
     points: tuple[str, ...] = ()
-    """Where it is about single points: each with its own figures."""
+    """Where it is about single steps: each with its own figures."""
+    where: str = ""
+    """In how many steps it holds, and in which."""
 
 
 @dataclass(frozen=True)
@@ -69,30 +73,41 @@ def _departures(runs: Sequence[Shown]) -> list[Notice]:
 
 def _warnings(runs: Sequence[Shown]) -> list[Notice]:
     """Gather warnings by their code, for a sweep may raise one at every depth; those of whole runs first."""
-    raised_by: dict[str, list[tuple[Shown, Warned]]] = {}
+    raised_by: dict[str, list[tuple[Shown, WarnedSteps]]] = {}
     for shown in runs:
-        for warning in shown.run.manifest.warnings:
-            raised_by.setdefault(warning.code, []).append((shown, warning))
+        for each in warned_steps(shown.run.manifest.warnings, shown.run.steps):
+            raised_by.setdefault(each.code, []).append((shown, each))
     notices = []
-    for raised in sorted(
-        raised_by.values(), key=lambda raised: any(w.ordinal is not None for _, w in raised)
-    ):
-        first = raised[0][1]
-        alike = len({(shown.index, w.what) for shown, w in raised}) == len(raised) and all(
-            w.what == first.what for _, w in raised
+    for raised in sorted(raised_by.values(), key=lambda raised: any(each.steps for _, each in raised)):
+        first = raised[0][1].worded[0]
+        points = tuple(_point(runs, shown, worded) for shown, each in raised for worded in each.worded)
+        alike = len({worded.what for _, each in raised for worded in each.worded}) == 1
+        at, where = [shown.index for shown, _ in raised], _where(raised)
+        notices.append(
+            Notice(
+                first.what,
+                first.advice,
+                _looks(runs, at),
+                _methods(runs, at),
+                () if alike and not where else points,
+                where,
+            )
         )
-        points = () if alike else tuple(_point(runs, shown, warning) for shown, warning in raised)
-        at = [shown.index for shown, _ in raised]
-        notices.append(Notice(first.what, first.advice, _looks(runs, at), _methods(runs, at), points))
     return notices
 
 
-def _point(runs: Sequence[Shown], shown: Shown, warning: Warned) -> str:
-    step = shown.run.step(warning.ordinal)
+def _where(raised: Sequence[tuple[Shown, WarnedSteps]]) -> str:
+    """Say in how many steps a warning holds: of one run which they are, of several of how many runs."""
+    steps = sum(len(each.steps) for _, each in raised)
+    if len(raised) == 1 or not steps:
+        return raised[0][1].where
+    return f"in {steps} step{'s' if steps > 1 else ''} of {len(raised)} runs"
+
+
+def _point(runs: Sequence[Shown], shown: Shown, worded: Worded) -> str:
     title = shown.run.manifest.method.title if _several_methods(runs) else ""
     label = shown.label if len({one.style for one in runs}) > 1 else ""
-    place = step.label if step else "whole run" if warning.ordinal is None else f"step {warning.ordinal}"
-    return f"{', '.join(filter(None, (label, title, place)))}: {warning.what}"
+    return f"{', '.join(filter(None, (label, title, worded.place)))}: {worded.what}"
 
 
 def _notice(runs: Sequence[Shown], what: str, advice: str, at: Sequence[int]) -> Notice:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.outcome import shown_by
 from ssdlab.results.kind import loaded
+from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,5 @@ def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
 
 def _throttled(shown: Shown) -> tuple[str, ...]:
     """Return in how many steps of a run the drive throttled itself; nothing if it never did."""
-    warned = [each for each in shown.run.manifest.warnings if each.code == "throttled"]
-    if not warned:
-        return ()
-    measured = sum(step.result.measurement is not None for step in shown.run.steps)
-    return (f"throttled by heat in {len(warned)} of {measured} steps",)
+    found = warned_steps(shown.run.manifest.warnings, shown.run.steps)
+    return tuple(f"throttled by heat {each.share}".strip() for each in found if each.code == "throttled")

@@ -1,0 +1,51 @@
+"""Warnings are counted and placed by the steps that they are of, not by their wordings."""
+
+from __future__ import annotations
+
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import Step
+from ssdlab.results.schema import Warned
+from ssdlab.results.warned_steps import warned_steps
+from ssdlab.runs.remarks import warnings_of
+
+HOT, HOTTER = ("throttled itself: 70.1 °C", "throttled itself: 70.2 °C")
+
+
+def step(ordinal: int, *said: tuple[str, str]) -> Step:
+    warned = tuple(Warned(code=code, what=what, ordinal=ordinal) for code, what in said)
+    result = StepResult(seconds=1.0, measurement={}, warnings=warned)
+    return Step(ordinal, 1, "run", f"depth {ordinal}", {}, result)
+
+
+def test_steps_that_say_the_same_are_counted_each() -> None:
+    steps = [step(n, ("throttled", HOT if n < 11 else HOTTER)) for n in range(12)]
+    warned = warnings_of(steps)
+    assert [each.ordinal for each in warned] == [None, 11]  # eleven alike are held once
+    (found,) = warned_steps(warned, steps)
+    assert [each.ordinal for each in found.steps] == list(range(12))
+    assert found.where == "in 12 of 12 steps"
+
+
+def test_a_warning_of_some_steps_names_them_and_is_not_of_the_whole_run() -> None:
+    few = ("few-samples", "only 962 read I/Os were done")
+    steps = [step(0), step(1, few), step(2), step(3, few)]
+    (found,) = warned_steps(warnings_of(steps), steps)
+    assert found.where == "in 2 of 4 steps: step 2, depth 1; step 4, depth 3"
+    assert found.worded[0].place == "step 2, depth 1; step 4, depth 3"
+
+
+def test_a_step_with_two_of_a_kind_counts_once() -> None:
+    steps = [step(0), step(1, ("few-samples", "only 9 read"), ("few-samples", "only 8 write"))]
+    (found,) = warned_steps(warnings_of(steps), steps)
+    assert found.share == "in 1 of 2 steps"
+
+
+def test_of_many_steps_the_first_are_named() -> None:
+    steps = [step(n, *([("late", "late")] if n else [])) for n in range(6)]
+    (found,) = warned_steps(warnings_of(steps), steps)
+    assert found.where.endswith("step 4, depth 3; and 2 more")
+
+
+def test_what_no_step_said_is_of_the_whole_run() -> None:
+    (found,) = warned_steps([Warned(code="settings-left", what="left")], [step(0)])
+    assert (found.share, found.where, found.worded[0].place) == ("", "", "whole run")
