@@ -11,6 +11,7 @@ from report.reading import Page
 from ssdlab.model.errors import UsageError
 from ssdlab.report import page, source
 from ssdlab.report.runs import entries, shown
+from ssdlab.report.sections.header import header
 
 ELM = {"id": "S4", "name": "Elm E8", "kind": "block"}
 HAZEL = {"id": "S9", "name": "Hazel H2", "kind": "block"}
@@ -77,3 +78,28 @@ def test_the_same_run_twice_and_no_run_are_refused(make_run: Callable[..., Path]
         page.render([run, run])
     with pytest.raises(UsageError, match="no run"):
         page.render([])
+
+
+def of_suite(text: str, name: str, suite: str) -> dict[str, object]:
+    """Changes that make a run a part of a suite, on a simulated drive of this text."""
+    member = {"suite": suite, "part": "one", "preparation_seed": 1}
+    drive = {"id": text, "text": text, "name": name, "kind": "sim", "identity": {"kind": "sim"}}
+    return {"drive": drive, "member": member}
+
+
+@pytest.mark.parametrize(("suites", "looks"), [(("one", "one"), 1), (("one", "other"), 2)])
+def test_parts_of_a_suite_at_another_size_are_of_one_drive(
+    make_run: Callable[..., Path], suites: tuple[str, str], looks: int
+) -> None:
+    small = of_suite("sim:tiny-test,scale=4", "simulated tiny-test, 1/4 of its size", suites[0])
+    whole = of_suite("sim:tiny-test", "simulated tiny-test", suites[1])
+    folders = (make_run("peak-random-read", **small), make_run("qd1", **whole))
+    runs = placed(*folders)
+    assert len({each.style for each in runs}) == looks
+    head = header(runs)
+    if looks == 1:
+        assert head.title == "simulated tiny-test"
+        (row,) = (row for row in head.facts.rows if row[0].text == "Path")
+        assert row[1].text == "sim:tiny-test,scale=4; sim:tiny-test", "both sizes stay told"
+    else:
+        assert head.title == "simulated tiny-test, 1/4 of its size and simulated tiny-test"

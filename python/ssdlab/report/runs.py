@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle, Shape
 from ssdlab.results.schema import ResultBase
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ssdlab.report.source import Run
-    from ssdlab.results.schema import DriveInfo
+    from ssdlab.results.schema import DriveInfo, Manifest
 
 
 R = TypeVar("R", bound=ResultBase)
@@ -30,6 +31,8 @@ class Shown:
     index: int
     run: Run
     style: RunStyle
+    drive: DriveInfo
+    """The drive that it counts as: of a part of a suite that of all its parts, whatever size each had."""
 
     @property
     def label(self) -> str:
@@ -74,12 +77,13 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
     The first run of a drive in a method is filled; a further one (another engine, another day) is hollow
     and dotted.
     """
-    colours = _colours([run.manifest.drive for run in runs])
-    labels = _labels(runs)
+    drives = _drives([run.manifest for run in runs])
+    colours = _colours(drives)
+    labels = _labels(runs, drives)
     seen: Counter[tuple[str, str]] = Counter()
     result = []
     for index, run in enumerate(runs):
-        drive = run.manifest.drive
+        drive = drives[index]
         key = (drive.id, run.manifest.method.name)
         variant = seen[key]
         seen[key] += 1
@@ -87,8 +91,39 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
         style = RunStyle(
             labels[index], colour, _SHAPES[(colour + variant // 2) % len(_SHAPES)], variant % 2 == 1
         )
-        result.append(Shown(index, run, style))
+        result.append(Shown(index, run, style, drive))
     return tuple(result)
+
+
+def _drives(manifests: Sequence[Manifest]) -> list[DriveInfo]:
+    """Return the drive of each run; parts of a suite that had it in several sizes are of one drive."""
+    by_suite: dict[str, list[DriveInfo]] = {}
+    for manifest in manifests:
+        if manifest.member is not None:
+            by_suite.setdefault(manifest.member.suite, []).append(manifest.drive)
+    whole = {suite: found for suite, drives in by_suite.items() if (found := _in_full_size(drives))}
+    return [
+        whole.get("" if manifest.member is None else manifest.member.suite, manifest.drive)
+        for manifest in manifests
+    ]
+
+
+def _in_full_size(drives: Sequence[DriveInfo]) -> DriveInfo | None:
+    """Return the simulated drive whose sizes these are; None where they are of one size, or real."""
+    if len({drive.id for drive in drives}) == 1 or not all(
+        each.capabilities.made_to_order for each in drives
+    ):
+        return None
+    from ssdlab.drives.simulated.drive import SimulatedText, identity_of
+
+    try:
+        (text, *others) = {replace(SimulatedText.parse(each.text), scale=1) for each in drives}
+        if others:
+            return None
+        found = identity_of(text)
+    except LabError:  # a profile that is not there any more
+        return None
+    return drives[0].model_copy(update={"id": found.consent_id, "name": found.model or found.name})
 
 
 def _colours(drives: Sequence[DriveInfo]) -> dict[str, int]:
@@ -102,9 +137,9 @@ def _colours(drives: Sequence[DriveInfo]) -> dict[str, int]:
     return taken
 
 
-def _labels(runs: Sequence[Run]) -> list[str]:
+def _labels(runs: Sequence[Run], drives: Sequence[DriveInfo]) -> list[str]:
     """Name drives, and add what tells two runs of one method apart: engine, drive id, date, run id."""
-    parts = [[drive_name(run.manifest.drive)] for run in runs]
+    parts = [[drive_name(drive)] for drive in drives]
     if len({run.manifest.engine for run in runs}) > 1:
         for part, run in zip(parts, runs, strict=True):
             part.append(engine_words(run.manifest.engine))

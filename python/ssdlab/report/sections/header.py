@@ -88,7 +88,7 @@ class Header:
 def header(runs: Sequence[Shown]) -> Header:
     """Make the head of the page of these runs."""
     manifests = [shown.run.manifest for shown in runs]
-    drives = list(dict.fromkeys(drive_name(manifest.drive) for manifest in manifests))
+    drives = list(dict.fromkeys(drive_name(shown.drive) for shown in runs))
     titles = dict.fromkeys(manifest.method.title for manifest in manifests)
     badges = list(dict.fromkeys(manifest.drive.words for manifest in manifests))
     if any(manifest.quick for manifest in manifests):
