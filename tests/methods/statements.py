@@ -16,9 +16,13 @@ from typing import Any
 import numpy as np
 
 from ssdlab.methods.presented.points import headline_label
+from ssdlab.methods.presented.procedure import what_was_done
 from ssdlab.methods.results.outcome import read_result, shown_by
+from ssdlab.report.runs import shown
 from ssdlab.report.source import Run, read_run
+from ssdlab.report.view import Section
 from ssdlab.results.claim import Claim, sentence
+from ssdlab.results.drive_states import PREPARED
 from ssdlab.results.kind import loaded
 from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.run_folder import RunFolder, Step
@@ -30,6 +34,10 @@ NOT_CLAIMED = re.compile(
 """What a sentence with "steady" in it says that claims no steady state."""
 TIME = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?) (µs|ms|s|min|h)\b(?! \d)")
 UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+VIEW = re.compile(r"\S+ \S+ on each side of the change")
+"""How much of a chart is shown, which is no time that anything took."""
+COUNTED_ROUNDS = re.compile(r"(?<![\w.])(\d+) rounds?\b")
+CAPACITIES = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?) capacities")
 OF_THE_METHOD = re.compile(r"(?:instead of|asks for|at least|at most|under|over|from|within|judges) [^,;]*")
 """What a sentence holds a measured time against."""
 SLACK = 0.2 + 1e-9
@@ -63,6 +71,22 @@ class Told:
         kind = shown_by(self.result, self.folder.manifest.method.name)
         return tuple(loaded(kind.findings)(self.result)) if kind.terminal is None else ()
 
+    @cached_property
+    def page_texts(self) -> list[str]:
+        """Headings and leads of the page, what its cards say, and what it says was done."""
+        (placed,) = shown([self.run])
+        kind = shown_by(self.result, self.folder.manifest.method.name)
+        cards = () if kind.headlines is None else loaded(kind.headlines)(placed)
+        section: Section = loaded(kind.section)([placed])
+        return [
+            *(line for label, card in cards for line in (label, *card.beside)),
+            *section.lead,
+            *section.caveats,
+            *(text for figure in section.figures for text in (figure.title, figure.lead)),
+            *(exhibit.title for exhibit in section.exhibits),
+            *what_was_done(self.run.steps, self.folder.manifest.drive.capacity_bytes),
+        ]
+
     @property
     def labels(self) -> list[str]:
         """Headline figures and captions."""
@@ -76,7 +100,14 @@ class Told:
     def faults(self) -> list[str]:
         """Return every sentence that the steps do not bear out, with the reason."""
         name = f"{self.folder.manifest.method.name} on {self.folder.manifest.drive.text}"
-        found = [*self._states(), *self._figures(), *self._times(), *self._ratings()]
+        found = [
+            *self._states(),
+            *self._figures(),
+            *self._scalars(),
+            *self._times(),
+            *self._counts(),
+            *self._ratings(),
+        ]
         return [f"{name}, seed {self.folder.manifest.seed}: {fault}" for fault in found]
 
     # --- steady state ---------------------------------------------------------------------------------
@@ -93,9 +124,17 @@ class Told:
                 continue
             last = max(claim.evidence.steps)
             capacities = self.written_by(last)
-            if capacities < 0.99:
+            if capacities < 0.99 and not self.placed_before(last):
                 yield f"steady after {capacities:.3g} capacities: {said}"
+            if self.placed_before(last) and PREPARED not in said.lower():
+                yield f"steady, and not called {PREPARED}: {said}"
             yield from self._left(claim, said)
+
+    def placed_before(self, ordinal: int) -> bool:
+        """Whether a steady state was placed before the end of a step, and not purged away since."""
+        earlier = [each for each in self.steps.values() if each.ordinal <= ordinal]
+        verbs = [each.verb for each in sorted(earlier, key=lambda each: each.ordinal)]
+        return "place" in verbs and "purge" not in verbs[verbs.index("place") :]
 
     def written_by(self, ordinal: int) -> float:
         """Capacities of the part in use that were written by the end of a step since the last purge."""
@@ -190,6 +229,34 @@ class Told:
             if not low * 0.999 <= figure.value <= high * 1.001:
                 yield f"{figure} is not within {low:.5g} to {high:.5g} {figure.unit}: {sentence(claim)}"
 
+    def _scalars(self) -> Iterator[str]:
+        """Hold the headline figures between nothing and the most that any row of the run shows."""
+        measured = [each for each in self.steps.values() if each.result.measurement is not None]
+        sides = [
+            side
+            for each in measured
+            for side in (each.measured.read, each.measured.write, each.measured.trim)
+            if side is not None
+        ]
+        longest = max((side.response_ns.get("max") or 0 for side in sides), default=0)
+        most = {
+            name: max((max(rows[name], default=0.0) for rows in map(self.rates, self.ordinals)), default=0.0)
+            for name in ("iops", "mb_s")
+        }
+        for figure in self.result.scalars:
+            bound = {"IOPS": most["iops"], "MB/s": most["mb_s"], "ns": float(longest)}.get(figure.unit)
+            while_busy = figure.unit == "MB/s" and (
+                "busy" in figure.label or "burst" in figure.label or "burst" in figure.name
+            )
+            if bound is None or figure.value is None or while_busy:
+                continue
+            if not 0 <= figure.value <= bound * 1.001:
+                yield f"headline {figure.name} of {figure.value:.5g} {figure.unit} is over {bound:.5g}"
+
+    @property
+    def ordinals(self) -> list[int]:
+        return [each.ordinal for each in self.steps.values() if each.result.measurement is not None]
+
     def is_measured(self, ordinal: int) -> bool:
         return self.steps[ordinal].result.measurement is not None
 
@@ -247,13 +314,63 @@ class Told:
             for each in (claim.figure, *claim.others.values())
             if hasattr(each, "value") and each.value is not None and each.unit in ("ns", "s")
         }
-        for text in (*map(sentence, self.claims), *self.labels):
-            plain = OF_THE_METHOD.sub("", text)
+        for text in self.texts:
+            plain = VIEW.sub("", OF_THE_METHOD.sub("", text))
             for number, unit in TIME.findall(plain):
                 seconds = float(number.replace(",", "")) * UNITS[unit]
                 near = np.abs(known - seconds) <= 0.006 * seconds + 1e-9
                 if not near.any() and not any(abs(seconds - each) <= 0.006 * each for each in figures):
                     yield f"{number} {unit} was not measured: {text}"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Everything that is said of the run in words, each once."""
+        every = (*map(sentence, self.claims), *self.labels, *self.result.caveats, *self.page_texts)
+        return tuple(dict.fromkeys(every))
+
+    def _counts(self) -> Iterator[str]:
+        """Hold rounds and capacities that are told against those of the steps."""
+        capacities = {self.written_by(each) for each in self.steps} | self.shares_written
+        for text in self.texts:
+            plain = OF_THE_METHOD.sub("", text)
+            for number in COUNTED_ROUNDS.findall(plain):
+                if int(number) not in self.round_counts:
+                    yield f"{number} rounds were not done: {text}"
+            for number in CAPACITIES.findall(plain):
+                told = float(number.replace(",", ""))
+                if not any(abs(told - each) <= 0.006 * each + 1e-9 for each in capacities):
+                    yield f"{number} capacities were not written: {text}"
+
+    @cached_property
+    def shares_written(self) -> set[float]:
+        """What single steps, and all together, wrote, in capacities of the span that each had."""
+        used, found = self.folder.manifest.drive.capacity_bytes, set()
+        for each in sorted(self.steps.values(), key=lambda step: step.ordinal):
+            if each.verb == "limit":
+                used = int(str(each.args["usable_bytes"]))
+            if each.result.measurement is not None:
+                spans = [
+                    stream.span_bytes(used, self.folder.manifest.drive.logical_block_bytes)[1]
+                    for stream in each.ran.streams
+                ]
+                found |= {each.measured.written_bytes / span for span in (*spans, used)}
+        return found | {self.written_by(each) for each in self.steps}
+
+    @cached_property
+    def round_counts(self) -> set[int]:
+        """How many rounds, and equal stretches of the rows of a step, there were."""
+        numbers = [
+            int(found[1])
+            for each in self.steps.values()
+            if (found := re.search(r"(?:round|sample|cycle) (\d+)", each.label)) is not None
+        ]
+        found = set(range(1, max(numbers, default=0) + 1))
+        for proof in self.result.proofs:
+            rows = self.run.rows(proof.ordinal)
+            found.add(int(rows["end_ns"].max() / 1e9 / proof.round_s + 1e-6))
+        for entry in getattr(self.result, "entries", ()):
+            found.add(len(getattr(entry, "rounds_iops", ())))
+        return found | {5}  # the window that SNIA's rule judges
 
     def _ratings(self) -> Iterator[str]:
         """A share of a rating of steady state asks for a steady state that was shown."""
