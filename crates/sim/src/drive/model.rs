@@ -169,7 +169,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
         self.machine.at = at;
         self.ftl.end_word_line(&mut self.machine);
-        at.max(self.machine.buffer.drained_at())
+        at.max(self.machine.drained_at())
     }
 
     #[inline]
@@ -317,7 +317,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
         self.machine.begin_write();
         for unit in offset / UNIT..end.div_ceil(UNIT) {
-            there = self.machine.buffer.admit(there);
+            there = self.machine.admit(there);
             // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
             self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);

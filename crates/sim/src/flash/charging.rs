@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::flash::addressing::{NONE, ONE_BIT};
+use crate::flash::addressing::{NONE, ONE_BIT, Place};
 use crate::flash::machine::Machine;
 use crate::flash::medium::Flash;
 use crate::power::DieWork;
@@ -14,7 +14,6 @@ pub(crate) struct MoveRead {
     first: u32,
     brings: u32,
     die: u32,
-    ready: u64,
     /// Of these the units that are moved.
     units: u32,
 }
@@ -24,30 +23,16 @@ impl MoveRead {
         first: NONE,
         brings: 0,
         die: 0,
-        ready: 0,
         units: 0,
     };
 }
 
 impl Machine {
-    /// Sends a word line to its die, page by page: what reads bring crosses between two pages.
-    pub(crate) fn send(&mut self, die: u32, units: u32) -> u64 {
-        let page = self.geometry.units_per_read();
-        let mut here = self.at;
-        let mut left = units;
-        while left > 0 {
-            let units = left.min(page);
-            here = self.transfer(die, here, units);
-            left -= units;
-        }
-        here
-    }
-
     /// Work of a die that reads go before. Returns when it ends if none comes.
     #[inline]
     pub(crate) fn work(&mut self, die: u32, block: u32, work: DieWork, duration_ns: u64) -> u64 {
         if self.plain {
-            return self.dies[die as usize].work(self.at, duration_ns);
+            return self.dies[die as usize].work(self.now, self.at, duration_ns);
         }
         let mut duration_ns = duration_ns;
         if let Some(spread) = &mut self.spread {
@@ -63,14 +48,19 @@ impl Machine {
         if let Some(power) = &mut self.power {
             start = power.begin(work, start.max(die.idle_at()), duration_ns);
         }
-        die.work(start, duration_ns)
+        if work == DieWork::Read {
+            die.read_behind(self.now, start, duration_ns)
+        } else {
+            die.work(self.now, start, duration_ns)
+        }
     }
 
-    /// Programs the word line that ends with `last_unit`. Returns when it is in flash.
+    /// Programs the word line that ends with `last_unit`. Returns its die, when the die's work ends, and when that ends which
+    /// follows the data across the channel; it is in flash after both.
     ///
     /// The die's time is taken from now on, not from when the data has crossed the channel: the page registers take the next
     /// word line while one is being programmed, and collection reads ahead, so a die never idles for either.
-    fn program(&mut self, last_unit: u32) -> u64 {
+    fn program(&mut self, last_unit: u32) -> (u32, u64, u64) {
         self.counts.programs += 1;
         let place = self.place(last_unit);
         let (units, program_ns) = if place.page_type == ONE_BIT {
@@ -78,17 +68,67 @@ impl Machine {
         } else {
             (self.addressing.units_per_program(), self.timing.program_ns)
         };
-        let here = self.send(place.die, units);
         let block = self.reads_per_block.quotient(place.array_read);
+        self.erase_if_due(place, block, units);
+        let here = self.carry(place.die, units);
         let programmed = self.work(place.die, block, DieWork::Program, program_ns);
-        programmed.max(here + program_ns)
+        (place.die, programmed, here + program_ns)
     }
 
-    /// Takes the units of the last array read for moves over the channel.
+    /// Counts one more erase of a block. Returns whether it is one of those that take time.
+    fn counts_as_erase(&mut self, block: u32) -> bool {
+        if let Some(erases) = self.erases.get_mut(block as usize) {
+            *erases += 1;
+        }
+        self.erase_phase += 1;
+        let counts = self.erase_phase >= self.erase_every;
+        if counts {
+            self.erase_phase = 0;
+        }
+        counts
+    }
+
+    fn set_due(&mut self, block: u32, on: bool) {
+        let (word, bit) = (&mut self.erase_due[block as usize / 64], 1 << (block % 64));
+        *word = if on { *word | bit } else { *word & !bit };
+    }
+
+    /// A word line of `units` is to be programmed in this block: if the die has to erase its part of it first, it does.
+    #[inline]
+    fn erase_if_due(&mut self, place: Place, block: u32, units: u32) {
+        if self.erase_due[block as usize / 64] >> (block % 64) & 1 == 1 {
+            self.erase_first(place, block, units);
+        }
+    }
+
+    #[cold]
+    fn erase_first(&mut self, place: Place, block: u32, units: u32) {
+        let page = place.array_read - block * self.reads_per_block.by();
+        let word_line = page / (units / self.addressing.units_per_read());
+        let first_ones = if self.addressing.is_of_planes() {
+            1
+        } else {
+            self.geometry.dies()
+        };
+        if word_line < first_ones {
+            self.erase_on(place.die, block);
+        }
+        if word_line + 1 >= first_ones {
+            self.set_due(block, false);
+        }
+    }
+
+    fn erase_on(&mut self, die: u32, block: u32) {
+        self.counts.erases += 1;
+        self.work(die, block, DieWork::Erase, self.timing.erase_ns);
+    }
+
+    /// Takes the units of the last array read for moves over the channel. Collection reads ahead, so they cross beside other
+    /// transfers and nothing waits for them.
     fn take_moved(&mut self) {
         let moving = std::mem::replace(&mut self.moving, MoveRead::NONE);
         if moving.units > 0 {
-            self.transfer(moving.die, moving.ready, moving.units);
+            self.carry(moving.die, moving.units);
         }
     }
 
@@ -98,18 +138,17 @@ impl Machine {
         let place = self.place(physical);
         self.counts.reads += 1;
         let mut read_ns = self.read_ns[place.page_type as usize & 7];
-        let ready = if self.plain {
-            self.dies[place.die as usize].work(self.at, read_ns)
+        if self.plain {
+            self.dies[place.die as usize].read_behind(self.now, self.at, read_ns);
         } else {
             read_ns = self.own_read_ns(place, read_ns);
-            self.work_with_power(place.die, DieWork::Read, read_ns)
-        };
+            self.work_with_power(place.die, DieWork::Read, read_ns);
+        }
         let brings = self.addressing.units_per_read();
         self.moving = MoveRead {
             first: place.array_read * brings,
             brings,
             die: place.die,
-            ready,
             units: 0,
         };
     }
@@ -117,9 +156,9 @@ impl Machine {
 
 impl Flash for Machine {
     fn program_host(&mut self, last: u32, units: u32) {
-        let end = self.program(last);
-        self.latest_host_program = self.latest_host_program.max(end);
-        self.buffer.programmed(end, units);
+        let (die, worked, crossed) = self.program(last);
+        self.latest_host_program = self.latest_host_program.max(worked.max(crossed));
+        self.leave_buffer(die, worked, crossed, units);
     }
 
     #[inline]
@@ -139,19 +178,22 @@ impl Flash for Machine {
     }
 
     fn discard(&mut self, units: u32) {
-        self.buffer.programmed(self.at, units);
+        self.buffer.discarded(units);
     }
 
     fn erase(&mut self, block: u32) {
         self.take_moved();
-        if let Some(erases) = self.erases.get_mut(block as usize) {
-            *erases += 1;
+        if self.counts_as_erase(block) {
+            self.set_due(block, true);
         }
-        self.erase_phase += 1;
-        if self.erase_phase < self.erase_every {
+    }
+
+    fn erase_at_once(&mut self, block: u32) {
+        self.take_moved();
+        self.set_due(block, false);
+        if !self.counts_as_erase(block) {
             return;
         }
-        self.erase_phase = 0;
         let dies = if self.addressing.is_of_planes() {
             let plane = block / self.geometry.superblocks;
             let die = plane % self.geometry.dies();
@@ -160,8 +202,7 @@ impl Flash for Machine {
             0..self.geometry.dies()
         };
         for die in dies {
-            self.counts.erases += 1;
-            self.work(die, block, DieWork::Erase, self.timing.erase_ns);
+            self.erase_on(die, block);
         }
     }
 }

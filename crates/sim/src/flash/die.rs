@@ -4,20 +4,41 @@
 //! would end if no read came. A read goes before what waits behind and pushes it out; if the flash can
 //! suspend it also interrupts what is running, else it waits for that to end.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use crate::profile::spec::Timing;
 
+/// An operation that is not over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Operation {
+    /// The die rests for so long before it.
+    rest_ns: u64,
+    takes_ns: u64,
+    /// A program or an erase; a read cannot be suspended.
+    can_wait: bool,
+}
+
+impl Operation {
+    fn all_ns(self) -> u64 {
+        self.rest_ns + self.takes_ns
+    }
+}
+
 /// The two clocks of a die, in ns.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
     front: u64,
     behind: u64,
-    /// The operations at the end of the queue, and those of another length before them, to find the rest of the running one.
-    last: Alike,
-    before: Alike,
+    /// What is not over, in order: the last one ends at `behind`. All of it takes `queued_ns`, of which `rests_ns` pass without work.
+    queue: VecDeque<Operation>,
+    queued_ns: u64,
+    rests_ns: u64,
     /// By how much reads have pushed out what waits, less the time in which it went on since.
     pushed_ns: u64,
+    /// By how much reads have delayed other work since the beginning.
+    delayed_ns: u64,
 }
 
 impl Die {
@@ -36,42 +57,91 @@ impl Die {
 
     /// Finds the start of a read that comes while other work waits, and pushes that out.
     fn interrupt(&mut self, ready: u64, read_ns: u64, timing: &Timing) -> u64 {
+        self.forget_ended(ready);
+        let Some(&first) = self.queue.front() else {
+            return ready;
+        };
+        let begins = self.behind - self.queued_ns + first.rest_ns;
+        if begins > ready {
+            self.delay(read_ns.saturating_sub(begins - ready));
+            return ready;
+        }
         // Right behind another read nothing is running that would have to be stopped.
         let nothing_runs = ready == self.front;
         self.pushed_ns = self.pushed_ns.saturating_sub(ready - self.front);
-        let waiting = self.behind - ready;
-        let (start, lost_ns) = if self.pushed_ns >= timing.deferral_limit_ns {
+        let must_end = self.pushed_ns >= timing.deferral_limit_ns;
+        if must_end {
             self.pushed_ns = 0;
-            (ready + self.rest_of_running(waiting), 0)
         } else if nothing_runs {
-            (ready, 0)
-        } else {
-            match timing.suspend_ns {
-                Some(penalty) => (ready + penalty.min(waiting), penalty.min(waiting)),
-                None => (ready + self.rest_of_running(waiting), 0),
-            }
-        };
-        if self.behind > start {
-            self.behind += read_ns + lost_ns;
-            self.pushed_ns += read_ns + lost_ns;
+            self.push_out(read_ns);
+            return ready;
         }
-        start
+        let left_ns = begins + first.takes_ns - ready;
+        match timing.suspend_ns {
+            Some(suspend_ns) if suspend_ns < left_ns && first.can_wait && !must_end => {
+                self.push_out(read_ns + suspend_ns);
+                ready + suspend_ns
+            }
+            _ => {
+                if self.behind > ready + left_ns {
+                    self.push_out(read_ns);
+                }
+                ready + left_ns
+            }
+        }
     }
 
-    /// A program, erase or move that may start at `now`. Returns when it ends if no read comes between.
-    #[inline]
-    pub fn work(&mut self, now: u64, duration_ns: u64) -> u64 {
-        let start = now.max(self.behind).max(self.front);
-        self.behind = start + duration_ns;
-        if duration_ns == self.last.each_ns {
-            self.last.all_ns += duration_ns;
-        } else {
-            self.before = self.last;
-            self.last = Alike {
-                each_ns: duration_ns,
-                all_ns: duration_ns,
-            };
+    fn push_out(&mut self, by_ns: u64) {
+        self.pushed_ns += by_ns;
+        self.delay(by_ns);
+    }
+
+    /// What waits begins later; a rest before a later operation makes up for it.
+    fn delay(&mut self, by_ns: u64) {
+        let mut left_ns = by_ns;
+        if self.rests_ns > 0 {
+            for waits in self.queue.iter_mut().skip(1) {
+                let made_up_ns = left_ns.min(waits.rest_ns);
+                waits.rest_ns -= made_up_ns;
+                self.queued_ns -= made_up_ns;
+                self.rests_ns -= made_up_ns;
+                left_ns -= made_up_ns;
+            }
         }
+        self.behind += left_ns;
+        self.delayed_ns += left_ns;
+    }
+
+    /// A program or erase that may start at `at`. Returns when it ends if no read comes between. Nothing will be asked for before
+    /// `now` any more.
+    #[inline]
+    pub fn work(&mut self, now: u64, at: u64, duration_ns: u64) -> u64 {
+        self.put(now, at, duration_ns, true)
+    }
+
+    /// A read that others go before, but that is not suspended once it runs. The rest as of [`work`](Self::work).
+    #[inline]
+    pub fn read_behind(&mut self, now: u64, at: u64, read_ns: u64) -> u64 {
+        self.put(now, at, read_ns, false)
+    }
+
+    #[inline]
+    fn put(&mut self, now: u64, at: u64, takes_ns: u64, can_wait: bool) -> u64 {
+        self.forget_ended(now);
+        let start = at.max(self.behind).max(self.front);
+        let rest_ns = if self.queue.is_empty() {
+            0
+        } else {
+            start - self.behind
+        };
+        self.queue.push_back(Operation {
+            rest_ns,
+            takes_ns,
+            can_wait,
+        });
+        self.queued_ns += rest_ns + takes_ns;
+        self.rests_ns += rest_ns;
+        self.behind = start + takes_ns;
         self.behind
     }
 
@@ -85,33 +155,21 @@ impl Die {
         self.front.max(self.behind)
     }
 
-    /// What is left of the operation that runs when so much waits. Before the last two kinds others like the last are taken to wait:
-    /// programs with an erase among them.
-    fn rest_of_running(&self, waiting: u64) -> u64 {
-        let Some(earlier) = waiting.checked_sub(self.last.all_ns + 1) else {
-            return self.last.rest(waiting);
-        };
-        match (earlier + 1).checked_sub(self.before.all_ns + 1) {
-            None => self.before.rest(earlier + 1),
-            Some(earliest) => self.last.rest(earliest + 1),
-        }
+    /// By how much reads have delayed other work since the beginning.
+    pub fn delayed_ns(&self) -> u64 {
+        self.delayed_ns
     }
-}
 
-/// Operations of the same length, one after another.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Alike {
-    each_ns: u64,
-    all_ns: u64,
-}
-
-impl Alike {
-    /// What is left of the first when so much is left of all.
-    fn rest(self, waiting: u64) -> u64 {
-        match waiting.checked_rem(self.each_ns) {
-            None => waiting,
-            Some(0) => self.each_ns,
-            Some(rest) => rest,
+    /// Forgets operations that have ended by `now`, when no read runs.
+    #[inline]
+    fn forget_ended(&mut self, now: u64) {
+        let waiting = self.behind.saturating_sub(now);
+        while let Some(&first) = self.queue.front()
+            && self.queued_ns - first.all_ns() >= waiting
+        {
+            self.queued_ns -= first.all_ns();
+            self.rests_ns -= first.rest_ns;
+            self.queue.pop_front();
         }
     }
 }
@@ -138,7 +196,7 @@ mod tests {
     #[test]
     fn a_read_interrupts_and_pushes_out_what_waits() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        assert_eq!(die.work(0, PROGRAM_NS), PROGRAM_NS);
+        assert_eq!(die.work(0, 0, PROGRAM_NS), PROGRAM_NS);
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
         assert_eq!(
             die.read(100, READ_NS, &timing),
@@ -151,8 +209,8 @@ mod tests {
     #[test]
     fn without_suspend_a_read_waits_for_the_running_operation_only() {
         let (mut die, timing) = (Die::default(), timing(None, 10_000));
-        die.work(0, PROGRAM_NS);
-        die.work(0, PROGRAM_NS);
+        die.work(0, 0, PROGRAM_NS);
+        die.work(0, 0, PROGRAM_NS);
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + 2 * READ_NS);
         assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 2 * READ_NS);
@@ -161,10 +219,10 @@ mod tests {
     #[test]
     fn the_rest_is_that_of_the_operation_which_runs() {
         let (mut die, timing) = (Die::default(), timing(None, 10_000));
-        die.work(0, PROGRAM_NS);
-        die.work(0, 5000);
-        die.work(0, PROGRAM_NS);
-        let mut other = die;
+        die.work(0, 0, PROGRAM_NS);
+        die.work(0, 0, 5000);
+        die.work(0, 0, PROGRAM_NS);
+        let mut other = die.clone();
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
         let erased = PROGRAM_NS + 5000;
         assert_eq!(
@@ -174,11 +232,34 @@ mod tests {
     }
 
     #[test]
+    fn a_read_for_a_move_is_not_suspended() {
+        let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
+        die.read_behind(0, 0, READ_NS);
+        die.work(0, 0, PROGRAM_NS);
+        assert_eq!(die.read(10, READ_NS, &timing), 2 * READ_NS);
+        assert_eq!(die.idle_at(), 2 * READ_NS + PROGRAM_NS);
+    }
+
+    #[test]
+    fn a_read_meets_what_runs_before_a_rest_and_a_rest_makes_up_for_it() {
+        let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
+        die.work(0, 0, PROGRAM_NS);
+        assert_eq!(
+            die.work(0, PROGRAM_NS + 50, PROGRAM_NS),
+            2 * PROGRAM_NS + 50
+        );
+        assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
+        // Of 80 ns the rest has made up 50.
+        assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 80);
+        assert_eq!(die.delayed_ns(), 30);
+    }
+
+    #[test]
     fn reads_without_end_leave_other_work_its_turns() {
         let limit_ns = 6000;
         let (mut die, timing) = (Die::default(), timing(Some(20), limit_ns));
         for _ in 0..10 {
-            die.work(0, PROGRAM_NS);
+            die.work(0, 0, PROGRAM_NS);
         }
         let (mut now, mut reads) = (0, 0);
         while die.idle_at() > now {

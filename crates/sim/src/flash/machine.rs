@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::flash::addressing::{Addressing, Place};
+use crate::flash::channel::Channel;
 use crate::flash::charging::MoveRead;
 use crate::flash::die::Die;
 use crate::flash::divisor::Divisor;
 use crate::flash::spread::Spread;
-use crate::flash::timeline::Timeline;
-use crate::flash::write_buffer::WriteBuffer;
+use crate::flash::write_buffer::{Program, WriteBuffer};
 use crate::power::{DieWork, Power};
 use crate::profile::spec::{DriveOptions, Geometry, Timing};
 
@@ -31,9 +31,8 @@ pub struct Machine {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
     pub(crate) dies: Vec<Die>,
-    channels: Vec<Timeline>,
-    /// The write buffer.
-    pub buffer: WriteBuffer,
+    channels: Vec<Channel>,
+    pub(crate) buffer: WriteBuffer,
     /// The submission clock: nothing will be asked for before it.
     pub now: u64,
     /// When the unit being written is in the buffer; programs and moves start from it.
@@ -43,6 +42,9 @@ pub struct Machine {
     /// An erase is charged in full on every so many-th (a scaled drive has so many times smaller blocks).
     pub(crate) erase_every: u32,
     pub(crate) erase_phase: u32,
+    /// A bit for each block: its dies have to erase it before they program it.
+    #[serde(with = "crate::flash::packed")]
+    pub(crate) erase_due: Vec<u64>,
     pub(crate) addressing: Addressing,
     /// Array read of each page type, and of a word line with one bit a cell.
     pub(crate) read_ns: [u64; 8],
@@ -85,14 +87,15 @@ impl Machine {
             geometry,
             timing,
             dies: vec![Die::default(); geometry.dies() as usize],
-            channels: vec![Timeline::default(); geometry.channels as usize],
-            buffer: WriteBuffer::new(buffer_units),
+            channels: vec![Channel::default(); geometry.channels as usize],
+            buffer: WriteBuffer::new(buffer_units, geometry.dies() * geometry.units_per_program()),
             now: 0,
             at: 0,
             moving: MoveRead::NONE,
             counts: FlashCounts::default(),
             erase_every: scale,
             erase_phase: 0,
+            erase_due: vec![0; geometry.superblocks.div_ceil(64) as usize],
             addressing,
             read_ns: [lower, middle, upper, top, one_bit.0, 0, 0, 0],
             one_bit_program_ns: one_bit.1,
@@ -121,9 +124,10 @@ impl Machine {
     pub fn by_planes(mut self) -> Self {
         self.addressing = Addressing::planes(&self.geometry);
         self.reads_per_block = Divisor::new(self.geometry.pages_per_block);
+        let blocks = self.geometry.all_planes() * self.geometry.superblocks;
+        self.erase_due = vec![0; blocks.div_ceil(64) as usize];
         if self.spread.is_some() {
-            self.erases =
-                vec![0; (self.geometry.all_planes() * self.geometry.superblocks) as usize];
+            self.erases = vec![0; blocks as usize];
         }
         self
     }
@@ -192,29 +196,85 @@ impl Machine {
         self.counts
     }
 
+    /// Units that reads bring cross the channel of a die, before other data that waits for it. Returns when they are over.
     #[inline]
-    pub(crate) fn transfer(&mut self, die: u32, ready: u64, units: u32) -> u64 {
+    fn bring(&mut self, die: u32, ready: u64, units: u32) -> u64 {
+        let (ready, duration_ns) = self.transfer_ns(ready, units);
+        let channel = self.channel_count.rest(die) as usize;
+        self.channels[channel].bring(self.now, ready, duration_ns)
+    }
+
+    /// Units cross behind what reads bring. Returns when they are over if no more reads come.
+    #[inline]
+    pub(crate) fn carry(&mut self, die: u32, units: u32) -> u64 {
+        let (at, mut duration_ns) = self.transfer_ns(self.at, units);
+        // Each page is a transfer of its own.
+        let page = self.addressing.units_per_read();
+        duration_ns += u64::from((units - 1) / page) * self.timing.command_ns;
+        let page_ns = self.crossing_ns(units.min(page));
+        let channel = self.channel_count.rest(die) as usize;
+        self.channels[channel].carry(self.now, at, duration_ns, page_ns)
+    }
+
+    /// When there is power for units to cross, and how long they take.
+    #[inline]
+    fn transfer_ns(&mut self, ready: u64, units: u32) -> (u64, u64) {
         self.counts.transfers += u64::from(units);
         let ready = match &mut self.power {
             None => ready,
             Some(power) => power.transfer(ready, units),
         };
-        let duration = self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns;
+        (ready, self.crossing_ns(units))
+    }
+
+    #[inline]
+    fn crossing_ns(&self, units: u32) -> u64 {
+        self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns
+    }
+
+    /// Takes a unit of the host's into the write buffer that is there at `ready`. Returns when it is in.
+    #[inline]
+    pub fn admit(&mut self, ready: u64) -> u64 {
+        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        self.buffer.admit(ready, end)
+    }
+
+    /// When every program given so far has ended.
+    pub fn drained_at(&self) -> u64 {
+        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        self.buffer.drained_at(end)
+    }
+
+    /// Units of the host that a program of a die holds leave the buffer when it ends: when the die's work and that of the
+    /// channel, which a program follows, are over.
+    pub(crate) fn leave_buffer(&mut self, die: u32, worked: u64, crossed: u64, units: u32) {
+        let of_die = self.dies[die as usize].delayed_ns();
         let channel = self.channel_count.rest(die) as usize;
-        self.channels[channel].reserve(self.now, ready, duration)
+        let of_channel = self.channels[channel].delayed_ns();
+        let program = Program {
+            end: worked.max(crossed),
+            units,
+            die,
+            undelayed: [worked - of_die, crossed - of_channel],
+        };
+        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        self.buffer.programmed(program, end);
     }
 
     /// Reads `units` of one array read for the host, asked for at `ready`. Returns when they are in the controller.
     #[inline]
     pub fn read(&mut self, place: Place, units: u32, ready: u64) -> u64 {
         self.counts.reads += 1;
+        // Programs that have ended by now are not delayed by what comes.
+        let end = end_of(&self.dies, &self.channels, self.channel_count);
+        self.buffer.settle(ready, end);
         let (read_ns, ready) = if self.plain {
             (self.read_ns[place.page_type as usize & 7], ready)
         } else {
             self.own_read(place, ready)
         };
         let sensed = self.dies[place.die as usize].read(ready, read_ns, &self.timing);
-        self.transfer(place.die, sensed, units)
+        self.bring(place.die, sensed, units)
     }
 
     /// How long this block takes for a read for the host, and when there is power for it.
@@ -259,14 +319,25 @@ impl Machine {
         self.counts.programs += 1;
         let die = page % self.geometry.dies();
         self.at = at;
-        self.send(die, units);
+        self.carry(die, units);
         self.work(die, 0, DieWork::Program, self.timing.program_ns);
     }
 
     /// When all dies and channels have nothing more to do.
     pub fn idle_at(&self) -> u64 {
         let dies = self.dies.iter().map(Die::idle_at).max();
-        let channels = self.channels.iter().map(Timeline::ends).max();
+        let channels = self.channels.iter().map(Channel::ends).max();
         dies.max(channels).unwrap_or(0)
+    }
+}
+
+/// Says when a program ends as dies and channels stand.
+#[inline]
+fn end_of(dies: &[Die], channels: &[Channel], count: Divisor) -> impl Fn(&Program) -> u64 {
+    move |program| {
+        let channel = &channels[count.rest(program.die) as usize];
+        let [of_die, of_channel] = program.undelayed;
+        let worked = of_die + dies[program.die as usize].delayed_ns();
+        worked.max(of_channel + channel.delayed_ns())
     }
 }

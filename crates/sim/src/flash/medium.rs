@@ -8,8 +8,12 @@ pub trait Flash {
     fn read_for_move(&mut self, first: u32, units: u32);
     /// Programs a word line with units that collection has moved; `last` is the place of its last unit.
     fn program_moved(&mut self, last: u32);
-    /// A superblock is erased.
+    /// A superblock holds nothing any more: each die erases its part before the first word line that it programs there.
     fn erase(&mut self, block: u32);
+    /// A superblock is erased now, on all dies.
+    fn erase_at_once(&mut self, block: u32) {
+        self.erase(block);
+    }
     /// From now on a superblock is used with one bit a cell, or with all of them again.
     fn set_one_bit(&mut self, block: u32, on: bool) {
         let _ = (block, on);

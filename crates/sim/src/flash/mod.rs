@@ -1,9 +1,10 @@
 //! The flash side of a drive: what dies, channels and the write buffer do, and until when.
 //!
 //! [`Flash`] is what a translation layer asks of a medium. [`Machine`] answers with time: each die is a [`Die`] with two
-//! clocks, each channel a [`Timeline`]; where a unit lies says [`Addressing`], and how unlike the blocks are [`Spread`].
+//! clocks, each channel a [`Channel`]; where a unit lies says [`Addressing`], and how unlike the blocks are [`Spread`].
 
 mod addressing;
+mod channel;
 mod charging;
 mod die;
 mod divisor;
@@ -16,6 +17,7 @@ mod timeline;
 mod write_buffer;
 
 pub use addressing::{Addressing, NONE, ONE_BIT, Place};
+pub use channel::Channel;
 pub use die::Die;
 pub use divisor::Divisor;
 pub use machine::{FlashCounts, Machine};
@@ -23,4 +25,4 @@ pub use medium::Flash;
 pub(crate) use memory::{Table, prefer_huge_pages, prefetch};
 pub use spread::Spread;
 pub use timeline::Timeline;
-pub use write_buffer::WriteBuffer;
+pub use write_buffer::{Program, WriteBuffer};

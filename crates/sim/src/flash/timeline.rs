@@ -111,6 +111,34 @@ impl Timeline {
         }
     }
 
+    /// Whether this time is reserved.
+    pub fn covers(&self, at: u64) -> bool {
+        if self.ends() <= at {
+            return false;
+        }
+        let live = &self.reserved[self.head..];
+        // A stretch that ends at this very time does not cover it.
+        live.get(first_ending_from(live, at + 1))
+            .is_some_and(|taken| taken.start <= at)
+    }
+
+    /// When work that begins at `start` and takes `duration` ns beside what is reserved ends. Reserves nothing.
+    #[inline]
+    pub fn beside(&self, start: u64, duration: u64) -> u64 {
+        let mut end = start + duration;
+        if self.ends() <= start {
+            return end;
+        }
+        let live = &self.reserved[self.head..];
+        for taken in &live[first_ending_from(live, start)..] {
+            if taken.start >= end {
+                break;
+            }
+            end += taken.end.saturating_sub(taken.start.max(start));
+        }
+        end
+    }
+
     /// When the last reserved stretch ends.
     pub fn ends(&self) -> u64 {
         self.reserved.last().map_or(0, |last| last.end)

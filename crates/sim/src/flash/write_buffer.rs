@@ -2,57 +2,202 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use serde::{Deserialize, Serialize};
 
-/// A bounded buffer of units. A unit leaves it when the program that holds it ends.
+/// A program that holds units of the buffer until it ends.
+///
+/// Reads go before programs, so its end is not known when it is given: it is that of its die's work and of its channel's, each
+/// as far as reads have delayed them since. `end` is what it was when it was last looked at, never later than it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Program {
+    /// When it would end if no read came.
+    pub end: u64,
+    /// Units of the host that it holds.
+    pub units: u32,
+    /// The die that does it.
+    pub die: u32,
+    /// The die's end and the channel's before any delay.
+    pub undelayed: [u64; 2],
+}
+
+/// A bounded buffer of units, first in, first out: a unit waits for room, and those behind it wait for it. A unit leaves it when
+/// the program that holds it ends.
+///
+/// A program frees a whole word line at once. A buffer that ran full and then let in what waits would make some writes wait for
+/// a program and the others not at all. As drives do, it slows the host down before it is full: above half, and above what keeps
+/// all dies at work, units come in at a distance. The distance rises with what is used; half-way it is that at which
+/// the programs given so far will free units.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WriteBuffer {
     capacity: u32,
     used: u32,
-    programs: BinaryHeap<Reverse<(u64, u32)>>,
-    latest_end: u64,
+    /// The host is slowed down where more is used.
+    slow_from: u32,
+    /// When the last unit came in: the next one does not before it.
+    last_in: u64,
+    running: BinaryHeap<Reverse<Program>>,
+    /// Units that they hold.
+    running_units: u32,
+    /// The one of them that ends last.
+    last: Option<Program>,
 }
 
 impl WriteBuffer {
-    /// A buffer of so many units.
-    pub fn new(capacity: u32) -> Self {
+    /// A buffer of so many units, of which `in_programs` are held by a program of every die.
+    pub fn new(capacity: u32, in_programs: u32) -> Self {
         Self {
             capacity,
             used: 0,
-            programs: BinaryHeap::new(),
-            latest_end: 0,
+            slow_from: in_programs.max(capacity / 2).min(capacity),
+            last_in: 0,
+            running: BinaryHeap::new(),
+            running_units: 0,
+            last: None,
         }
     }
 
-    /// Takes one unit at `ready`, or as soon as the earliest programs have made room. Returns when it is in.
+    /// Takes one unit that is there at `ready`, behind those before it and as soon as programs have made room. Returns when it
+    /// is in. `end` says when a program ends as things stand.
     ///
     /// # Panics
     /// If the buffer is smaller than a word line, which profiles are checked for.
     #[inline]
-    pub fn admit(&mut self, ready: u64) -> u64 {
-        let mut at = ready;
+    pub fn admit(&mut self, ready: u64, end: impl Fn(&Program) -> u64) -> u64 {
+        let mut at = ready.max(self.last_in);
+        self.settle(at, &end);
+        if self.used > self.slow_from {
+            at = at.max(self.last_in + self.distance_ns(at, &end));
+        }
         while self.used >= self.capacity {
-            let Reverse((end, units)) = self
-                .programs
-                .pop()
+            let Reverse(next) = self
+                .running
+                .peek()
                 .expect("the buffer is larger than the open word lines: the profile was checked");
-            self.used -= units;
-            at = at.max(end);
+            at = at.max(next.end);
+            self.settle(at, &end);
         }
         self.used += 1;
+        self.last_in = at;
         at
     }
 
-    /// A program that ends at `end` will free `units`.
+    /// Nothing before `at` will delay a program any more: those that have ended by then make room.
     #[inline]
-    pub fn programmed(&mut self, end: u64, units: u32) {
-        self.latest_end = self.latest_end.max(end);
-        self.programs.push(Reverse((end, units)));
+    pub fn settle(&mut self, at: u64, end: impl Fn(&Program) -> u64) {
+        while let Some(Reverse(next)) = self.running.peek()
+            && next.end <= at
+        {
+            self.settle_first(at, &end);
+        }
+    }
+
+    /// How long after a unit the next one comes in where the host is slowed down.
+    fn distance_ns(&self, at: u64, end: impl Fn(&Program) -> u64) -> u64 {
+        let Some(last) = &self.last else {
+            return 0;
+        };
+        let all_ns = end(last).saturating_sub(at);
+        let above = u64::from(self.used - self.slow_from);
+        let room = u64::from(self.capacity - self.slow_from);
+        2 * all_ns * above / (u64::from(self.running_units.max(1)) * room.max(1))
+    }
+
+    fn settle_first(&mut self, at: u64, end: impl Fn(&Program) -> u64) {
+        let Some(mut first) = self.running.peek_mut() else {
+            return;
+        };
+        let now = end(&first.0);
+        if now > at {
+            first.0.end = now;
+            return;
+        }
+        let Reverse(Program { units, .. }) = PeekMut::pop(first);
+        self.used -= units;
+        self.running_units -= units;
+        if self.running.is_empty() {
+            self.last = None;
+        }
+    }
+
+    /// A program was given.
+    #[inline]
+    pub fn programmed(&mut self, program: Program, end: impl Fn(&Program) -> u64) {
+        self.running_units += program.units;
+        if self.last.is_none_or(|last| end(&last) <= program.end) {
+            self.last = Some(program);
+        }
+        self.running.push(Reverse(program));
+    }
+
+    /// Units were forgotten before any program took them.
+    pub fn discarded(&mut self, units: u32) {
+        self.used -= units;
     }
 
     /// When every program given so far has ended.
-    pub fn drained_at(&self) -> u64 {
-        self.latest_end
+    pub fn drained_at(&self, end: impl Fn(&Program) -> u64) -> u64 {
+        let ends = self.running.iter().map(|Reverse(program)| end(program));
+        ends.max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn program(end: u64, units: u32) -> Program {
+        Program {
+            end,
+            units,
+            die: 0,
+            undelayed: [end, 0],
+        }
+    }
+
+    #[test]
+    fn room_is_there_when_a_program_has_ended_and_for_all_that_wait_then() {
+        let mut buffer = WriteBuffer::new(4, 4);
+        let known = |program: &Program| program.end;
+        assert_eq!([0, 1, 2, 3].map(|at| buffer.admit(at, known)), [0, 1, 2, 3]);
+        buffer.programmed(program(100, 2), known);
+        buffer.programmed(program(250, 2), known);
+        // Two wait for the first program, the third for the second; none comes in before one that was there earlier.
+        let waited = [4, 5, 6].map(|at| buffer.admit(at, known));
+        assert_eq!(waited, [100, 100, 250]);
+    }
+
+    #[test]
+    fn programs_that_end_together_do_not_let_units_in_together() {
+        let mut buffer = WriteBuffer::new(400, 40);
+        let known = |program: &Program| program.end;
+        let mut ins = Vec::new();
+        for n in 0..40_000_u64 {
+            ins.push(buffer.admit(0, known));
+            if n % 10 == 9 {
+                // Four programs of ten units each end every 4 us: a unit in 100 ns.
+                buffer.programmed(program((n / 40 + 1) * 4000, 10), known);
+            }
+        }
+        let steady = &ins[20_000..];
+        let gaps = || steady.windows(2).map(|pair| pair[1] - pair[0]);
+        let mean = gaps().sum::<u64>() / gaps().count() as u64;
+        assert!((95..=105).contains(&mean), "{mean}");
+        assert!(
+            gaps().all(|gap| (50..=200).contains(&gap)),
+            "{:?}",
+            gaps().max()
+        );
+    }
+
+    #[test]
+    fn a_program_that_reads_have_delayed_makes_room_later() {
+        let mut buffer = WriteBuffer::new(1, 1);
+        assert_eq!(buffer.admit(0, |program| program.end), 0);
+        buffer.programmed(program(100, 1), |program| program.end);
+        let delayed = |program: &Program| program.undelayed[0] + 40;
+        assert_eq!(buffer.drained_at(delayed), 140);
+        assert_eq!(buffer.admit(10, delayed), 140);
     }
 }

@@ -91,7 +91,7 @@ impl<R: VictimRule> Translation for Ftl<R> {
                 self.map.blocks.withdraw(block);
             }
             self.map.blocks.erase(block);
-            flash.erase(block);
+            flash.erase_at_once(block);
         }
         self.rule.purged();
         self.host = OpenBlock::CLOSED;

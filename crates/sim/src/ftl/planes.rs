@@ -93,6 +93,10 @@ impl<F: Flash> Flash for OnPlane<'_, F> {
         self.flash.erase(self.first_block + block);
     }
 
+    fn erase_at_once(&mut self, block: u32) {
+        self.flash.erase_at_once(self.first_block + block);
+    }
+
     fn discard(&mut self, units: u32) {
         self.flash.discard(units);
     }

@@ -313,7 +313,7 @@ impl<R: VictimRule> Ftl<R> {
     fn empty_cached(&mut self, block: u32, flash: &mut impl Flash) {
         self.map.blocks.erase(block);
         self.counts.erases += 1;
-        flash.erase(block);
+        flash.erase_at_once(block);
         let Some(slc) = &mut self.slc else { return };
         slc.folding = None;
         flash.set_one_bit(block, false);

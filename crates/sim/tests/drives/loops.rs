@@ -7,7 +7,7 @@ use sim::drive::Device;
 use workload::Op;
 use workload::random::mix;
 
-use super::{MS, UNIT};
+use super::{MS, SECOND, UNIT};
 
 /// Bytes of a sequential I/O.
 const BLOCK: u64 = 131_072;
@@ -106,6 +106,34 @@ pub fn random(drive: &mut impl Device, span: u64, read_pct: u64, depth: u32, ios
         due.push(Reverse((done, slot)));
     }
     drive.wait_until(last);
+    seen
+}
+
+/// `reads` reads of 4 KiB at a fixed rate, so many a second, beside writes at another, both at random places of the first `span`
+/// bytes and whatever the drive does. What the reads saw.
+pub fn beside_writes(
+    drive: &mut impl Device,
+    span: u64,
+    reads_per_s: u32,
+    writes_per_s: u32,
+    reads: u64,
+) -> Seen {
+    let begin = drive.now();
+    let mut seen = Seen { ios: Vec::new() };
+    let write_every_ns = SECOND.checked_div(u64::from(writes_per_s));
+    let mut next_write = write_every_ns.map_or(u64::MAX, |every| begin + every);
+    let mut now = begin;
+    for n in 0..reads {
+        now += SECOND / u64::from(reads_per_s);
+        while next_write <= now {
+            let unit = below(mix(!begin, next_write), span / UNIT);
+            drive.submit(next_write, Op::Write, unit * UNIT, UNIT as u32);
+            next_write += write_every_ns.unwrap_or(0);
+        }
+        let unit = below(mix(begin, n), span / UNIT);
+        let done = drive.submit(now, Op::Read, unit * UNIT, UNIT as u32);
+        seen.ios.push((now, done));
+    }
     seen
 }
 

@@ -86,7 +86,8 @@ impl Case {
 /// Latencies of all reads.
 fn simulator(case: &Case, programs: &[(u64, u32)]) -> Vec<u64> {
     let geometry = case.geometry();
-    let mut machine = Machine::new(geometry, case.timing, 1, 1, &DriveOptions::default());
+    // No program waits for room in the buffer.
+    let mut machine = Machine::new(geometry, case.timing, 1 << 30, 1, &DriveOptions::default());
     let mut programs = programs.iter().peekable();
     let mut workers: BinaryHeap<_> = (0..case.workers)
         .map(|w| Reverse((case.pause(w, 0), w, 0)))
@@ -97,9 +98,12 @@ fn simulator(case: &Case, programs: &[(u64, u32)]) -> Vec<u64> {
             machine.begin(at);
             machine.at = at;
             if die == ERASE {
-                machine.erase(0);
+                machine.erase_at_once(0);
             } else {
                 let units = geometry.units_per_program();
+                for _ in 0..units {
+                    machine.admit(at);
+                }
                 machine.program_host((die + 1) * units - 1, units);
             }
         }

@@ -1,10 +1,12 @@
 //! Power under a limit, and heat.
 
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy};
 use sim::power::Power;
 use sim::profile::spec::{PowerSpec, ThermalSpec, ThrottlePoint};
 
 use crate::drives::loops::{random, sequential};
-use crate::drives::{MIB, MS, POWER, REVIEWED, SECOND, reviewed};
+use crate::drives::{MIB, MS, POWER, REVIEWED, SECOND, assert_within, reviewed};
 
 /// The highest mean power of any stretch of `windows` windows, wherever it begins, in mW.
 fn highest_mw(power: &Power, until: u64, windows: u64) -> f64 {
@@ -15,33 +17,55 @@ fn highest_mw(power: &Power, until: u64, windows: u64) -> f64 {
         .fold(power.highest_mw(), f64::max)
 }
 
-#[test]
-fn a_power_cap_is_never_exceeded_and_costs_writes_more_than_reads() {
-    let run = |cap_mw| {
-        let mut drive = reviewed(|spec| {
-            spec.options.power = Some(PowerSpec { cap_mw, ..POWER });
-        });
-        let bytes = 256 * MIB;
-        let write = sequential(&mut drive, 0, bytes);
-        let mixed = random(&mut drive, bytes, 70, 32, 50_000).iops();
-        let read = random(&mut drive, bytes, 100, 4, 20_000).iops();
-        let (power, end) = (drive.power().unwrap(), drive.now());
-        assert_eq!(power.energy().total_pj(), power.trace_pj());
-        let highest = highest_mw(power, end, 1).max(highest_mw(power, end, 10));
-        println!(
-            "{cap_mw:?} mW: write {write:.0} MB/s, mixed {mixed:.0}, read {read:.0} IOPS, at most {highest:.1} mW"
-        );
-        (write, mixed, read, highest)
+/// What a load did in its time, and what the drive drew meanwhile.
+struct Load {
+    rate: f64,
+    mean_mw: f64,
+}
+
+/// Writes in order, a mix that is mostly reads, and reads, under a limit, one after another.
+fn loads_under(cap_mw: Option<u64>) -> [Load; 3] {
+    let mut drive = reviewed(|spec| {
+        spec.options.power = Some(PowerSpec { cap_mw, ..POWER });
+    });
+    let bytes = 256 * MIB;
+    let mut begin = 0;
+    let mut load = |drive: &mut Drive<Ftl<Greedy>>, rate: f64| {
+        let power = drive.power().unwrap();
+        let mean_mw = power.mean_mw(begin, drive.now());
+        drive.wait_until(drive.idle_at());
+        begin = drive.now();
+        Load { rate, mean_mw }
     };
-    let (free_write, free_mixed, free_read, free_max) = run(None);
-    let mut before = (free_write, free_mixed);
+    let rate = sequential(&mut drive, 0, bytes);
+    let write = load(&mut drive, rate);
+    let rate = random(&mut drive, bytes, 70, 32, 50_000).iops();
+    let mixed = load(&mut drive, rate);
+    let rate = random(&mut drive, bytes, 100, 4, 20_000).iops();
+    let read = load(&mut drive, rate);
+    let (power, end) = (drive.power().unwrap(), drive.now());
+    assert_eq!(power.energy().total_pj(), power.trace_pj());
+    let highest = highest_mw(power, end, 1).max(highest_mw(power, end, 10));
+    let seen = [&write, &mixed, &read].map(|load| (load.rate, load.mean_mw));
+    println!("{cap_mw:?} mW: write, mixed, read and mW: {seen:.0?}, at most {highest:.1} mW");
+    assert!(cap_mw.is_none_or(|cap| highest <= cap as f64 + 1e-6));
+    [write, mixed, read]
+}
+
+#[test]
+fn a_power_cap_is_never_exceeded_and_work_falls_with_what_is_left_for_it() {
+    let fixed = POWER.idle_mw as f64;
+    let free = loads_under(None);
     for cap_mw in [4_500, 3_500, 2_500] {
-        let (write, mixed, read, highest) = run(Some(cap_mw));
-        assert!(free_max > cap_mw as f64, "the limit is one");
-        assert!(highest <= cap_mw as f64 + 1e-6, "{highest} mW");
-        assert!(write < before.0 && mixed < before.1);
-        assert!(read / free_read > write / free_write);
-        before = (write, mixed);
+        for (what, (free, capped)) in ["write", "mixed", "read"]
+            .iter()
+            .zip(free.iter().zip(loads_under(Some(cap_mw))))
+        {
+            // Energy for a piece of work is the same whenever it is done.
+            let share = ((cap_mw as f64 - fixed) / (free.mean_mw - fixed)).min(1.0);
+            let what = format!("{what} at {cap_mw} mW of {:.0}", free.mean_mw);
+            assert_within(&what, capped.rate / free.rate, share, 0.05);
+        }
     }
 }
 
