@@ -16,15 +16,18 @@ pub struct Host {
     /// When each core is free. From `next_core` on, and round to it, they are in order of that.
     cores: Vec<u64>,
     next_core: usize,
+    /// What each command takes of the link beside its data.
+    turnaround_ns: u64,
     down: Timeline,
     up: Timeline,
 }
 
 impl Host {
     /// Idle at time zero.
-    pub fn new(spec: HostSpec) -> Self {
+    pub fn new(spec: HostSpec, turnaround_ns: u64) -> Self {
         Self {
             spec,
+            turnaround_ns,
             in_device: BinaryHeap::new(),
             cores: vec![0; spec.cores as usize],
             next_core: 0,
@@ -95,13 +98,22 @@ impl Host {
     /// Data from the host: there at the returned time.
     #[inline]
     pub fn send(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
-        let duration = self.link_ns(bytes);
+        let duration = self.link_ns(bytes) + self.turnaround_ns;
         let link = if self.spec.half_duplex {
             &mut self.up
         } else {
             &mut self.down
         };
         link.reserve(now, ready, duration)
+    }
+
+    /// The frames of a read command beside its data. Returns when they have crossed.
+    #[inline]
+    pub fn turn_around(&mut self, now: u64, ready: u64) -> u64 {
+        if self.turnaround_ns == 0 {
+            return ready;
+        }
+        self.up.reserve(now, ready, self.turnaround_ns)
     }
 
     /// Data to the host: there at the returned time.

@@ -9,6 +9,8 @@ mod device;
 mod host;
 mod kind;
 mod model;
+mod read_ahead;
+mod reading;
 pub mod snapshot;
 
 pub use any_drive::{AnyDrive, Counters};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use workload::{Io, Op};
 
 use crate::drive::host::Host;
+use crate::drive::read_ahead::ReadAhead;
 use crate::flash::{FlashCounts, Machine, NONE};
 use crate::ftl::{
     Ftl, FtlCounts, InPlace, MapCounts, MappingCache, Planes, Translation, VictimRule, WholeMap,
@@ -14,17 +15,19 @@ use crate::profile::spec::{DriveSpec, TrimRule, UNIT_BYTES};
 /// A simulated drive that finds its data by `T` and keeps as much of the map in memory as `M` says.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Drive<T, M = WholeMap> {
-    ftl: T,
-    map_cache: M,
-    machine: Machine,
-    host: Host,
-    clock: u64,
+    pub(crate) ftl: T,
+    pub(crate) map_cache: M,
+    pub(crate) machine: Machine,
+    pub(crate) host: Host,
+    pub(crate) read_ahead: Option<Box<ReadAhead>>,
+    pub(crate) clock: u64,
     /// From when on the drive may work for itself, if no command comes before.
     idle_from: u64,
     idle_after_ns: u64,
     trim_rule: TrimRule,
     write_through: bool,
-    user_bytes: u64,
+    commit_ns: u64,
+    pub(crate) user_bytes: u64,
     logical_block_bytes: u32,
     power_loss_protection: bool,
     /// Units to be written soon, in a ring: what they overwrite is asked for when the map has had time to say where it is.
@@ -36,7 +39,7 @@ pub struct Drive<T, M = WholeMap> {
 
 /// Writes between asking for a map entry and asking for what it points at.
 const EXPECTED: usize = 16;
-const UNIT: u64 = UNIT_BYTES as u64;
+pub(crate) const UNIT: u64 = UNIT_BYTES as u64;
 
 impl<R: VictimRule> Drive<Ftl<R>> {
     /// An erased drive of superblocks at time zero, its whole map in memory.
@@ -79,12 +82,16 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
                 spec.erase_every,
                 options,
             ),
-            host: Host::new(spec.host),
+            host: Host::new(spec.host, options.turnaround_ns),
+            read_ahead: options
+                .read_ahead
+                .map(|spec| Box::new(ReadAhead::new(spec))),
             clock: 0,
             idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
             idle_after_ns: options.idle_after_ns.unwrap_or(u64::MAX),
             trim_rule: options.trim,
             write_through: options.write_through,
+            commit_ns: options.commit_ns,
             user_bytes: spec.user_bytes / UNIT * UNIT,
             logical_block_bytes: spec.logical_block_bytes,
             power_loss_protection: spec.power_loss_protection,
@@ -273,40 +280,6 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     }
 
     #[inline]
-    fn read(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
-        let ready = self.host.process(accepted, false);
-        let end = offset + u64::from(length);
-        let mut unit = offset / UNIT;
-        let mut done = ready;
-        while unit * UNIT < end {
-            let physical = self.ftl.physical(unit as u32);
-            let first = unit;
-            let ready = self
-                .map_cache
-                .look_up(first as u32, ready, &mut self.machine);
-            unit += 1;
-            let there = if physical == NONE {
-                ready
-            } else {
-                let place = self.machine.place(physical);
-                while unit * UNIT < end && self.shares_array_read(unit as u32, place.array_read) {
-                    unit += 1;
-                }
-                self.machine.read(place, (unit - first) as u32, ready)
-            };
-            let bytes = (unit * UNIT).min(end) - (first * UNIT).max(offset);
-            done = done.max(self.host.receive(self.clock, there, bytes));
-        }
-        done
-    }
-
-    #[inline]
-    fn shares_array_read(&self, unit: u32, array_read: u32) -> bool {
-        let physical = self.ftl.physical(unit);
-        physical != NONE && self.machine.place(physical).array_read == array_read
-    }
-
-    #[inline]
     fn write(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
         let processed = self.host.process(accepted, true);
         let end = offset + u64::from(length);
@@ -324,7 +297,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
         if self.write_through {
             self.ftl.end_word_line(&mut self.machine);
-            there = there.max(self.machine.latest_host_program());
+            there = there.max(self.machine.latest_host_program()) + self.commit_ns;
         }
         there
     }

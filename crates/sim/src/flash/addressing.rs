@@ -28,6 +28,9 @@ pub struct Addressing {
     blocks: Blocks,
     units_per_read: Divisor,
     units_per_program: Divisor,
+    /// Dies over which pages alternate, and the units of their word lines together.
+    stripe: Divisor,
+    units_per_stripe: Divisor,
     dies: Divisor,
 }
 
@@ -53,8 +56,18 @@ impl Addressing {
             blocks: Blocks::Super,
             units_per_read: Divisor::new(geometry.units_per_read()),
             units_per_program: Divisor::new(geometry.units_per_program()),
+            stripe: Divisor::new(1),
+            units_per_stripe: Divisor::new(geometry.units_per_program()),
             dies: Divisor::new(geometry.dies()),
         }
+    }
+
+    /// The same, with pages that alternate over so many dies, a divisor of all.
+    #[must_use]
+    pub fn striped(mut self, dies: u32) -> Self {
+        self.stripe = Divisor::new(dies);
+        self.units_per_stripe = Divisor::new(dies * self.units_per_program.by());
+        self
     }
 
     /// For a drive whose superblocks may change between many bits a cell and one.
@@ -77,6 +90,8 @@ impl Addressing {
             },
             units_per_read: Divisor::new(page_units),
             units_per_program: Divisor::new(page_units * geometry.bits_per_cell),
+            stripe: Divisor::new(1),
+            units_per_stripe: Divisor::new(page_units * geometry.bits_per_cell),
             dies: Divisor::new(geometry.dies()),
         }
     }
@@ -104,14 +119,17 @@ impl Addressing {
         }
     }
 
-    /// Word lines follow each other over the dies.
+    /// Word lines follow each other over the dies, a stripe of them at a time, whose pages alternate.
     #[inline]
     fn many_bit_place(&self, physical: u32) -> Place {
-        let word_line = self.units_per_program.quotient(physical);
-        let within = physical - word_line * self.units_per_program.by();
+        let stripe = self.units_per_stripe.quotient(physical);
+        let within = physical - stripe * self.units_per_stripe.by();
+        let page = self.units_per_read.quotient(within);
+        let page_type = self.stripe.quotient(page);
+        let word_line = stripe * self.stripe.by() + page - page_type * self.stripe.by();
         Place {
             die: self.dies.rest(word_line),
-            page_type: self.units_per_read.quotient(within),
+            page_type,
             array_read: self.array_read(physical),
         }
     }
@@ -154,6 +172,16 @@ impl Addressing {
             page_type: self.units_per_read.quotient(within),
             array_read: self.array_read(physical),
         }
+    }
+
+    /// Which word line of its block, over all dies, holds a page of the block.
+    pub fn word_line(&self, page: u32, one_bit: bool) -> u32 {
+        if one_bit {
+            return page;
+        }
+        let dies = self.stripe.by();
+        let pages = self.units_per_stripe.by() / self.units_per_read.by();
+        page / pages * dies + page % pages % dies
     }
 
     /// The array read that brings a physical unit: same number, same read.

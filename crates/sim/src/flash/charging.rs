@@ -69,7 +69,7 @@ impl Machine {
             (self.addressing.units_per_program(), self.timing.program_ns)
         };
         let block = self.reads_per_block.quotient(place.array_read);
-        self.erase_if_due(place, block, units);
+        self.erase_if_due(place, block);
         let here = self.carry(place.die, units);
         let programmed = self.work(place.die, block, DieWork::Program, program_ns);
         (place.die, programmed, here + program_ns)
@@ -93,18 +93,19 @@ impl Machine {
         *word = if on { *word | bit } else { *word & !bit };
     }
 
-    /// A word line of `units` is to be programmed in this block: if the die has to erase its part of it first, it does.
+    /// A word line is to be programmed in this block: if the die has to erase its part of it first, it does.
     #[inline]
-    fn erase_if_due(&mut self, place: Place, block: u32, units: u32) {
+    fn erase_if_due(&mut self, place: Place, block: u32) {
         if self.erase_due[block as usize / 64] >> (block % 64) & 1 == 1 {
-            self.erase_first(place, block, units);
+            self.erase_first(place, block);
         }
     }
 
     #[cold]
-    fn erase_first(&mut self, place: Place, block: u32, units: u32) {
+    fn erase_first(&mut self, place: Place, block: u32) {
         let page = place.array_read - block * self.reads_per_block.by();
-        let word_line = page / (units / self.addressing.units_per_read());
+        let one_bit = place.page_type == ONE_BIT;
+        let word_line = self.addressing.word_line(page, one_bit);
         let first_ones = if self.addressing.is_of_planes() {
             1
         } else {
@@ -167,6 +168,7 @@ impl Flash for Machine {
             self.begin_move_read(first);
         }
         self.moving.units += units;
+        self.pass(self.at, units);
     }
 
     fn program_moved(&mut self, last: u32) {

@@ -33,6 +33,9 @@ pub struct Machine {
     pub(crate) dies: Vec<Die>,
     channels: Vec<Channel>,
     pub(crate) buffer: WriteBuffer,
+    /// When the controller's data path is free, and what a unit takes of it, in ns times 1024.
+    path_free: u64,
+    data_unit_ns_x1024: u64,
     /// The submission clock: nothing will be asked for before it.
     pub now: u64,
     /// When the unit being written is in the buffer; programs and moves start from it.
@@ -76,7 +79,8 @@ impl Machine {
         let addressing = match options.slc {
             Some(_) => Addressing::mixed(&geometry),
             None => Addressing::superblocks(&geometry),
-        };
+        }
+        .striped(options.stripe_dies.max(1));
         let [lower, middle, upper, top] = timing.read_ns;
         let one_bit = options
             .slc
@@ -89,6 +93,8 @@ impl Machine {
             dies: vec![Die::default(); geometry.dies() as usize],
             channels: vec![Channel::default(); geometry.channels as usize],
             buffer: WriteBuffer::new(buffer_units, geometry.dies() * geometry.units_per_program()),
+            path_free: 0,
+            data_unit_ns_x1024: options.data_unit_ns_x1024,
             now: 0,
             at: 0,
             moving: MoveRead::NONE,
@@ -235,8 +241,20 @@ impl Machine {
     /// Takes a unit of the host's into the write buffer that is there at `ready`. Returns when it is in.
     #[inline]
     pub fn admit(&mut self, ready: u64) -> u64 {
+        let ready = self.pass(ready, 1);
         let end = end_of(&self.dies, &self.channels, self.channel_count);
         self.buffer.admit(ready, end)
+    }
+
+    /// Units take the controller's data path from `ready` on, or when it is free. Returns when they have passed.
+    #[inline]
+    pub(crate) fn pass(&mut self, ready: u64, units: u32) -> u64 {
+        if self.data_unit_ns_x1024 == 0 {
+            return ready;
+        }
+        let takes_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
+        self.path_free = self.path_free.max(ready) + takes_ns;
+        self.path_free
     }
 
     /// When every program given so far has ended.

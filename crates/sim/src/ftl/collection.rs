@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::flash::Flash;
-use crate::ftl::layer::{Ftl, OpenBlock};
+use crate::ftl::layer::Ftl;
 use crate::ftl::mapping::WORD;
+use crate::ftl::open_block::OpenBlock;
 use crate::ftl::victim_rule::VictimRule;
 
 /// The superblock being collected.

@@ -1,7 +1,8 @@
 //! What the translation layer does for itself: wear levelling, collection when idle, a purge.
 
 use crate::flash::Flash;
-use crate::ftl::layer::{Ftl, FtlCounts, OpenBlock};
+use crate::ftl::layer::{Ftl, FtlCounts};
+use crate::ftl::open_block::OpenBlock;
 use crate::ftl::translation::Translation;
 use crate::ftl::victim_rule::VictimRule;
 
@@ -36,7 +37,7 @@ impl<R: VictimRule> Ftl<R> {
         if self.victim.is_some_and(|victim| victim.gain == 0) {
             return false;
         }
-        self.collect(self.word_line_units * IDLE_WORD_LINES, flash);
+        self.collect(self.lines.line * IDLE_WORD_LINES, flash);
         true
     }
 }

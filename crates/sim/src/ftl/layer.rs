@@ -7,93 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::flash::{Divisor, Flash, NONE};
 use crate::ftl::collection::Victim;
 use crate::ftl::mapping::Map;
+use crate::ftl::open_block::{Lines, OpenBlock};
 use crate::ftl::slc_cache::SlcCache;
 use crate::ftl::victim_rule::VictimRule;
 use crate::profile::spec::{DriveSpec, UNIT_BYTES, WearRule};
-
-/// Where a stream writes next.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct OpenBlock {
-    pub(crate) block: u32,
-    pub(crate) next: u32,
-    pub(crate) end: u32,
-    /// Where the open word line ends, and how many units it has in all.
-    line_end: u32,
-    line_units: u32,
-}
-
-impl OpenBlock {
-    pub(crate) const CLOSED: Self = Self {
-        block: NONE,
-        next: 0,
-        end: 0,
-        line_end: 0,
-        line_units: 0,
-    };
-
-    /// A superblock from its first unit on, in word lines of so many units, a whole number of them.
-    pub(crate) fn new(block: u32, start: u32, units: u32, line_units: u32) -> Self {
-        Self {
-            block,
-            next: start,
-            end: start + units,
-            line_end: start + line_units,
-            line_units,
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_full(self) -> bool {
-        self.next == self.end
-    }
-
-    /// Units that have been written since the last word line ended.
-    pub(crate) fn waiting(self) -> u32 {
-        self.next + self.line_units - self.line_end
-    }
-
-    /// Units that the open word line still takes.
-    #[inline]
-    pub(crate) fn room_in_line(self) -> u32 {
-        self.line_end - self.next
-    }
-
-    /// Takes the next so many places of the open word line. Returns the last of them if it ends the word line.
-    #[inline]
-    pub(crate) fn take_some(&mut self, units: u32) -> Option<u32> {
-        self.next += units;
-        if self.next < self.line_end {
-            return None;
-        }
-        self.line_end += self.line_units;
-        Some(self.next - 1)
-    }
-
-    /// Takes the next place. Returns it, and the number of units of the word line if it was the last of one.
-    #[inline]
-    pub(crate) fn take(&mut self) -> (u32, Option<u32>) {
-        let place = self.next;
-        self.next += 1;
-        if self.next < self.line_end {
-            return (place, None);
-        }
-        self.line_end += self.line_units;
-        (place, Some(self.line_units))
-    }
-
-    /// Programs the open word line as it is. Returns the units left empty.
-    pub(crate) fn pad(&mut self, flash: &mut impl Flash) -> u64 {
-        let held = self.waiting();
-        if held == 0 {
-            return 0;
-        }
-        let empty = self.line_end - self.next;
-        self.next = self.line_end;
-        self.line_end += self.line_units;
-        flash.program_host(self.next - 1, held);
-        u64::from(empty)
-    }
-}
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,8 +83,8 @@ pub struct Ftl<R> {
     pub(crate) counts: FtlCounts,
     /// Units that one array read brings.
     pub(crate) page_units: Divisor,
-    /// Units of a word line of the host's stream.
-    pub(crate) word_line_units: u32,
+    /// How streams fill word lines with all bits of a cell.
+    pub(crate) lines: Lines,
     pub(crate) wear: WearRule,
     /// A superblock to be collected next because it was erased less often than others.
     pub(crate) resting: Option<u32>,
@@ -196,7 +113,11 @@ impl<R: VictimRule> Ftl<R> {
             closed_clock: 0,
             counts: FtlCounts::default(),
             page_units: Divisor::new(1),
-            word_line_units: 1,
+            lines: Lines {
+                page: 1,
+                line: 1,
+                dies: 1,
+            },
             wear: WearRule::default(),
             resting: None,
             idle_free: 0,
@@ -215,7 +136,8 @@ impl<R: VictimRule> Ftl<R> {
             spec.reserve,
             rule,
         )
-        .of_pages(geometry.units_per_read(), geometry.bits_per_cell);
+        .of_pages(geometry.units_per_read(), geometry.bits_per_cell)
+        .striped(options.stripe_dies.max(1));
         ftl.idle_free = options.idle_free_superblocks as usize;
         ftl.slc = options.slc.map(|slc| {
             let cache = SlcCache::new(slc, geometry, &mut ftl.free);
@@ -228,7 +150,15 @@ impl<R: VictimRule> Ftl<R> {
     #[must_use]
     pub fn of_pages(mut self, page_units: u32, pages_per_word_line: u32) -> Self {
         self.page_units = Divisor::new(page_units);
-        self.word_line_units = page_units * pages_per_word_line;
+        self.lines.page = page_units;
+        self.lines.line = page_units * pages_per_word_line;
+        self
+    }
+
+    /// The same with pages that alternate over so many dies.
+    #[must_use]
+    pub fn striped(mut self, dies: u32) -> Self {
+        self.lines.dies = dies;
         self
     }
 
@@ -329,6 +259,6 @@ impl<R: VictimRule> Ftl<R> {
         };
         let block = block.expect("the reserve holds a superblock for each stream");
         let units = self.map.blocks.units_per_block();
-        OpenBlock::new(block, block * units, units, self.word_line_units)
+        OpenBlock::new(block, block * units, units, self.lines)
     }
 }

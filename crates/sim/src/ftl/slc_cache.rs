@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::flash::{Flash, NONE};
 use crate::ftl::collection::Victim;
-use crate::ftl::layer::{Ftl, OpenBlock};
+use crate::ftl::layer::Ftl;
+use crate::ftl::open_block::{Lines, OpenBlock};
 use crate::ftl::victim_rule::VictimRule;
 use crate::profile::spec::{Geometry, SlcSize, SlcSpec, UNIT_BYTES, WhenFull};
 
@@ -20,7 +21,7 @@ pub struct SlcCache {
     /// Units that a superblock holds with one bit a cell, and with all bits.
     units: u32,
     all_units: u32,
-    word_line_units: u32,
+    lines: Lines,
     /// Superblocks of a static cache, in no other use ever.
     own: Vec<bool>,
     own_count: usize,
@@ -46,7 +47,11 @@ impl SlcCache {
             spec,
             units,
             all_units,
-            word_line_units: geometry.units_per_read(),
+            lines: Lines {
+                page: geometry.units_per_read(),
+                line: geometry.units_per_read(),
+                dies: 1,
+            },
             own: vec![false; geometry.superblocks as usize],
             own_count: 0,
             empty: VecDeque::new(),
@@ -250,7 +255,7 @@ impl<R: VictimRule> Ftl<R> {
         };
         let slc = self.slc.as_ref()?;
         let start = block * slc.all_units;
-        Some(OpenBlock::new(block, start, slc.units, slc.word_line_units))
+        Some(OpenBlock::new(block, start, slc.units, slc.lines))
     }
 
     /// Where every write passes the cache: folds so much that a superblock is empty when the open one is full.
@@ -327,7 +332,7 @@ impl<R: VictimRule> Ftl<R> {
     /// Folds some of what is full. Returns whether there was any.
     pub(crate) fn fold_when_idle(&mut self, flash: &mut impl Flash) -> bool {
         let mut folded = false;
-        for _ in 0..self.word_line_units * IDLE_WORD_LINES {
+        for _ in 0..self.lines.line * IDLE_WORD_LINES {
             if !self.fold_one_move(flash) {
                 break;
             }

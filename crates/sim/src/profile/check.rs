@@ -60,9 +60,45 @@ impl Profile {
         positive("controller.write_us", controller.write_us.value, 1e6)?;
         positive("link.bandwidth_mb_s", self.link.bandwidth_mb_s.value, 1e6)?;
         positive("link.command_us", self.link.command_us.value, 1e6)?;
+        if let Some(turnaround) = &self.link.turnaround_us {
+            positive("link.turnaround_us", turnaround.value, 1e6)?;
+        }
+        if let Some(commands) = &controller.commands {
+            count("controller.commands", commands.value, 65_536)?;
+        }
+        if let Some(data) = &controller.data_mb_s {
+            positive("controller.data_mb_s", data.value, 1e6)?;
+        }
+        if let Some(commit) = &self.buffer.commit_us {
+            positive("buffer.commit_us", commit.value, 1e6)?;
+        }
+        self.check_read_ahead()?;
         positive("buffer.size_mib", self.buffer.size_mib.value, 65_536.0)?;
         self.check_features()?;
         self.check_contradictions()
+    }
+
+    fn check_read_ahead(&self) -> Check {
+        let controller = &self.controller;
+        if let Some(streams) = &controller.read_streams {
+            count("controller.read_streams", streams.value, 1024)?;
+            require(
+                controller.read_ahead_kib.is_some(),
+                "controller.read_streams",
+                streams.value,
+                "says nothing without controller.read_ahead_kib",
+            )?;
+        }
+        let Some(kib) = &controller.read_ahead_kib else {
+            return Ok(());
+        };
+        count("controller.read_ahead_kib", kib.value, 65_536)?;
+        require(
+            kib.value.is_multiple_of(4),
+            "controller.read_ahead_kib",
+            kib.value,
+            "must be a multiple of 4, the mapping unit",
+        )
     }
 
     fn check_capacity(&self) -> Check {

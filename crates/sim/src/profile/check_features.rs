@@ -28,6 +28,15 @@ impl Profile {
         if let Some(spread) = &self.spread {
             spread.check()?;
         }
+        if let Some(dies) = self.mapping.as_ref().and_then(|m| m.stripe_dies.as_ref()) {
+            let all = self.geometry()?.dies();
+            require(
+                dies.value > 0 && all.is_multiple_of(dies.value),
+                "mapping.stripe_dies",
+                dies.value,
+                &format!("must divide the number of dies, {all}"),
+            )?;
+        }
         if let Some(size) = self.mapping.as_ref().and_then(|m| m.cache_mib.as_ref()) {
             positive("mapping.cache_mib", size.value, 65_536.0)?;
         }
@@ -67,6 +76,8 @@ impl Profile {
             for (field, present) in parts {
                 only(present, field, with, why)?;
             }
+            let striped = mapping.is_some_and(|mapping| mapping.stripe_dies.is_some());
+            only(striped, "mapping.stripe_dies", with, why)?;
             let cache = mapping.is_some_and(|mapping| mapping.cache_mib.is_some());
             return only(cache, "mapping.cache_mib", with, why);
         }

@@ -81,6 +81,10 @@ impl Profile {
                 word_line * (u64::from(geometry.dies()) + 1),
                 "a word line of every plane",
             ),
+            Layout::Superblocks if spec.options.stripe_dies > 1 => (
+                word_line * u64::from(spec.options.stripe_dies + 1),
+                "a word line of each die of a stripe, and one more",
+            ),
             Layout::Superblocks | Layout::InPlace => {
                 (2 * word_line, "two word lines of all planes")
             }

@@ -132,6 +132,10 @@ pub struct Retry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
+    /// Dies over which the pages of what is written alternate, a divisor of all dies. Absent: 1, a word line is filled before
+    /// the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe_dies: Option<Figure<u32>>,
     /// Where a write goes. Absent: `dynamic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Figure<Placement>>,

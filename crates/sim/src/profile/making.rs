@@ -5,8 +5,9 @@ use super::{
     SlcMode, SlcWhenFull, Spread, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
-    DriveOptions, DriveSpec, Geometry, HostSpec, Layout, PowerSpec, SlcSize, SlcSpec, SpreadSpec,
-    ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES, WearRule, WhenFull,
+    DriveOptions, DriveSpec, Geometry, HostSpec, Layout, PowerSpec, ReadAheadSpec, SlcSize,
+    SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES, WearRule,
+    WhenFull,
 };
 
 /// Commands that a SATA or AHCI device holds at once.
@@ -68,7 +69,10 @@ impl Profile {
         let protocol = self.link.protocol.value;
         let unit_us = f64::from(UNIT_BYTES) / self.link.bandwidth_mb_s.value;
         HostSpec {
-            queue_limit: (protocol != Protocol::Nvme).then_some(COMMAND_SLOTS),
+            queue_limit: match &self.controller.commands {
+                Some(commands) => Some(commands.value),
+                None => (protocol != Protocol::Nvme).then_some(COMMAND_SLOTS),
+            },
             command_ns: ns(self.link.command_us.value, 1e3),
             unit_link_ns_x1024: ns(unit_us, 1e3 * 1024.0),
             half_duplex: protocol == Protocol::Sata,
@@ -76,6 +80,14 @@ impl Profile {
             read_core_ns: ns(self.controller.read_us.value, 1e3),
             write_core_ns: ns(self.controller.write_us.value, 1e3),
         }
+    }
+
+    /// Dies over which pages alternate. A write that must be in flash at once fills a word line of one die.
+    fn stripe_dies(&self) -> u32 {
+        let mapping = self.mapping.as_ref();
+        mapping
+            .and_then(|mapping| mapping.stripe_dies.as_ref())
+            .map_or(1, |dies| dies.value)
     }
 
     fn options(&self, scale: u32, superblocks: u32) -> DriveOptions {
@@ -86,6 +98,11 @@ impl Profile {
         DriveOptions {
             trim: self.trim.as_ref().map_or(TrimRule::Honoured, |t| t.value),
             write_through: self.buffer.write_cache.as_ref().is_some_and(|on| !on.value),
+            commit_ns: self
+                .buffer
+                .commit_us
+                .as_ref()
+                .map_or(0, |us| ns(us.value, 1e3)),
             wear: self.wear.as_ref().map_or_else(WearRule::default, |wear| {
                 let resting = wear.static_after_erases.as_ref();
                 WearRule {
@@ -107,6 +124,23 @@ impl Profile {
                 Some(Placement::StaticCwdp) => Layout::Planes,
             },
             map_cache_bytes: cache_mib.map(|size| mib(size.value) / u64::from(scale.max(1))),
+            stripe_dies: self.stripe_dies(),
+            turnaround_ns: self
+                .link
+                .turnaround_us
+                .as_ref()
+                .map_or(0, |us| ns(us.value, 1e3)),
+            data_unit_ns_x1024: self.controller.data_mb_s.as_ref().map_or(0, |mb_s| {
+                ns(f64::from(UNIT_BYTES) / mb_s.value, 1e3 * 1024.0)
+            }),
+            read_ahead: self
+                .controller
+                .read_ahead_kib
+                .as_ref()
+                .map(|kib| ReadAheadSpec {
+                    units: kib.value * 1024 / UNIT_BYTES,
+                    streams: self.controller.read_streams.as_ref().map_or(1, |n| n.value),
+                }),
         }
     }
 }

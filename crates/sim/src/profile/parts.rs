@@ -26,6 +26,9 @@ pub struct Link {
     pub bandwidth_mb_s: Figure<f64>,
     /// The host's software and the command's way to the device and back, in microseconds.
     pub command_us: Figure<f64>,
+    /// What each command takes of the link beside its data, in microseconds: frames to and fro on SATA and AHCI. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turnaround_us: Option<Figure<f64>>,
 }
 
 /// The controller.
@@ -38,6 +41,19 @@ pub struct Controller {
     pub read_us: Figure<f64>,
     /// Core time of a write command, in microseconds.
     pub write_us: Figure<f64>,
+    /// Commands that the drive holds at once; others wait in the host. Absent: 32 on SATA and AHCI, no bound on NVMe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Figure<u32>>,
+    /// What crosses the controller between link, buffer and channels in decimal megabytes a second: data that the host writes
+    /// and data that collection moves. Absent: no bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_mb_s: Option<Figure<f64>>,
+    /// How far it reads ahead of a stream that is read in order, in KiB. Absent: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead_kib: Option<Figure<u32>>,
+    /// Streams that it follows at once to read ahead; with others the one used longest ago is forgotten. Absent: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_streams: Option<Figure<u32>>,
 }
 
 /// The write buffer.
@@ -51,6 +67,9 @@ pub struct Buffer {
     /// Whether a write is complete when it is in the buffer; else when it is in the medium. Absent: it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<Figure<bool>>,
+    /// What a write that must be in the medium waits for its map entry to be safe after its program, in microseconds. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_us: Option<Figure<f64>>,
 }
 
 /// The flash.

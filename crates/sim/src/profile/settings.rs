@@ -36,6 +36,9 @@ impl Profile {
         }
         if let Some(on) = settings.write_cache {
             options.write_through = !on;
+            if !on {
+                options.stripe_dies = 1;
+            }
         }
         if let Some(setting) = settings.power {
             let cap_mw = self.cap_mw(setting)?;

@@ -3,9 +3,11 @@
 // The figures of a test that fails.
 #![allow(clippy::print_stdout)]
 
+mod controller;
 #[path = "../drives/mod.rs"]
 mod drives;
 mod energy;
+mod in_parallel;
 mod reads;
 mod writes;
 

@@ -62,6 +62,15 @@ pub enum Layout {
     InPlace,
 }
 
+/// How a drive reads ahead of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadAheadSpec {
+    /// Units that it keeps read beyond what was asked for.
+    pub units: u32,
+    /// Streams that it follows at once.
+    pub streams: u32,
+}
+
 /// What a drive has or does beyond the plain rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DriveOptions {
@@ -69,6 +78,8 @@ pub struct DriveOptions {
     pub trim: TrimRule,
     /// Writes complete when they are in flash: the write cache is off.
     pub write_through: bool,
+    /// What a write that must be in flash waits for its map entry to be safe, after its program, in ns.
+    pub commit_ns: u64,
     /// Wear levelling.
     pub wear: WearRule,
     /// After so long without a command the drive works for itself; `None`: it never does.
@@ -85,4 +96,13 @@ pub struct DriveOptions {
     pub layout: Layout,
     /// Memory for the map where not all of it is there; `None`: it is.
     pub map_cache_bytes: Option<u64>,
+    /// Dies over which the pages of a write stream alternate, and whose word lines fill together; 0 or 1: a word line is
+    /// filled before the next.
+    pub stripe_dies: u32,
+    /// What each command takes of the link beside its data, in ns.
+    pub turnaround_ns: u64,
+    /// Time of one unit on the controller's data path, in ns times 1024; 0: no bound that matters.
+    pub data_unit_ns_x1024: u64,
+    /// Reading ahead of streams in order.
+    pub read_ahead: Option<ReadAheadSpec>,
 }

@@ -9,7 +9,7 @@ mod power;
 mod slc_cache;
 mod spread;
 
-pub use drive::{DriveOptions, DriveSpec, Layout, TrimRule, WearRule};
+pub use drive::{DriveOptions, DriveSpec, Layout, ReadAheadSpec, TrimRule, WearRule};
 pub use flash::{Geometry, Timing, UNIT_BYTES};
 pub use host::HostSpec;
 pub use power::{PowerSpec, ThermalSpec, ThrottlePoint};

@@ -1,0 +1,104 @@
+//! Reads of the host: from flash, or from what was read ahead.
+
+use crate::drive::model::{Drive, UNIT};
+use crate::drive::read_ahead::{Piece, Stream};
+use crate::flash::NONE;
+use crate::ftl::{MappingCache, Translation};
+
+impl<T: Translation, M: MappingCache> Drive<T, M> {
+    #[inline]
+    pub(crate) fn read(&mut self, accepted: u64, offset: u64, length: u32) -> u64 {
+        let processed = self.host.process(accepted, false);
+        let ready = self.host.turn_around(self.clock, processed);
+        let end = offset + u64::from(length);
+        if self.read_ahead.is_some() {
+            return self.read_in_stream(ready, offset, end);
+        }
+        self.read_from_flash(ready, offset, end)
+    }
+
+    /// Reads from `offset` to `end`. Returns when all of it has crossed the link.
+    #[inline]
+    fn read_from_flash(&mut self, ready: u64, offset: u64, end: u64) -> u64 {
+        let mut unit = offset / UNIT;
+        let mut done = ready;
+        while unit * UNIT < end {
+            let first = unit;
+            let there;
+            (unit, there) = self.fetch(unit, end.div_ceil(UNIT), ready);
+            let bytes = (unit * UNIT).min(end) - (first * UNIT).max(offset);
+            done = done.max(self.host.receive(self.clock, there, bytes));
+        }
+        done
+    }
+
+    /// Brings a unit into the controller, and those behind it, before `end`, that the same array read brings. Returns the unit
+    /// behind them and when they are there.
+    #[inline]
+    fn fetch(&mut self, first: u64, end: u64, ready: u64) -> (u64, u64) {
+        let physical = self.ftl.physical(first as u32);
+        let ready = self
+            .map_cache
+            .look_up(first as u32, ready, &mut self.machine);
+        let mut unit = first + 1;
+        if physical == NONE {
+            return (unit, ready);
+        }
+        let place = self.machine.place(physical);
+        while unit < end && self.shares_array_read(unit as u32, place.array_read) {
+            unit += 1;
+        }
+        let there = self.machine.read(place, (unit - first) as u32, ready);
+        (unit, there)
+    }
+
+    /// A read on a drive that reads ahead.
+    #[inline(never)]
+    fn read_in_stream(&mut self, ready: u64, offset: u64, end: u64) -> u64 {
+        let Some(ahead) = &mut self.read_ahead else {
+            return ready;
+        };
+        let Some(place) = ahead.find(offset) else {
+            ahead.begin(end);
+            return self.read_from_flash(ready, offset, end);
+        };
+        let mut stream = ahead.take(place);
+        let (mut at, mut done) = (offset, ready);
+        while at < end
+            && let Some(piece) = stream.fetched(at / UNIT, end.div_ceil(UNIT))
+        {
+            let until = (piece.end * UNIT).min(end);
+            let there = piece.there.max(ready);
+            done = done.max(self.host.receive(self.clock, there, until - at));
+            at = until;
+        }
+        if at < end {
+            done = done.max(self.read_from_flash(ready, at, end));
+        }
+        self.fetch_ahead(place, stream, ready, end);
+        done
+    }
+
+    /// Fetches what a stream that has been read until `end` will want, and puts it back in its place.
+    fn fetch_ahead(&mut self, place: usize, mut stream: Stream, ready: u64, end: u64) {
+        let Some(ahead) = &self.read_ahead else {
+            return;
+        };
+        let wanted = ahead.wanted(&stream, end.div_ceil(UNIT), self.user_bytes / UNIT);
+        let mut unit = wanted.start;
+        while unit < wanted.end {
+            let there;
+            (unit, there) = self.fetch(unit, wanted.end, ready);
+            stream.put(Piece { end: unit, there });
+        }
+        if let Some(ahead) = &mut self.read_ahead {
+            ahead.put_back(place, stream, end);
+        }
+    }
+
+    #[inline]
+    fn shares_array_read(&self, unit: u32, array_read: u32) -> bool {
+        let physical = self.ftl.physical(unit);
+        physical != NONE && self.machine.place(physical).array_read == array_read
+    }
+}

@@ -1,0 +1,54 @@
+//! What the controller bounds: commands held, the data path, and writes that wait for the flash.
+
+use sim::drive::Drive;
+use sim::ftl::Greedy;
+
+use crate::drives::loops::{random, sequential};
+use crate::drives::{assert_within, filled, lone_program_ns, lone_write_ns, tortured};
+use crate::with;
+
+#[test]
+fn the_data_path_carries_what_collection_moves_too() {
+    let unit_ns = 8_000;
+    let spec = with(|spec| spec.options.data_unit_ns_x1024 = unit_ns * 1024);
+    let in_order = sequential(&mut filled(&spec), 0, 1 << 29);
+    assert_within(
+        "in order, MB/s",
+        in_order,
+        4096.0 / unit_ns as f64 * 1e3,
+        0.01,
+    );
+    let mut drive = tortured(&spec);
+    let seen = random(&mut drive, spec.user_bytes, 0, 32, 300_000);
+    let cost = drive.ftl_counts().write_amplification().unwrap();
+    let bound = 1e9 / (unit_ns as f64 * cost);
+    assert_within("at random, IOPS", seen.steady_iops(), bound, 0.01);
+}
+
+#[test]
+fn the_drive_holds_no_more_commands_than_it_can() {
+    let spec = with(|spec| spec.host.queue_limit = Some(16));
+    let drive = filled(&spec);
+    let [inside, beyond] = [16, 64].map(|depth| {
+        let drive = &mut drive.clone();
+        random(drive, spec.user_bytes, 100, depth, 100_000)
+    });
+    assert_within("IOPS at depth 64", beyond.iops(), inside.iops(), 0.01);
+    let waits = 4.0 * inside.mean_ns();
+    assert_within("latency at depth 64, ns", beyond.mean_ns(), waits, 0.01);
+}
+
+#[test]
+fn with_the_write_cache_off_each_write_waits_for_its_program_and_its_map_entry() {
+    let spec = with(|spec| {
+        spec.options.write_through = true;
+        spec.options.commit_ns = 300_000;
+    });
+    let alone_ns = lone_write_ns(&spec) + lone_program_ns(&spec) + spec.options.commit_ns;
+    for depth in [1, 2, 4, 8, 16] {
+        let mut drive: Drive<_> = Drive::new(&spec, Greedy);
+        let got = random(&mut drive, spec.user_bytes, 0, depth, 3000).iops();
+        let expected = f64::from(depth) / alone_ns as f64 * 1e9;
+        assert_within(&format!("IOPS at depth {depth}"), got, expected, 0.10);
+    }
+}

@@ -1,0 +1,106 @@
+//! Large reads: pages over several dies, and what is read ahead.
+
+use sim::drive::{Device, Drive};
+use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::{DriveSpec, ReadAheadSpec};
+use workload::Op;
+use workload::random::mix;
+
+use crate::drives::loops::{below, in_order, sequential};
+use crate::drives::{UNIT, assert_within, filled};
+use crate::with;
+
+const BLOCK: u64 = 131_072;
+
+fn striped(change: impl FnOnce(&mut DriveSpec)) -> DriveSpec {
+    with(|spec| {
+        spec.options.stripe_dies = spec.geometry.channels;
+        change(spec);
+    })
+}
+
+/// MB/s of reads of 128 KiB at depth 1, at random places.
+fn at_random(drive: &mut Drive<Ftl<Greedy>>) -> f64 {
+    let (begin, blocks) = (drive.now(), drive.user_bytes() / BLOCK);
+    for n in 0..5000 {
+        let block = below(mix(7, n), blocks);
+        let done = drive.submit(drive.now(), Op::Read, block * BLOCK, BLOCK as u32);
+        drive.wait_until(done);
+    }
+    5000.0 * BLOCK as f64 / (drive.now() - begin) as f64 * 1e3
+}
+
+/// The same by the sum of its parts: pages come from as many dies and channels at once, and cross the link one after another.
+fn alone_mb_s(spec: &DriveSpec) -> f64 {
+    let (host, timing) = (&spec.host, &spec.timing);
+    let page_units = u64::from(spec.geometry.units_per_read());
+    let page_ns = timing.command_ns + page_units * timing.unit_transfer_ns;
+    let link_ns = BLOCK / UNIT * host.unit_link_ns_x1024 / 1024;
+    let fixed_ns = host.command_ns + host.read_core_ns + spec.options.turnaround_ns;
+    BLOCK as f64 / (fixed_ns + timing.read_ns[0] + page_ns + link_ns) as f64 * 1e3
+}
+
+#[test]
+fn the_pages_of_a_large_read_are_read_together() {
+    let spec = striped(|_| {});
+    let got = at_random(&mut filled(&spec));
+    assert_within("128 KiB at random, MB/s", got, alone_mb_s(&spec), 0.10);
+    // A word line of all planes is 96 KiB: without a stripe three of four pages wait for each other.
+    let one_die = at_random(&mut filled(&with(|_| {})));
+    assert!(one_die < 0.75 * got, "{one_die} MB/s of one die");
+}
+
+#[test]
+fn a_stripe_is_written_as_fast_as_word_lines_one_by_one() {
+    let one_by_one = sequential(&mut filled(&with(|_| {})), 0, 1 << 29);
+    let together = sequential(&mut filled(&striped(|_| {})), 0, 1 << 29);
+    assert_within("MB/s written", together, one_by_one, 0.02);
+}
+
+/// Such a drive behind a SATA link, which reads ahead of so many streams.
+fn ahead(streams: u32) -> DriveSpec {
+    striped(|spec| {
+        spec.host.half_duplex = true;
+        spec.host.unit_link_ns_x1024 = 7_300 * 1024;
+        spec.options.turnaround_ns = 10_000;
+        let units = 64;
+        spec.options.read_ahead = Some(ReadAheadSpec { units, streams });
+    })
+}
+
+#[test]
+fn in_order_the_flash_is_read_before_it_is_asked() {
+    let spec = ahead(4);
+    let random = at_random(&mut filled(&spec));
+    let got = in_order(&mut filled(&spec), Op::Read, 0, 1 << 28, 1);
+    assert_within("at random, MB/s", random, alone_mb_s(&spec), 0.10);
+    let link_ns = BLOCK / UNIT * spec.host.unit_link_ns_x1024 / 1024;
+    let link = BLOCK as f64 / (link_ns + spec.options.turnaround_ns) as f64 * 1e3;
+    println!("{random:.0} MB/s at random, {got:.0} in order, link {link:.0}");
+    assert!(got > 1.1 * random && got <= link);
+}
+
+/// MB/s of so many streams that are read in order in turn, 128 KiB at a time and one at a time.
+fn in_turn(drive: &mut impl Device, streams: u64) -> f64 {
+    let (begin, blocks) = (drive.now(), 2000);
+    for n in 0..blocks * streams {
+        let at = n % streams * (200 << 20) + n / streams % 1000 * BLOCK;
+        let done = drive.submit(drive.now(), Op::Read, at, BLOCK as u32);
+        drive.wait_until(done);
+    }
+    (blocks * streams * BLOCK) as f64 / (drive.now() - begin) as f64 * 1e3
+}
+
+#[test]
+fn more_streams_than_the_drive_follows_cost_what_random_reads_cost() {
+    let spec = ahead(4);
+    let random = at_random(&mut filled(&spec));
+    let drive = filled(&spec);
+    let one = in_turn(&mut drive.clone(), 1);
+    let (four, five) = (
+        in_turn(&mut drive.clone(), 4),
+        in_turn(&mut drive.clone(), 5),
+    );
+    assert_within("four streams, MB/s", four, one, 0.02);
+    assert_within("five streams, MB/s", five, random, 0.02);
+}
