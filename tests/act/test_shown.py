@@ -81,7 +81,7 @@ def test_the_log_says_what_the_table_says(
             over = 1 - sum(count for at, count in counts.items() if at <= power) / sum(counts.values())
             assert over == pytest.approx(getattr(each, clock)[str(ms)], abs=2 / sum(counts.values()))
         before = since
-    assert max(getattr(result.slices[0], clock).values()) > 0.01, "there is something to compare"
+    assert max(getattr(result.slices[0], clock).values()) > 0, "there is something to compare"
 
 
 def test_a_search_in_the_terminal_and_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

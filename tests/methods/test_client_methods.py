@@ -198,7 +198,8 @@ def test_a_cache_that_ends_inside_the_burst_is_seen_to_end(
         written_mb = np.arange(1, done_s.size + 1) * 4096 / 1e6
         assert written_mb[-1] == pytest.approx(BURST_MB, rel=1e-3)
         speeds = 1 / np.diff(np.interp(np.arange(0, 40, 1.0), written_mb, done_s))
-        slow = int(np.argmax(speeds < 0.5 * speeds[:10].min()))
+        # Before that the die that finishes a word line of three bits may hold the buffer up; it recovers.
+        slow = int(np.flatnonzero(speeds > 0.5 * speeds[0])[-1]) + 1
         assert slow == pytest.approx(25, abs=2), "the cache and what the buffer holds"
 
 
