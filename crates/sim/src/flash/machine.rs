@@ -92,7 +92,11 @@ impl Machine {
             timing,
             dies: vec![Die::default(); geometry.dies() as usize],
             channels: vec![Channel::default(); geometry.channels as usize],
-            buffer: WriteBuffer::new(buffer_units, geometry.dies() * geometry.units_per_program()),
+            buffer: WriteBuffer::new(
+                buffer_units,
+                // A program on every die, and the open word lines of a stripe.
+                (geometry.dies() + options.stripe_dies.max(1) - 1) * geometry.units_per_program(),
+            ),
             path_free: 0,
             data_unit_ns_x1024: options.data_unit_ns_x1024,
             now: 0,
