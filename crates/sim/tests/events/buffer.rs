@@ -1,0 +1,65 @@
+//! The write buffer: units enter in order, when there is room, and no faster than the flash lets go of them when it is full.
+
+use std::collections::VecDeque;
+
+use sim::profile::spec::DriveSpec;
+
+pub struct Buffer {
+    capacity: u64,
+    /// From here on the host is slowed down.
+    slow: u64,
+    pub used: u64,
+    /// Units that are there, by command and logical number, in order.
+    pub waiting: VecDeque<(usize, u32)>,
+    last_entry_ns: u64,
+    /// When the first of them may enter, if that was worked out.
+    not_before_ns: Option<u64>,
+}
+
+impl Buffer {
+    pub fn new(spec: &DriveSpec, open_units: u32) -> Self {
+        let capacity = spec.buffer_bytes / 4096;
+        let geometry = &spec.geometry;
+        let all_dies = u64::from(geometry.units_per_program() * geometry.dies());
+        Self {
+            capacity,
+            slow: (capacity / 2).max(all_dies).min(capacity),
+            used: u64::from(open_units),
+            waiting: VecDeque::new(),
+            last_entry_ns: 0,
+            not_before_ns: None,
+        }
+    }
+
+    /// When the first that waits may enter as far as its pace goes. `backlog`: units in programs, and when the last of them ends.
+    pub fn pace(&mut self, now: u64, backlog: Option<(u64, u64)>) -> u64 {
+        if let Some(at) = self.not_before_ns {
+            return at;
+        }
+        let mut at = now;
+        if self.used > self.slow
+            && let Some((units, ends_ns)) = backlog
+        {
+            let over = self.used - self.slow;
+            let wait = 2 * u128::from(ends_ns - now) * u128::from(over)
+                / u128::from(units)
+                / u128::from(self.capacity - self.slow);
+            at = at.max(self.last_entry_ns + wait as u64);
+        }
+        self.not_before_ns = Some(at);
+        at
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.used < self.capacity
+    }
+
+    /// The first that waits enters.
+    pub fn enter(&mut self, now: u64) -> Option<(usize, u32)> {
+        let unit = self.waiting.pop_front()?;
+        self.used += 1;
+        self.last_entry_ns = now;
+        self.not_before_ns = None;
+        Some(unit)
+    }
+}

@@ -1,0 +1,155 @@
+//! Both models on one machine.
+
+use std::ops::Range;
+
+use sim::drive::Drive;
+use sim::ftl::{Ftl, Greedy};
+use sim::profile::spec::DriveSpec;
+use workload::Op;
+use workload::random::mix;
+
+use crate::drive::Exact;
+use crate::load::{Arrival, Load, Seen};
+use crate::machines::{Draw, machine};
+use crate::map::Map;
+
+const IOS: u64 = 60_000;
+const MEAN_TOLERANCE: f64 = 0.05;
+const P99_TOLERANCE: f64 = 0.15;
+
+/// A machine and what it is asked for.
+pub struct Case {
+    pub spec: DriveSpec,
+    pub load: Load,
+    pub text: String,
+    seed: u64,
+}
+
+/// A drive written once in order and twice over at random, at rest.
+fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, Map) {
+    let mut drive: Drive<Ftl<Greedy>> = Drive::new(spec, Greedy);
+    let mut map = Map::new(spec);
+    let units = (spec.user_bytes / 4096) as u32;
+    let random = (0..2 * u64::from(units)).map(|n| (mix(seed, n) % u64::from(units)) as u32);
+    let mut asked = Vec::new();
+    for unit in (0..units).chain(random) {
+        let done = drive.submit(drive.now(), Op::Write, u64::from(unit) * 4096, 4096);
+        drive.wait_until(done);
+        map.write(unit, &mut asked);
+        asked.clear();
+    }
+    drive.wait_until(drive.idle_at());
+    (drive, map)
+}
+
+impl Case {
+    pub fn drawn(seed: u64) -> Self {
+        let mut draw = Draw::new(seed);
+        let spec = machine(&mut draw);
+        let read_pct = draw.one_of(&[0, 5, 10, 20, 30, 50, 70, 80, 90, 95, 100]);
+        let block_units = draw.one_of(&[1, 1, 1, 2, 8, 32]);
+        let depth = draw.one_of(&[1, 2, 4, 8, 16, 32, 64]);
+        let open = draw.from_to(0, 1) == 1;
+        let share = draw.from_to(10, 95);
+        let load = |arrival| {
+            let units = (spec.user_bytes / 4096) as u32;
+            Load::new(IOS, read_pct, block_units, units, arrival, seed)
+        };
+        let closed = load(Arrival::Closed { depth });
+        let mut text = format!("{read_pct} % reads of {block_units}");
+        if open {
+            let peak = load(Arrival::Closed { depth: 64 });
+            let (mut drive, _) = used(&spec, seed);
+            let begin = drive.now();
+            peak.run(&mut drive);
+            let every_ns = (drive.now() - begin) as f64 / IOS as f64 * 100.0 / share as f64;
+            text += &format!(", {share} % load");
+            let load = load(Arrival::Open { every_ns });
+            return Self {
+                spec,
+                load,
+                text,
+                seed,
+            };
+        }
+        text += &format!(", depth {depth}");
+        Self {
+            spec,
+            load: closed,
+            text,
+            seed,
+        }
+    }
+}
+
+/// Mean and 99th percentile of those after the beginning.
+fn figures(seen: &[Seen], read: bool) -> Option<[f64; 2]> {
+    let warm = &seen[seen.len() / 5..];
+    let mut of: Vec<u64> = warm
+        .iter()
+        .filter(|seen| seen.read == read)
+        .map(|seen| seen.latency_ns)
+        .collect();
+    if of.is_empty() {
+        return None;
+    }
+    of.sort_unstable();
+    let mean = of.iter().sum::<u64>() as f64 / of.len() as f64;
+    Some([mean, of[of.len() * 99 / 100] as f64])
+}
+
+/// Compares both models on machines by their numbers, prints where they differ, and fails if that is too much.
+pub fn compare(machines: Range<u64>) {
+    let mut wrong = 0;
+    for seed in machines {
+        let Case {
+            spec,
+            load,
+            text,
+            seed,
+        } = Case::drawn(seed);
+        let (mut drive, map) = used(&spec, seed);
+        let before = (map.host_units, map.moved_units);
+        let now = drive.now();
+        let (slow, map) = Exact::new(&spec, map, now, &load).run();
+        let fast = load.run(&mut drive);
+        let counts = drive.ftl_counts();
+        let g = spec.geometry;
+        println!(
+            "{seed:2}: {}x{} dies, {} units a page x {}, buffer {}, suspend {:?}, {}; {text}; moved {} host {}",
+            g.channels,
+            g.dies_per_channel,
+            g.units_per_read(),
+            g.bits_per_cell,
+            spec.buffer_bytes / 4096,
+            spec.timing.suspend_ns.map(|ns| ns / 1000),
+            if spec.host.half_duplex { "SATA" } else { "NVMe" },
+            map.moved_units - before.1,
+            map.host_units - before.0,
+        );
+        assert_eq!(
+            (counts.host_units, counts.moved_units),
+            (map.host_units, map.moved_units)
+        );
+        for read in [true, false] {
+            let (Some(fast), Some(slow)) = (figures(&fast, read), figures(&slow, read)) else {
+                continue;
+            };
+            let off = [fast[0] / slow[0] - 1.0, fast[1] / slow[1] - 1.0];
+            let bad = off[0].abs() > MEAN_TOLERANCE || off[1].abs() > P99_TOLERANCE;
+            wrong += u32::from(bad);
+            println!(
+                "    {} mean {:10.2} us, exact {:10.2} ({:+6.1} %); p99 {:10.2} us, exact {:10.2} ({:+6.1} %){}",
+                if read { "reads " } else { "writes" },
+                fast[0] / 1e3,
+                slow[0] / 1e3,
+                off[0] * 100.0,
+                fast[1] / 1e3,
+                slow[1] / 1e3,
+                off[1] * 100.0,
+                if bad { "  <--" } else { "" },
+            );
+        }
+    }
+    assert_eq!(wrong, 0, "differences beyond the tolerance");
+}

@@ -1,0 +1,230 @@
+//! A whole drive, event by event.
+
+use sim::profile::spec::DriveSpec;
+
+use crate::agenda::Agenda;
+use crate::buffer::Buffer;
+use crate::flash::{Flash, Piece, Told};
+use crate::host::{Carried, Host};
+use crate::load::{Io, Load, Seen};
+use crate::map::{Asked, Map};
+
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    Submitted {
+        n: u64,
+    },
+    Arrived {
+        command: usize,
+    },
+    Processed {
+        command: usize,
+    },
+    Carried {
+        way: usize,
+    },
+    Crossed {
+        channel: usize,
+    },
+    /// Whatever the die did at this number of its turns ends.
+    DieDone {
+        die: u32,
+        turn: u64,
+    },
+    /// The first unit that waits for the buffer may enter it.
+    MayEnter,
+    Completed {
+        command: usize,
+    },
+}
+
+struct Command {
+    io: Io,
+    submitted_ns: u64,
+    /// Pieces that a read waits for, units that a write has yet to bring into the buffer.
+    parts_left: u32,
+}
+
+pub struct Exact<'a> {
+    load: &'a Load,
+    agenda: Agenda<Event>,
+    host: Host,
+    buffer: Buffer,
+    flash: Flash,
+    map: Map,
+    commands: Vec<Command>,
+    seen: Vec<Seen>,
+}
+
+impl<'a> Exact<'a> {
+    /// A drive that rests at `now`, with a map that has been written to.
+    pub fn new(spec: &DriveSpec, map: Map, now: u64, load: &'a Load) -> Self {
+        let mut agenda = Agenda::new();
+        agenda.now = now;
+        Self {
+            load,
+            agenda,
+            host: Host::new(spec.host),
+            buffer: Buffer::new(spec, map.open_units()),
+            flash: Flash::new(spec.geometry, spec.timing),
+            map,
+            commands: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// What the load saw, in order of submission, and the map that it left.
+    pub fn run(mut self) -> (Vec<Seen>, Map) {
+        let begin = self.agenda.now;
+        for n in 0..self.load.begun_at_once() {
+            self.agenda
+                .at(begin + self.load.due_ns(n), Event::Submitted { n });
+        }
+        while (self.seen.len() as u64) < self.load.ios {
+            let event = self.agenda.take().expect("a command is in flight");
+            self.happens(event);
+        }
+        self.seen.sort_by_key(|seen| seen.n);
+        (self.seen, self.map)
+    }
+
+    fn happens(&mut self, event: Event) {
+        match event {
+            Event::Submitted { n } => self.submitted(n),
+            Event::Arrived { command } => {
+                let read = self.commands[command].io.read;
+                self.host.arrived(command, read, &mut self.agenda);
+            }
+            Event::Processed { command } => {
+                self.host.processed(&mut self.agenda);
+                self.processed(command);
+            }
+            Event::Carried { way } => match self.host.carried(way, &mut self.agenda) {
+                Some(Carried::Up { command, .. }) => self.part_done(command),
+                Some(Carried::Down { command, .. }) => self.there(command),
+                None => unreachable!("what ends had begun"),
+            },
+            Event::Crossed { channel } => {
+                let told = self.flash.crossed(channel, &mut self.agenda);
+                self.told(told);
+            }
+            Event::DieDone { die, turn } => {
+                let told = self.flash.die_done(die, turn, &mut self.agenda);
+                self.told(told);
+            }
+            Event::MayEnter => self.admit(),
+            Event::Completed { command } => self.completed(command),
+        }
+    }
+
+    fn submitted(&mut self, n: u64) {
+        let io = self.load.io(n);
+        self.commands.push(Command {
+            io,
+            submitted_ns: self.agenda.now,
+            parts_left: 0,
+        });
+        self.host
+            .submit(self.commands.len() - 1, &mut self.agenda);
+        if let Some(next) = self.load.after_submission(n) {
+            let at = self.agenda.now + self.load.due_ns(next) - self.load.due_ns(n);
+            self.agenda.at(at, Event::Submitted { n: next });
+        }
+    }
+
+    fn processed(&mut self, command: usize) {
+        let Io {
+            read, first, units, ..
+        } = self.commands[command].io;
+        if !read {
+            let carried = Carried::Down { command, units };
+            return self.host.carry(carried, &mut self.agenda);
+        }
+        let mut unit = first;
+        let mut pieces: Vec<Piece> = Vec::new();
+        while unit < first + units {
+            let place = self.map.find(unit).expect("every unit was written");
+            match pieces.last_mut() {
+                Some(last) if last.place.page == place.page => last.units += 1,
+                _ => pieces.push(Piece {
+                    command,
+                    place,
+                    units: 1,
+                }),
+            }
+            unit += 1;
+        }
+        self.commands[command].parts_left = pieces.len() as u32;
+        for piece in pieces {
+            self.flash.read(piece, &mut self.agenda);
+        }
+    }
+
+    fn told(&mut self, told: Option<Told>) {
+        match told {
+            Some(Told::Brought(piece)) => self.host.carry(piece.into(), &mut self.agenda),
+            Some(Told::Programmed(units)) => {
+                self.buffer.used -= u64::from(units);
+                self.admit();
+            }
+            None => {}
+        }
+    }
+
+    /// A write's data has crossed the link.
+    fn there(&mut self, command: usize) {
+        let Io { first, units, .. } = self.commands[command].io;
+        self.commands[command].parts_left = units;
+        let units = (first..first + units).map(|unit| (command, unit));
+        self.buffer.waiting.extend(units);
+        self.admit();
+    }
+
+    fn admit(&mut self) {
+        while !self.buffer.waiting.is_empty() {
+            let now = self.agenda.now;
+            let at = self.buffer.pace(now, self.flash.backlog(now));
+            if at > now {
+                self.agenda.at(at, Event::MayEnter);
+                return;
+            }
+            if !self.buffer.has_room() {
+                return;
+            }
+            let Some((command, unit)) = self.buffer.enter(now) else {
+                return;
+            };
+            let mut asked: Vec<Asked> = Vec::new();
+            self.map.write(unit, &mut asked);
+            for asked in asked {
+                self.flash.ask(asked, &mut self.agenda);
+            }
+            self.part_done(command);
+        }
+    }
+
+    fn part_done(&mut self, command: usize) {
+        let left = &mut self.commands[command].parts_left;
+        *left -= 1;
+        if *left == 0 {
+            let at = self.agenda.now + self.host.half_ns();
+            self.agenda.at(at, Event::Completed { command });
+        }
+    }
+
+    fn completed(&mut self, command: usize) {
+        let Command {
+            io, submitted_ns, ..
+        } = self.commands[command];
+        self.seen.push(Seen {
+            n: io.n,
+            read: io.read,
+            latency_ns: self.agenda.now - submitted_ns,
+        });
+        self.host.completed(&mut self.agenda);
+        if let Some(next) = self.load.after_completion(self.commands.len() as u64) {
+            self.agenda
+                .at(self.agenda.now, Event::Submitted { n: next });
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Dies and channels that do one thing after another, each with two queues.
+
+use std::collections::VecDeque;
+
+use sim::profile::spec::{Geometry, Timing};
+
+use crate::agenda::Agenda;
+use crate::drive::Event;
+use crate::map::{Asked, Place};
+
+/// What reads of the host bring: units of one page, for one command.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    pub command: usize,
+    pub place: Place,
+    pub units: u32,
+}
+
+/// A program that was given and has not ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    pub die: u32,
+    pub host_units: u32,
+    /// Pages that have yet to cross the channel.
+    pages_left: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Program(usize),
+    Erase,
+    MoveRead,
+}
+
+/// What a die has yet to do behind the host's reads.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    what: What,
+    rest_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Doing {
+    Nothing,
+    Sensing(Piece),
+    /// The first of the queue behind, from that time on. What is protected is not suspended.
+    Working {
+        since_ns: u64,
+        protected: bool,
+    },
+}
+
+#[derive(Debug)]
+struct Die {
+    doing: Doing,
+    /// What the die did before its present turn has ended or was suspended.
+    turn: u64,
+    ends_ns: u64,
+    reads: VecDeque<Piece>,
+    behind: VecDeque<Work>,
+    /// By how much reads pushed out what waits, less the time in which it went on since.
+    pushed_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cargo {
+    Read(Piece),
+    ProgramPage(usize),
+    MovedUnits(u32),
+}
+
+#[derive(Debug, Default)]
+struct Channel {
+    crossing: Option<(Cargo, u64)>,
+    front: VecDeque<Piece>,
+    behind: VecDeque<Cargo>,
+}
+
+/// What the flash tells the rest of the drive.
+#[derive(Debug, Clone, Copy)]
+pub enum Told {
+    /// A piece has crossed its channel.
+    Brought(Piece),
+    /// A program that held so many units of the host has ended.
+    Programmed(u32),
+}
+
+pub struct Flash {
+    geometry: Geometry,
+    timing: Timing,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    programs: Vec<Program>,
+    /// Programs of host data that have not ended, in the order in which they were given.
+    host_programs: VecDeque<usize>,
+    host_units: u64,
+}
+
+impl Flash {
+    pub fn new(geometry: Geometry, timing: Timing) -> Self {
+        let die = || Die {
+            doing: Doing::Nothing,
+            turn: 0,
+            ends_ns: 0,
+            reads: VecDeque::new(),
+            behind: VecDeque::new(),
+            pushed_ns: 0,
+        };
+        Self {
+            geometry,
+            timing,
+            dies: (0..geometry.dies()).map(|_| die()).collect(),
+            channels: (0..geometry.channels)
+                .map(|_| Channel::default())
+                .collect(),
+            programs: Vec::new(),
+            host_programs: VecDeque::new(),
+            host_units: 0,
+        }
+    }
+
+    pub fn read(&mut self, piece: Piece, agenda: &mut Agenda<Event>) {
+        let die = piece.place.die;
+        self.dies[die as usize].reads.push_back(piece);
+        self.read_comes(die, agenda);
+    }
+
+    pub fn ask(&mut self, asked: Asked, agenda: &mut Agenda<Event>) {
+        let (die, what, rest_ns) = match asked {
+            Asked::Program { die, host_units } => {
+                let number = self.programs.len();
+                let pages_left = self.geometry.bits_per_cell;
+                self.programs.push(Program {
+                    die,
+                    host_units,
+                    pages_left,
+                });
+                if host_units > 0 {
+                    self.host_programs.push_back(number);
+                    self.host_units += u64::from(host_units);
+                }
+                for _ in 0..pages_left {
+                    self.send(die, Cargo::ProgramPage(number), agenda);
+                }
+                (die, What::Program(number), self.timing.program_ns)
+            }
+            Asked::Erase { die } => (die, What::Erase, self.timing.erase_ns),
+            Asked::MoveRead {
+                die,
+                page_type,
+                units,
+            } => {
+                self.send(die, Cargo::MovedUnits(units), agenda);
+                (die, What::MoveRead, self.timing.read_ns[page_type])
+            }
+        };
+        let d = &mut self.dies[die as usize];
+        d.behind.push_back(Work { what, rest_ns });
+        self.wake(die, agenda);
+    }
+
+    /// Units of the host in programs that were given and have not ended, and when the last of these ends as things stand.
+    pub fn backlog(&self, now: u64) -> Option<(u64, u64)> {
+        let &last = self.host_programs.back()?;
+        let die = self.programs[last].die;
+        let crossed = now + self.crossing_ns(last, now);
+        let d = &self.dies[die as usize];
+        let mut free = match d.doing {
+            Doing::Nothing => now,
+            Doing::Sensing(_) | Doing::Working { .. } => d.ends_ns,
+        };
+        free += d
+            .reads
+            .iter()
+            .map(|read| self.timing.read_ns[read.place.page_type])
+            .sum::<u64>();
+        let working = usize::from(matches!(d.doing, Doing::Working { .. }));
+        for (n, work) in d.behind.iter().enumerate() {
+            if n >= working {
+                free += work.rest_ns;
+            }
+            if matches!(work.what, What::Program(number) if number == last) {
+                break;
+            }
+        }
+        Some((self.host_units, free.max(crossed + self.timing.program_ns)))
+    }
+
+    /// How long until the last page of a program has crossed, if no reads come.
+    fn crossing_ns(&self, program: usize, now: u64) -> u64 {
+        let left = self.programs[program].pages_left;
+        if left == 0 {
+            return 0;
+        }
+        let channel = &self.channels[self.channel_of(self.programs[program].die)];
+        let mut wait = channel.crossing.map_or(0, |(_, ends_ns)| ends_ns - now);
+        for piece in &channel.front {
+            wait += self.cargo_ns(Cargo::Read(*piece));
+        }
+        let mut seen = channel.crossing.map_or(0, |(cargo, _)| {
+            u32::from(matches!(cargo, Cargo::ProgramPage(n) if n == program))
+        });
+        for &cargo in &channel.behind {
+            if seen == left {
+                break;
+            }
+            seen += u32::from(matches!(cargo, Cargo::ProgramPage(n) if n == program));
+            wait += self.cargo_ns(cargo);
+        }
+        wait
+    }
+
+    fn channel_of(&self, die: u32) -> usize {
+        (die % self.geometry.channels) as usize
+    }
+
+    fn cargo_ns(&self, cargo: Cargo) -> u64 {
+        let units = match cargo {
+            Cargo::Read(piece) => piece.units,
+            Cargo::ProgramPage(_) => self.geometry.units_per_read(),
+            Cargo::MovedUnits(units) => units,
+        };
+        self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns
+    }
+
+    fn send(&mut self, die: u32, cargo: Cargo, agenda: &mut Agenda<Event>) {
+        let number = self.channel_of(die);
+        let channel = &mut self.channels[number];
+        match cargo {
+            Cargo::Read(piece) => channel.front.push_back(piece),
+            Cargo::ProgramPage(_) | Cargo::MovedUnits(_) => channel.behind.push_back(cargo),
+        }
+        self.cross(number, agenda);
+    }
+
+    /// The next page begins to cross, if the channel is free.
+    fn cross(&mut self, number: usize, agenda: &mut Agenda<Event>) {
+        let channel = &mut self.channels[number];
+        if channel.crossing.is_some() {
+            return;
+        }
+        let front = channel.front.pop_front().map(Cargo::Read);
+        let Some(cargo) = front.or_else(|| channel.behind.pop_front()) else {
+            return;
+        };
+        let ends_ns = agenda.now + self.cargo_ns(cargo);
+        self.channels[number].crossing = Some((cargo, ends_ns));
+        agenda.at(ends_ns, Event::Crossed { channel: number });
+    }
+
+    pub fn crossed(&mut self, number: usize, agenda: &mut Agenda<Event>) -> Option<Told> {
+        let (cargo, _) = self.channels[number].crossing.take()?;
+        self.cross(number, agenda);
+        match cargo {
+            Cargo::Read(piece) => return Some(Told::Brought(piece)),
+            Cargo::ProgramPage(program) => {
+                let program = &mut self.programs[program];
+                program.pages_left -= 1;
+                let (left, die) = (program.pages_left, program.die);
+                if left == 0 {
+                    self.wake(die, agenda);
+                }
+            }
+            Cargo::MovedUnits(_) => {}
+        }
+        None
+    }
+
+    fn begin(&mut self, die: u32, doing: Doing, duration_ns: u64, agenda: &mut Agenda<Event>) {
+        let d = &mut self.dies[die as usize];
+        d.doing = doing;
+        d.turn += 1;
+        d.ends_ns = agenda.now + duration_ns;
+        let turn = d.turn;
+        agenda.at(d.ends_ns, Event::DieDone { die, turn });
+    }
+
+    fn wake(&mut self, die: u32, agenda: &mut Agenda<Event>) {
+        if matches!(self.dies[die as usize].doing, Doing::Nothing) {
+            self.next(die, agenda);
+        }
+    }
+
+    /// Whether what is first in the queue behind can be done: the data of a program must be in the die's registers.
+    fn can_work(&self, die: u32) -> bool {
+        let first = self.dies[die as usize].behind.front();
+        first.is_some_and(|work| match work.what {
+            What::Program(number) => self.programs[number].pages_left == 0,
+            What::Erase | What::MoveRead => true,
+        })
+    }
+
+    /// The die is free: the host's reads first, unless they have pushed out what waits for long enough.
+    fn next(&mut self, die: u32, agenda: &mut Agenda<Event>) {
+        let can_work = self.can_work(die);
+        let limit = self.timing.deferral_limit_ns;
+        let d = &mut self.dies[die as usize];
+        d.doing = Doing::Nothing;
+        let forced = can_work && d.pushed_ns >= limit;
+        if !d.reads.is_empty() && !forced {
+            self.sense(die, 0, can_work, agenda);
+        } else if can_work {
+            if forced && !d.reads.is_empty() {
+                d.pushed_ns = 0;
+            }
+            let rest_ns = d.behind[0].rest_ns;
+            let working = Doing::Working {
+                since_ns: agenda.now,
+                protected: forced,
+            };
+            self.begin(die, working, rest_ns, agenda);
+        }
+    }
+
+    fn sense(&mut self, die: u32, penalty_ns: u64, pushes: bool, agenda: &mut Agenda<Event>) {
+        let d = &mut self.dies[die as usize];
+        let piece = d.reads.pop_front().expect("a read waits");
+        let duration_ns = penalty_ns + self.timing.read_ns[piece.place.page_type];
+        if pushes {
+            d.pushed_ns += duration_ns;
+        }
+        self.begin(die, Doing::Sensing(piece), duration_ns, agenda);
+    }
+
+    /// A read has come to a die that may be at work.
+    fn read_comes(&mut self, die: u32, agenda: &mut Agenda<Event>) {
+        let d = &mut self.dies[die as usize];
+        let Doing::Working {
+            since_ns,
+            protected,
+        } = d.doing
+        else {
+            return self.wake(die, agenda);
+        };
+        let now = agenda.now;
+        let rest_ns = d.ends_ns - now;
+        let moves = matches!(d.behind[0].what, What::MoveRead);
+        let Some(penalty_ns) = self.timing.suspend_ns else {
+            return;
+        };
+        if protected || moves || rest_ns <= penalty_ns {
+            return;
+        }
+        d.pushed_ns = d.pushed_ns.saturating_sub(now - since_ns);
+        if d.pushed_ns >= self.timing.deferral_limit_ns {
+            d.pushed_ns = 0;
+            d.doing = Doing::Working {
+                since_ns: now,
+                protected: true,
+            };
+            return;
+        }
+        d.behind[0].rest_ns = rest_ns;
+        self.sense(die, penalty_ns, true, agenda);
+    }
+
+    pub fn die_done(&mut self, die: u32, turn: u64, agenda: &mut Agenda<Event>) -> Option<Told> {
+        let d = &mut self.dies[die as usize];
+        if d.turn != turn {
+            return None;
+        }
+        let mut told = None;
+        match d.doing {
+            Doing::Nothing => unreachable!("an idle die does not end anything"),
+            Doing::Sensing(piece) => self.send(die, Cargo::Read(piece), agenda),
+            Doing::Working { since_ns, .. } => {
+                d.pushed_ns = d.pushed_ns.saturating_sub(agenda.now - since_ns);
+                let work = d.behind.pop_front().expect("what ends had begun");
+                if let What::Program(number) = work.what {
+                    let host_units = self.programs[number].host_units;
+                    self.host_programs.retain(|&other| other != number);
+                    self.host_units -= u64::from(host_units);
+                    told = Some(Told::Programmed(host_units));
+                }
+            }
+        }
+        self.next(die, agenda);
+        told
+    }
+}

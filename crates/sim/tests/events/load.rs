@@ -1,0 +1,134 @@
+//! What is asked of both models: the n-th I/O is the same, whenever it comes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use sim::drive::Device;
+use workload::Op;
+use workload::random::mix;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Io {
+    pub n: u64,
+    pub read: bool,
+    pub first: u32,
+    pub units: u32,
+}
+
+/// An I/O that has completed.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    pub n: u64,
+    pub read: bool,
+    pub latency_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Arrival {
+    /// So many in flight.
+    Closed { depth: u64 },
+    /// At random, one in so many ns.
+    Open { every_ns: f64 },
+}
+
+pub struct Load {
+    pub ios: u64,
+    pub read_pct: u64,
+    pub block_units: u32,
+    pub user_units: u32,
+    pub arrival: Arrival,
+    seed: u64,
+    due_ns: Vec<u64>,
+}
+
+impl Load {
+    pub fn new(
+        ios: u64,
+        read_pct: u64,
+        block_units: u32,
+        user_units: u32,
+        arrival: Arrival,
+        seed: u64,
+    ) -> Self {
+        let mut due_ns = vec![0; ios as usize];
+        if let Arrival::Open { every_ns } = arrival {
+            let mut at = 0.0;
+            for (due, n) in due_ns.iter_mut().zip(0..) {
+                let random = (mix(seed ^ 0xA221, n) >> 11) as f64 / (1_u64 << 53) as f64;
+                at -= every_ns * (1.0 - random).ln();
+                *due = at as u64;
+            }
+        }
+        Self {
+            ios,
+            read_pct,
+            block_units,
+            user_units,
+            arrival,
+            seed,
+            due_ns,
+        }
+    }
+
+    pub fn io(&self, n: u64) -> Io {
+        let blocks = u64::from(self.user_units / self.block_units);
+        Io {
+            n,
+            read: mix(self.seed ^ 0x0F, n) % 100 < self.read_pct,
+            first: (mix(self.seed ^ 0xF1, n) % blocks) as u32 * self.block_units,
+            units: self.block_units,
+        }
+    }
+
+    /// When an open loop submits its n-th I/O, after its beginning.
+    pub fn due_ns(&self, n: u64) -> u64 {
+        self.due_ns[n as usize]
+    }
+
+    pub fn begun_at_once(&self) -> u64 {
+        match self.arrival {
+            Arrival::Closed { depth } => depth.min(self.ios),
+            Arrival::Open { .. } => 1,
+        }
+    }
+
+    /// What an open loop submits after its n-th.
+    pub fn after_submission(&self, n: u64) -> Option<u64> {
+        matches!(self.arrival, Arrival::Open { .. } if n + 1 < self.ios).then_some(n + 1)
+    }
+
+    /// What a closed loop submits when one has completed and so many were submitted.
+    pub fn after_completion(&self, submitted: u64) -> Option<u64> {
+        matches!(self.arrival, Arrival::Closed { .. } if submitted < self.ios).then_some(submitted)
+    }
+
+    /// What the load sees of the simulator.
+    pub fn run(&self, drive: &mut impl Device) -> Vec<Seen> {
+        let begin = drive.now();
+        let mut due: BinaryHeap<Reverse<(u64, u64)>> = match self.arrival {
+            Arrival::Closed { .. } => (0..self.begun_at_once())
+                .map(|n| Reverse((begin, n)))
+                .collect(),
+            Arrival::Open { .. } => (0..self.ios)
+                .map(|n| Reverse((begin + self.due_ns(n), n)))
+                .collect(),
+        };
+        let mut seen = Vec::new();
+        while let Some(Reverse((now, slot))) = due.pop() {
+            let n = seen.len() as u64;
+            let io = self.io(n);
+            let op = if io.read { Op::Read } else { Op::Write };
+            let (offset, length) = (u64::from(io.first) * 4096, io.units * 4096);
+            let done = drive.submit(now, op, offset, length);
+            seen.push(Seen {
+                n,
+                read: io.read,
+                latency_ns: done - now,
+            });
+            if self.after_completion(n + due.len() as u64 + 1).is_some() {
+                due.push(Reverse((done, slot)));
+            }
+        }
+        seen
+    }
+}

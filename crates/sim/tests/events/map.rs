@@ -1,0 +1,258 @@
+//! A map of units with greedy collection, written from the words of DESIGN.md: what the flash is asked for when a unit is written.
+//! It takes the simulator's decisions (the lowest number wins a tie), so that both models are asked for the same work; that it
+//! does is tested by the counts of both.
+
+use std::collections::{HashSet, VecDeque};
+
+use sim::profile::spec::{DriveSpec, Geometry};
+
+const NOWHERE: u32 = u32::MAX;
+/// Superblocks that must be free before a stream opens another: one for each stream.
+const URGENT: usize = 2;
+
+/// What the flash is asked for, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// A word line; so many of its units are in the host's buffer.
+    Program {
+        die: u32,
+        host_units: u32,
+    },
+    /// An array read for a move, and how many units of it are moved.
+    MoveRead {
+        die: u32,
+        page_type: usize,
+        units: u32,
+    },
+    Erase {
+        die: u32,
+    },
+}
+
+/// Where a unit lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub die: u32,
+    pub page_type: usize,
+    /// The same for units that one array read brings.
+    pub page: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Stream {
+    block: u32,
+    filled: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Victim {
+    block: u32,
+    cursor: u32,
+    valid: u32,
+    /// Units owed, times what the victim wins.
+    owed: i64,
+}
+
+pub struct Map {
+    geometry: Geometry,
+    reserve: usize,
+    physical: Vec<u32>,
+    logical: Vec<u32>,
+    valid: Vec<u32>,
+    closed: Vec<bool>,
+    free: VecDeque<u32>,
+    host: Option<Stream>,
+    moved: Option<Stream>,
+    victim: Option<Victim>,
+    /// Parts of superblocks, by block and die, that have to be erased before they are programmed.
+    stale: HashSet<(u32, u32)>,
+    pub host_units: u64,
+    pub moved_units: u64,
+}
+
+impl Map {
+    pub fn new(spec: &DriveSpec) -> Self {
+        let geometry = spec.geometry;
+        let per_block = geometry.units_per_superblock();
+        let blocks = geometry.superblocks;
+        Self {
+            geometry,
+            reserve: spec.reserve as usize,
+            physical: vec![NOWHERE; (spec.user_bytes / 4096) as usize],
+            logical: vec![NOWHERE; (blocks * per_block) as usize],
+            valid: vec![0; blocks as usize],
+            closed: vec![false; blocks as usize],
+            free: (0..blocks).collect(),
+            host: None,
+            moved: None,
+            victim: None,
+            stale: HashSet::new(),
+            host_units: 0,
+            moved_units: 0,
+        }
+    }
+
+    /// Where a logical unit lies, if it holds anything.
+    pub fn find(&self, logical: u32) -> Option<Place> {
+        let physical = self.physical[logical as usize];
+        (physical != NOWHERE).then(|| self.place(physical))
+    }
+
+    fn place(&self, physical: u32) -> Place {
+        let (line, page) = (
+            self.geometry.units_per_program(),
+            self.geometry.units_per_read(),
+        );
+        Place {
+            die: physical / line % self.geometry.dies(),
+            page_type: (physical % line / page) as usize,
+            page: physical / page,
+        }
+    }
+
+    /// Units of the host whose word line is not full.
+    pub fn open_units(&self) -> u32 {
+        self.host
+            .map_or(0, |host| host.filled % self.geometry.units_per_program())
+    }
+
+    /// The host writes a unit.
+    pub fn write(&mut self, logical: u32, asked: &mut Vec<Asked>) {
+        let per_block = self.geometry.units_per_superblock();
+        if self.host.is_none_or(|host| host.filled == per_block) {
+            self.collect_urgently(asked);
+            self.close(self.host);
+            self.host = Some(self.open());
+        }
+        let mut host = self.host.expect("a stream was opened");
+        self.put(logical, &mut host);
+        self.host = Some(host);
+        self.host_units += 1;
+        let line = self.geometry.units_per_program();
+        if host.filled % line == 0 {
+            self.program(host, line, asked);
+        }
+        if self.victim.is_some() || self.free.len() < self.reserve {
+            self.collect_beside(asked);
+        }
+    }
+
+    fn put(&mut self, logical: u32, stream: &mut Stream) {
+        let per_block = self.geometry.units_per_superblock();
+        let to = stream.block * per_block + stream.filled;
+        stream.filled += 1;
+        let old = std::mem::replace(&mut self.physical[logical as usize], to);
+        if old != NOWHERE {
+            self.logical[old as usize] = NOWHERE;
+            self.valid[(old / per_block) as usize] -= 1;
+        }
+        self.logical[to as usize] = logical;
+        self.valid[stream.block as usize] += 1;
+    }
+
+    fn program(&mut self, stream: Stream, host_units: u32, asked: &mut Vec<Asked>) {
+        let last = stream.block * self.geometry.units_per_superblock() + stream.filled - 1;
+        let die = self.place(last).die;
+        if self.stale.remove(&(stream.block, die)) {
+            asked.push(Asked::Erase { die });
+        }
+        asked.push(Asked::Program { die, host_units });
+    }
+
+    fn close(&mut self, stream: Option<Stream>) {
+        if let Some(stream) = stream {
+            self.closed[stream.block as usize] = true;
+        }
+    }
+
+    fn open(&mut self) -> Stream {
+        let block = self.free.pop_front().expect("collection keeps some free");
+        Stream { block, filled: 0 }
+    }
+
+    fn choose(&mut self) -> bool {
+        let candidates = (0..self.geometry.superblocks).filter(|&b| self.closed[b as usize]);
+        let Some(block) = candidates.min_by_key(|&b| self.valid[b as usize]) else {
+            return false;
+        };
+        self.closed[block as usize] = false;
+        self.victim = Some(Victim {
+            block,
+            cursor: 0,
+            valid: self.valid[block as usize],
+            owed: 0,
+        });
+        true
+    }
+
+    fn collect_urgently(&mut self, asked: &mut Vec<Asked>) {
+        while self.free.len() <= URGENT && (self.victim.is_some() || self.choose()) {
+            while self.victim.is_some() {
+                self.move_page(asked);
+            }
+        }
+    }
+
+    fn collect_beside(&mut self, asked: &mut Vec<Asked>) {
+        if self.victim.is_none() && !self.choose() {
+            return;
+        }
+        let per_block = self.geometry.units_per_superblock();
+        if let Some(victim) = &mut self.victim {
+            victim.owed += i64::from(victim.valid);
+        }
+        while let Some(victim) = self.victim
+            && (victim.valid == 0 || victim.owed >= i64::from(per_block - victim.valid))
+        {
+            self.move_page(asked);
+        }
+    }
+
+    /// Moves the next page of the victim that holds anything.
+    fn move_page(&mut self, asked: &mut Vec<Asked>) {
+        let mut victim = self.victim.expect("there is a victim");
+        let per_block = self.geometry.units_per_superblock();
+        let page = self.geometry.units_per_read();
+        let mut moves = Vec::new();
+        while moves.is_empty() && victim.cursor < per_block {
+            let first = victim.block * per_block + victim.cursor;
+            moves.extend((first..first + page).filter(|&u| self.logical[u as usize] != NOWHERE));
+            victim.cursor += page;
+        }
+        victim.owed -= moves.len() as i64 * i64::from(per_block - victim.valid);
+        self.victim = Some(victim);
+        if let Some(&first) = moves.first() {
+            let Place { die, page_type, .. } = self.place(first);
+            let units = moves.len() as u32;
+            asked.push(Asked::MoveRead {
+                die,
+                page_type,
+                units,
+            });
+        }
+        for from in moves {
+            self.move_unit(self.logical[from as usize], asked);
+        }
+        if self.valid[victim.block as usize] == 0 {
+            self.free.push_back(victim.block);
+            let dies = 0..self.geometry.dies();
+            self.stale.extend(dies.map(|die| (victim.block, die)));
+            self.victim = None;
+        }
+    }
+
+    fn move_unit(&mut self, logical: u32, asked: &mut Vec<Asked>) {
+        let per_block = self.geometry.units_per_superblock();
+        if self.moved.is_none_or(|moved| moved.filled == per_block) {
+            self.close(self.moved);
+            self.moved = Some(self.open());
+        }
+        let mut moved = self.moved.expect("a stream was opened");
+        self.put(logical, &mut moved);
+        self.moved = Some(moved);
+        self.moved_units += 1;
+        if moved.filled % self.geometry.units_per_program() == 0 {
+            self.program(moved, 0, asked);
+        }
+    }
+}
