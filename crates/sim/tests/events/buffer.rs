@@ -31,11 +31,13 @@ impl Buffer {
         }
     }
 
-    /// When the first that waits may enter as far as its pace goes. `backlog`: units in programs, and when the last of them ends.
+    /// Whether it was worked out when the first that waits may enter.
+    pub fn is_paced(&self) -> bool {
+        self.not_before_ns.is_some()
+    }
+
+    /// When the first that waits may enter, as far as its pace goes. `backlog`: units in programs, and when the last of them ends.
     pub fn pace(&mut self, now: u64, backlog: Option<(u64, u64)>) -> u64 {
-        if let Some(at) = self.not_before_ns {
-            return at;
-        }
         let mut at = now;
         if self.used > self.slow
             && let Some((units, ends_ns)) = backlog
@@ -50,8 +52,8 @@ impl Buffer {
         at
     }
 
-    pub fn has_room(&self) -> bool {
-        self.used < self.capacity
+    pub fn may_enter(&self, now: u64) -> bool {
+        self.used < self.capacity && self.not_before_ns.is_some_and(|at| at <= now)
     }
 
     /// The first that waits enters.

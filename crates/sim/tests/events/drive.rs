@@ -53,6 +53,8 @@ pub struct Exact<'a> {
     flash: Flash,
     map: Map,
     commands: Vec<Command>,
+    /// I/Os of a closed loop that were submitted or will be at once.
+    begun: u64,
     seen: Vec<Seen>,
 }
 
@@ -69,6 +71,7 @@ impl<'a> Exact<'a> {
             flash: Flash::new(spec.geometry, spec.timing),
             map,
             commands: Vec::new(),
+            begun: load.begun_at_once(),
             seen: Vec::new(),
         }
     }
@@ -183,12 +186,11 @@ impl<'a> Exact<'a> {
     fn admit(&mut self) {
         while !self.buffer.waiting.is_empty() {
             let now = self.agenda.now;
-            let at = self.buffer.pace(now, self.flash.backlog(now));
-            if at > now {
+            if !self.buffer.is_paced() {
+                let at = self.buffer.pace(now, self.flash.backlog(now));
                 self.agenda.at(at, Event::MayEnter);
-                return;
             }
-            if !self.buffer.has_room() {
+            if !self.buffer.may_enter(now) {
                 return;
             }
             let Some((command, unit)) = self.buffer.enter(now) else {
@@ -222,7 +224,8 @@ impl<'a> Exact<'a> {
             latency_ns: self.agenda.now - submitted_ns,
         });
         self.host.completed(&mut self.agenda);
-        if let Some(next) = self.load.after_completion(self.commands.len() as u64) {
+        if let Some(next) = self.load.after_completion(self.begun) {
+            self.begun += 1;
             self.agenda
                 .at(self.agenda.now, Event::Submitted { n: next });
         }
