@@ -37,10 +37,10 @@ impl Buffer {
     }
 
     /// When the first that waits may enter, as far as its pace goes. `backlog`: units in programs, and when the last of them ends.
-    pub fn pace(&mut self, now: u64, backlog: Option<(u64, u64)>) -> u64 {
+    pub fn pace(&mut self, now: u64, backlog: impl FnOnce() -> Option<(u64, u64)>) -> u64 {
         let mut at = now;
         if self.used > self.slow
-            && let Some((units, ends_ns)) = backlog
+            && let Some((units, ends_ns)) = backlog()
         {
             let over = self.used - self.slow;
             let wait = 2 * u128::from(ends_ns - now) * u128::from(over)

@@ -98,6 +98,31 @@ fn figures(seen: &[Seen], read: bool) -> Option<[f64; 2]> {
     Some([mean, of[of.len() * 99 / 100] as f64])
 }
 
+/// The first I/Os that differ, for whoever looks for the cause.
+fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
+    let pairs = slow.iter().zip(fast);
+    let differ = pairs.filter(|(s, f)| s.latency_ns.abs_diff(f.latency_ns) > 1 + s.latency_ns / 100);
+    for (s, f) in differ.take(at_most) {
+        let what = if s.read { "read " } else { "write" };
+        println!("      {:6} {what} exact {:9} ns, simulator {:9} ns", s.n, s.latency_ns, f.latency_ns);
+    }
+    for read in [true, false] {
+        let sorted = |seen: &[Seen]| {
+            let warm = seen[seen.len() / 5..].iter().filter(|seen| seen.read == read);
+            let mut of: Vec<u64> = warm.map(|seen| seen.latency_ns).collect();
+            of.sort_unstable();
+            of
+        };
+        let (s, f) = (sorted(slow), sorted(fast));
+        for per_mille in [0, 10, 100, 250, 500, 750, 900, 950, 990, 995, 999] {
+            if !s.is_empty() {
+                let at = s.len() * per_mille / 1000;
+                println!("      read {read} {per_mille:4} per mille: exact {:9}, simulator {:9}", s[at], f[at]);
+            }
+        }
+    }
+}
+
 /// Compares both models on machines by their numbers, prints where they differ, and fails if that is too much.
 pub fn compare(machines: Range<u64>) {
     let mut wrong = 0;
@@ -113,6 +138,9 @@ pub fn compare(machines: Range<u64>) {
         let now = drive.now();
         let (slow, map) = Exact::new(&spec, map, now, &load).run();
         let fast = load.run(&mut drive);
+        if let Ok(limit) = std::env::var("SHOW") {
+            show(&slow, &fast, limit.parse().unwrap());
+        }
         let counts = drive.ftl_counts();
         let g = spec.geometry;
         println!(

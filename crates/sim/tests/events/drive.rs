@@ -187,7 +187,7 @@ impl<'a> Exact<'a> {
         while !self.buffer.waiting.is_empty() {
             let now = self.agenda.now;
             if !self.buffer.is_paced() {
-                let at = self.buffer.pace(now, self.flash.backlog(now));
+                let at = self.buffer.pace(now, || self.flash.backlog(now));
                 self.agenda.at(at, Event::MayEnter);
             }
             if !self.buffer.may_enter(now) {

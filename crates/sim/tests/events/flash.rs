@@ -159,9 +159,14 @@ impl Flash {
         self.wake(die, agenda);
     }
 
-    /// Units of the host in programs that were given and have not ended, and when the last of these ends as things stand.
+    /// Units of the host in programs that were given and have not ended, and when the last of these to end does as things stand.
     pub fn backlog(&self, now: u64) -> Option<(u64, u64)> {
-        let &last = self.host_programs.back()?;
+        let ends = self.host_programs.iter().map(|&number| self.expected_end(number, now));
+        Some((self.host_units, ends.max()?))
+    }
+
+    /// When a program ends if no more reads come.
+    fn expected_end(&self, last: usize, now: u64) -> u64 {
         let die = self.programs[last].die;
         let crossed = now + self.crossing_ns(last, now);
         let d = &self.dies[die as usize];
@@ -183,7 +188,7 @@ impl Flash {
                 break;
             }
         }
-        Some((self.host_units, free.max(crossed + self.timing.program_ns)))
+        free.max(crossed + self.timing.program_ns)
     }
 
     /// How long until the last page of a program has crossed, if no reads come.
