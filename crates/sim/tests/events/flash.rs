@@ -21,8 +21,8 @@ pub struct Piece {
 pub struct Program {
     pub die: u32,
     pub host_units: u32,
-    /// Pages that have yet to cross the channel.
-    pages_left: u32,
+    /// Units that have yet to cross the channel.
+    units_left: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +65,9 @@ struct Die {
 #[derive(Debug, Clone, Copy)]
 enum Cargo {
     Read(Piece),
-    ProgramPage(usize),
-    MovedUnits(u32),
+    /// A unit to be programmed or moved; the first of a page comes with a command.
+    Program { number: usize, first: bool },
+    Moved { first: bool },
 }
 
 #[derive(Debug, Default)]
@@ -129,18 +130,19 @@ impl Flash {
         let (die, what, rest_ns) = match asked {
             Asked::Program { die, host_units } => {
                 let number = self.programs.len();
-                let pages_left = self.geometry.bits_per_cell;
+                let units_left = self.geometry.units_per_program();
                 self.programs.push(Program {
                     die,
                     host_units,
-                    pages_left,
+                    units_left,
                 });
                 if host_units > 0 {
                     self.host_programs.push_back(number);
                     self.host_units += u64::from(host_units);
                 }
-                for _ in 0..pages_left {
-                    self.send(die, Cargo::ProgramPage(number), agenda);
+                for unit in 0..units_left {
+                    let first = unit % self.geometry.units_per_read() == 0;
+                    self.send(die, Cargo::Program { number, first }, agenda);
                 }
                 (die, What::Program(number), self.timing.program_ns)
             }
@@ -150,7 +152,9 @@ impl Flash {
                 page_type,
                 units,
             } => {
-                self.send(die, Cargo::MovedUnits(units), agenda);
+                for unit in 0..units {
+                    self.send(die, Cargo::Moved { first: unit == 0 }, agenda);
+                }
                 (die, What::MoveRead, self.timing.read_ns[page_type])
             }
         };
@@ -193,7 +197,7 @@ impl Flash {
 
     /// How long until the last page of a program has crossed, if no reads come.
     fn crossing_ns(&self, program: usize, now: u64) -> u64 {
-        let left = self.programs[program].pages_left;
+        let left = self.programs[program].units_left;
         if left == 0 {
             return 0;
         }
@@ -203,13 +207,13 @@ impl Flash {
             wait += self.cargo_ns(Cargo::Read(*piece));
         }
         let mut seen = channel.crossing.map_or(0, |(cargo, _)| {
-            u32::from(matches!(cargo, Cargo::ProgramPage(n) if n == program))
+            u32::from(matches!(cargo, Cargo::Program { number, .. } if number == program))
         });
         for &cargo in &channel.behind {
             if seen == left {
                 break;
             }
-            seen += u32::from(matches!(cargo, Cargo::ProgramPage(n) if n == program));
+            seen += u32::from(matches!(cargo, Cargo::Program { number, .. } if number == program));
             wait += self.cargo_ns(cargo);
         }
         wait
@@ -220,12 +224,11 @@ impl Flash {
     }
 
     fn cargo_ns(&self, cargo: Cargo) -> u64 {
-        let units = match cargo {
-            Cargo::Read(piece) => piece.units,
-            Cargo::ProgramPage(_) => self.geometry.units_per_read(),
-            Cargo::MovedUnits(units) => units,
+        let (units, first) = match cargo {
+            Cargo::Read(piece) => (piece.units, true),
+            Cargo::Program { first, .. } | Cargo::Moved { first } => (1, first),
         };
-        self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns
+        u64::from(first) * self.timing.command_ns + u64::from(units) * self.timing.unit_transfer_ns
     }
 
     fn send(&mut self, die: u32, cargo: Cargo, agenda: &mut Agenda<Event>) {
@@ -233,7 +236,7 @@ impl Flash {
         let channel = &mut self.channels[number];
         match cargo {
             Cargo::Read(piece) => channel.front.push_back(piece),
-            Cargo::ProgramPage(_) | Cargo::MovedUnits(_) => channel.behind.push_back(cargo),
+            Cargo::Program { .. } | Cargo::Moved { .. } => channel.behind.push_back(cargo),
         }
         self.cross(number, agenda);
     }
@@ -258,15 +261,15 @@ impl Flash {
         self.cross(number, agenda);
         match cargo {
             Cargo::Read(piece) => return Some(Told::Brought(piece)),
-            Cargo::ProgramPage(program) => {
-                let program = &mut self.programs[program];
-                program.pages_left -= 1;
-                let (left, die) = (program.pages_left, program.die);
+            Cargo::Program { number, .. } => {
+                let program = &mut self.programs[number];
+                program.units_left -= 1;
+                let (left, die) = (program.units_left, program.die);
                 if left == 0 {
                     self.wake(die, agenda);
                 }
             }
-            Cargo::MovedUnits(_) => {}
+            Cargo::Moved { .. } => {}
         }
         None
     }
@@ -290,7 +293,7 @@ impl Flash {
     fn can_work(&self, die: u32) -> bool {
         let first = self.dies[die as usize].behind.front();
         first.is_some_and(|work| match work.what {
-            What::Program(number) => self.programs[number].pages_left == 0,
+            What::Program(number) => self.programs[number].units_left == 0,
             What::Erase | What::MoveRead => true,
         })
     }
@@ -371,6 +374,10 @@ impl Flash {
             Doing::Working { since_ns, .. } => {
                 d.pushed_ns = d.pushed_ns.saturating_sub(agenda.now - since_ns);
                 let work = d.behind.pop_front().expect("what ends had begun");
+                if d.behind.is_empty() {
+                    // Nobody waits who could be pushed out any further.
+                    d.pushed_ns = 0;
+                }
                 if let What::Program(number) = work.what {
                     let host_units = self.programs[number].host_units;
                     self.host_programs.retain(|&other| other != number);
