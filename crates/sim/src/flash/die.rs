@@ -130,6 +130,8 @@ impl Die {
         self.forget_ended(now);
         let start = at.max(self.behind).max(self.front);
         let rest_ns = if self.queue.is_empty() {
+            // Nobody waited who was pushed out.
+            self.pushed_ns = 0;
             0
         } else {
             start - self.behind
