@@ -221,7 +221,7 @@ impl Machine {
         // Each page is a transfer of its own.
         let page = self.addressing.units_per_read();
         duration_ns += u64::from((units - 1) / page) * self.timing.command_ns;
-        let page_ns = self.crossing_ns(units.min(page));
+        let page_ns = self.timing.unit_transfer_ns;
         let channel = self.channel_count.rest(die) as usize;
         self.channels[channel].carry(self.now, at, duration_ns, page_ns)
     }
