@@ -104,7 +104,7 @@ impl Host {
         } else {
             &mut self.down
         };
-        link.reserve(now, ready, duration)
+        link.share(now, ready, duration)
     }
 
     /// The frames of a read command beside its data. Returns when they have crossed.
@@ -120,6 +120,6 @@ impl Host {
     #[inline]
     pub fn receive(&mut self, now: u64, ready: u64, bytes: u64) -> u64 {
         let duration = self.link_ns(bytes);
-        self.up.reserve(now, ready, duration)
+        self.up.share(now, ready, duration)
     }
 }

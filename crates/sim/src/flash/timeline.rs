@@ -61,6 +61,40 @@ impl Timeline {
         }
     }
 
+    /// Reserves `duration` ns in the gaps from `ready` on, as many as it takes: what is carried in small frames goes on behind
+    /// what is reserved. Returns when it ends.
+    #[inline]
+    pub fn share(&mut self, now: u64, ready: u64, duration: u64) -> u64 {
+        let in_a_gap = self.reserved.last().is_some_and(|last| last.end > now && ready < last.start);
+        if !in_a_gap || duration == 0 {
+            return self.reserve(now, ready, duration);
+        }
+        self.busy_ns += duration;
+        while let Some(first) = self.reserved.get(self.head)
+            && first.end <= now
+        {
+            self.head += 1;
+        }
+        let live = &self.reserved[self.head..];
+        let first = first_ending_from(live, ready);
+        let (mut next, mut end) = (first, ready + duration);
+        while let Some(taken) = live.get(next)
+            && taken.start <= end
+        {
+            end += taken.end - taken.start.max(ready);
+            next += 1;
+        }
+        let start = live.get(first).map_or(ready, |taken| taken.start.min(ready));
+        if first == next {
+            self.insert(first, Stretch { start, end });
+        } else {
+            let from = self.head + first;
+            self.reserved[from] = Stretch { start, end };
+            self.reserved.drain(from + 1..self.head + next);
+        }
+        end
+    }
+
     #[inline]
     fn append(&mut self, start: u64, end: u64) {
         if self.head == self.reserved.len() {
