@@ -45,7 +45,7 @@ fn used(spec: &DriveSpec, seed: u64) -> (Drive<Ftl<Greedy>>, Map) {
 impl Case {
     pub fn drawn(seed: u64) -> Self {
         let mut draw = Draw::new(seed);
-        let spec = machine(&mut draw);
+        let spec = machine(seed, &mut draw);
         let read_pct = draw.one_of(&[0, 5, 10, 20, 30, 50, 70, 80, 90, 95, 100]);
         let block_units = draw.one_of(&[1, 1, 1, 2, 8, 32]);
         let depth = draw.one_of(&[1, 2, 4, 8, 16, 32, 64]);
@@ -144,7 +144,7 @@ pub fn compare(machines: Range<u64>) {
         let counts = drive.ftl_counts();
         let g = spec.geometry;
         println!(
-            "{seed:2}: {}x{} dies, {} units a page x {}, buffer {}, suspend {:?}, {}; {text}; moved {} host {}",
+            "{seed:2}: {}x{} dies, {} units a page x {}, buffer {}, suspend {:?}, {}, stripe {}; {text}; moved {} host {}",
             g.channels,
             g.dies_per_channel,
             g.units_per_read(),
@@ -152,6 +152,7 @@ pub fn compare(machines: Range<u64>) {
             spec.buffer_bytes / 4096,
             spec.timing.suspend_ns.map(|ns| ns / 1000),
             if spec.host.half_duplex { "SATA" } else { "NVMe" },
+            spec.options.stripe_dies,
             map.moved_units - before.1,
             map.host_units - before.0,
         );

@@ -31,6 +31,11 @@ pub enum Event {
         die: u32,
         turn: u64,
     },
+    /// A unit of a write has taken the controller's data path.
+    Passed {
+        command: usize,
+        unit: u32,
+    },
     /// The first unit that waits for the buffer may enter it.
     MayEnter,
     Completed {
@@ -52,6 +57,8 @@ pub struct Exact<'a> {
     buffer: Buffer,
     flash: Flash,
     map: Map,
+    path_free_ns: u64,
+    path_unit_ns: u64,
     commands: Vec<Command>,
     /// I/Os of a closed loop that were submitted or will be at once.
     begun: u64,
@@ -66,10 +73,12 @@ impl<'a> Exact<'a> {
         Self {
             load,
             agenda,
-            host: Host::new(spec.host),
+            host: Host::new(spec),
             buffer: Buffer::new(spec, map.open_units()),
             flash: Flash::new(spec.geometry, spec.timing),
             map,
+            path_free_ns: now,
+            path_unit_ns: spec.options.data_unit_ns_x1024 / 1024,
             commands: Vec::new(),
             begun: load.begun_at_once(),
             seen: Vec::new(),
@@ -103,6 +112,7 @@ impl<'a> Exact<'a> {
                 self.processed(command);
             }
             Event::Carried { way } => match self.host.carried(way, &mut self.agenda) {
+                Some(Carried::Frames { command }) => self.sense(command),
                 Some(Carried::Up { command, .. }) => self.part_done(command),
                 Some(Carried::Down { command, .. }) => self.there(command),
                 None => unreachable!("what ends had begun"),
@@ -114,6 +124,10 @@ impl<'a> Exact<'a> {
             Event::DieDone { die, turn } => {
                 let told = self.flash.die_done(die, turn, &mut self.agenda);
                 self.told(told);
+            }
+            Event::Passed { command, unit } => {
+                self.buffer.waiting.push_back((command, unit));
+                self.admit();
             }
             Event::MayEnter => self.admit(),
             Event::Completed { command } => self.completed(command),
@@ -136,13 +150,21 @@ impl<'a> Exact<'a> {
     }
 
     fn processed(&mut self, command: usize) {
-        let Io {
-            read, first, units, ..
-        } = self.commands[command].io;
-        if !read {
-            let carried = Carried::Down { command, units };
-            return self.host.carry(carried, &mut self.agenda);
+        let Io { read, units, .. } = self.commands[command].io;
+        if read && !self.host.takes_frames() {
+            return self.sense(command);
         }
+        let carried = if read {
+            Carried::Frames { command }
+        } else {
+            Carried::Down { command, units }
+        };
+        self.host.carry(carried, &mut self.agenda);
+    }
+
+    /// All pages of a read are asked for.
+    fn sense(&mut self, command: usize) {
+        let Io { first, units, .. } = self.commands[command].io;
         let mut unit = first;
         let mut pieces: Vec<Piece> = Vec::new();
         while unit < first + units {
@@ -178,9 +200,17 @@ impl<'a> Exact<'a> {
     fn there(&mut self, command: usize) {
         let Io { first, units, .. } = self.commands[command].io;
         self.commands[command].parts_left = units;
-        let units = (first..first + units).map(|unit| (command, unit));
-        self.buffer.waiting.extend(units);
-        self.admit();
+        for unit in first..first + units {
+            let at = self.pass(1);
+            self.agenda.at(at, Event::Passed { command, unit });
+        }
+    }
+
+    /// Units take the data path behind what came before. Returns when they have passed.
+    fn pass(&mut self, units: u32) -> u64 {
+        let from = self.path_free_ns.max(self.agenda.now);
+        self.path_free_ns = from + u64::from(units) * self.path_unit_ns;
+        self.path_free_ns
     }
 
     fn admit(&mut self) {
@@ -199,6 +229,9 @@ impl<'a> Exact<'a> {
             let mut asked: Vec<Asked> = Vec::new();
             self.map.write(unit, &mut asked);
             for asked in asked {
+                if let Asked::MoveRead { units, .. } = asked {
+                    self.pass(units);
+                }
                 self.flash.ask(asked, &mut self.agenda);
             }
             self.part_done(command);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use sim::profile::spec::HostSpec;
+use sim::profile::spec::{DriveSpec, HostSpec};
 
 use crate::agenda::Agenda;
 use crate::drive::Event;
@@ -11,6 +11,8 @@ use crate::flash::Piece;
 /// What crosses the link.
 #[derive(Debug, Clone, Copy)]
 pub enum Carried {
+    /// The frames of a read command, if they take any time.
+    Frames { command: usize },
     /// A part of what a read asked for, so many units for this command.
     Up { command: usize, units: u32 },
     /// All of a write's data.
@@ -34,6 +36,7 @@ struct Way {
 
 pub struct Host {
     spec: HostSpec,
+    turnaround_ns: u64,
     taken: u32,
     /// The host's queue: commands that have no slot.
     queue: VecDeque<usize>,
@@ -43,9 +46,10 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn new(spec: HostSpec) -> Self {
+    pub fn new(spec: &DriveSpec) -> Self {
         Self {
-            spec,
+            spec: spec.host,
+            turnaround_ns: spec.options.turnaround_ns,
             taken: 0,
             queue: VecDeque::new(),
             cores_busy: 0,
@@ -56,6 +60,11 @@ impl Host {
 
     pub fn half_ns(&self) -> u64 {
         self.spec.command_ns / 2
+    }
+
+    /// Whether a command takes the link before its data does.
+    pub fn takes_frames(&self) -> bool {
+        self.turnaround_ns > 0
     }
 
     pub fn submit(&mut self, command: usize, agenda: &mut Agenda<Event>) {
@@ -120,8 +129,12 @@ impl Host {
             return;
         };
         self.ways[way].carrying = Some(carried);
-        let (Carried::Up { units, .. } | Carried::Down { units, .. }) = carried;
-        let took_ns = u64::from(units) * self.spec.unit_link_ns_x1024 / 1024;
+        let data_ns = |units| u64::from(units) * self.spec.unit_link_ns_x1024 / 1024;
+        let took_ns = match carried {
+            Carried::Frames { .. } => self.turnaround_ns,
+            Carried::Up { units, .. } => data_ns(units),
+            Carried::Down { units, .. } => data_ns(units) + self.turnaround_ns,
+        };
         agenda.at(agenda.now + took_ns, Event::Carried { way });
     }
 

@@ -76,8 +76,28 @@ fn host(draw: &mut Draw) -> HostSpec {
     }
 }
 
-/// A machine by its number.
-pub fn machine(draw: &mut Draw) -> DriveSpec {
+/// What not every machine has: page-wise placement, frames of a command, a bounded data path.
+fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
+    let dies = spec.geometry.dies();
+    let stripes: Vec<u32> = (1..=dies).filter(|&of| dies.is_multiple_of(of)).collect();
+    DriveOptions {
+        stripe_dies: draw.one_of(&stripes),
+        turnaround_ns: draw.from_to(0, 6_000),
+        data_unit_ns_x1024: draw.one_of(&[0, 200, 600]) * 1024,
+        ..DriveOptions::default()
+    }
+}
+
+/// A machine by its number: the plain parts, and options for every other one.
+pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
+    let mut spec = plain(draw);
+    if !seed.is_multiple_of(2) {
+        spec.options = options(&mut Draw::new(!seed), &spec);
+    }
+    spec
+}
+
+fn plain(draw: &mut Draw) -> DriveSpec {
     let geometry = geometry(draw);
     let timing = timing(draw, &geometry);
     let host = host(draw);

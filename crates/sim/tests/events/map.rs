@@ -55,6 +55,8 @@ struct Victim {
 
 pub struct Map {
     geometry: Geometry,
+    /// Dies over which pages alternate.
+    stripe: u32,
     reserve: usize,
     physical: Vec<u32>,
     logical: Vec<u32>,
@@ -77,6 +79,7 @@ impl Map {
         let blocks = geometry.superblocks;
         Self {
             geometry,
+            stripe: spec.options.stripe_dies.max(1),
             reserve: spec.reserve as usize,
             physical: vec![NOWHERE; (spec.user_bytes / 4096) as usize],
             logical: vec![NOWHERE; (blocks * per_block) as usize],
@@ -99,21 +102,31 @@ impl Map {
     }
 
     fn place(&self, physical: u32) -> Place {
-        let (line, page) = (
-            self.geometry.units_per_program(),
-            self.geometry.units_per_read(),
-        );
+        let page = physical / self.geometry.units_per_read();
+        let bits = self.geometry.bits_per_cell;
+        let (stripe, within) = (page / (self.stripe * bits), page % (self.stripe * bits));
+        let line = stripe * self.stripe + within % self.stripe;
         Place {
-            die: physical / line % self.geometry.dies(),
-            page_type: (physical % line / page) as usize,
-            page: physical / page,
+            die: line % self.geometry.dies(),
+            page_type: (within / self.stripe) as usize,
+            page,
         }
+    }
+
+    /// Whether a word line is full when a stream has filled so much.
+    fn fills_line(&self, filled: u32) -> bool {
+        let page = self.geometry.units_per_read();
+        let last = self.geometry.bits_per_cell as usize - 1;
+        filled % page == 0 && self.place(filled - 1).page_type == last
     }
 
     /// Units of the host whose word line is not full.
     pub fn open_units(&self) -> u32 {
-        self.host
-            .map_or(0, |host| host.filled % self.geometry.units_per_program())
+        let line = self.geometry.units_per_program();
+        self.host.map_or(0, |host| {
+            let lines = (1..=host.filled).filter(|&filled| self.fills_line(filled));
+            host.filled - lines.count() as u32 * line
+        })
     }
 
     /// The host writes a unit.
@@ -128,9 +141,8 @@ impl Map {
         self.put(logical, &mut host);
         self.host = Some(host);
         self.host_units += 1;
-        let line = self.geometry.units_per_program();
-        if host.filled % line == 0 {
-            self.program(host, line, asked);
+        if self.fills_line(host.filled) {
+            self.program(host, self.geometry.units_per_program(), asked);
         }
         if self.victim.is_some() || self.free.len() < self.reserve {
             self.collect_beside(asked);
@@ -251,7 +263,7 @@ impl Map {
         self.put(logical, &mut moved);
         self.moved = Some(moved);
         self.moved_units += 1;
-        if moved.filled % self.geometry.units_per_program() == 0 {
+        if self.fills_line(moved.filled) {
             self.program(moved, 0, asked);
         }
     }
