@@ -65,7 +65,10 @@ impl Timeline {
     /// what is reserved. Returns when it ends.
     #[inline]
     pub fn share(&mut self, now: u64, ready: u64, duration: u64) -> u64 {
-        let in_a_gap = self.reserved.last().is_some_and(|last| last.end > now && ready < last.start);
+        let in_a_gap = self
+            .reserved
+            .last()
+            .is_some_and(|last| last.end > now && ready < last.start);
         if !in_a_gap || duration == 0 {
             return self.reserve(now, ready, duration);
         }
@@ -84,7 +87,9 @@ impl Timeline {
             end += taken.end - taken.start.max(ready);
             next += 1;
         }
-        let start = live.get(first).map_or(ready, |taken| taken.start.min(ready));
+        let start = live
+            .get(first)
+            .map_or(ready, |taken| taken.start.min(ready));
         if first == next {
             self.insert(first, Stretch { start, end });
         } else {

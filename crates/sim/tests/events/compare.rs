@@ -101,14 +101,20 @@ fn figures(seen: &[Seen], read: bool) -> Option<[f64; 2]> {
 /// The first I/Os that differ, for whoever looks for the cause.
 fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
     let pairs = slow.iter().zip(fast);
-    let differ = pairs.filter(|(s, f)| s.latency_ns.abs_diff(f.latency_ns) > 1 + s.latency_ns / 100);
+    let differ =
+        pairs.filter(|(s, f)| s.latency_ns.abs_diff(f.latency_ns) > 1 + s.latency_ns / 100);
     for (s, f) in differ.take(at_most) {
         let what = if s.read { "read " } else { "write" };
-        println!("      {:6} {what} exact {:9} ns, simulator {:9} ns", s.n, s.latency_ns, f.latency_ns);
+        println!(
+            "      {:6} {what} exact {:9} ns, simulator {:9} ns",
+            s.n, s.latency_ns, f.latency_ns
+        );
     }
     for read in [true, false] {
         let sorted = |seen: &[Seen]| {
-            let warm = seen[seen.len() / 5..].iter().filter(|seen| seen.read == read);
+            let warm = seen[seen.len() / 5..]
+                .iter()
+                .filter(|seen| seen.read == read);
             let mut of: Vec<u64> = warm.map(|seen| seen.latency_ns).collect();
             of.sort_unstable();
             of
@@ -117,7 +123,10 @@ fn show(slow: &[Seen], fast: &[Seen], at_most: usize) {
         for per_mille in [0, 10, 100, 250, 500, 750, 900, 950, 990, 995, 999] {
             if !s.is_empty() {
                 let at = s.len() * per_mille / 1000;
-                println!("      read {read} {per_mille:4} per mille: exact {:9}, simulator {:9}", s[at], f[at]);
+                println!(
+                    "      read {read} {per_mille:4} per mille: exact {:9}, simulator {:9}",
+                    s[at], f[at]
+                );
             }
         }
     }
@@ -151,7 +160,11 @@ pub fn compare(machines: Range<u64>) {
             g.bits_per_cell,
             spec.buffer_bytes / 4096,
             spec.timing.suspend_ns.map(|ns| ns / 1000),
-            if spec.host.half_duplex { "SATA" } else { "NVMe" },
+            if spec.host.half_duplex {
+                "SATA"
+            } else {
+                "NVMe"
+            },
             spec.options.stripe_dies,
             map.moved_units - before.1,
             map.host_units - before.0,

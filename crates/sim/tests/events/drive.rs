@@ -141,8 +141,7 @@ impl<'a> Exact<'a> {
             submitted_ns: self.agenda.now,
             parts_left: 0,
         });
-        self.host
-            .submit(self.commands.len() - 1, &mut self.agenda);
+        self.host.submit(self.commands.len() - 1, &mut self.agenda);
         if let Some(next) = self.load.after_submission(n) {
             let at = self.agenda.now + self.load.due_ns(next) - self.load.due_ns(n);
             self.agenda.at(at, Event::Submitted { n: next });

@@ -66,8 +66,13 @@ struct Die {
 enum Cargo {
     Read(Piece),
     /// A unit to be programmed or moved; the first of a page comes with a command.
-    Program { number: usize, first: bool },
-    Moved { first: bool },
+    Program {
+        number: usize,
+        first: bool,
+    },
+    Moved {
+        first: bool,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -111,9 +116,7 @@ impl Flash {
             geometry,
             timing,
             dies: (0..geometry.dies()).map(|_| die()).collect(),
-            channels: (0..geometry.channels)
-                .map(|_| Channel::default())
-                .collect(),
+            channels: (0..geometry.channels).map(|_| Channel::default()).collect(),
             programs: Vec::new(),
             host_programs: VecDeque::new(),
             host_units: 0,
@@ -165,7 +168,10 @@ impl Flash {
 
     /// Units of the host in programs that were given and have not ended, and when the last of these to end does as things stand.
     pub fn backlog(&self, now: u64) -> Option<(u64, u64)> {
-        let ends = self.host_programs.iter().map(|&number| self.expected_end(number, now));
+        let ends = self
+            .host_programs
+            .iter()
+            .map(|&number| self.expected_end(number, now));
         Some((self.host_units, ends.max()?))
     }
 
