@@ -220,6 +220,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_shared_goes_on_behind_what_is_reserved() {
+        let mut link = Timeline::default();
+        assert_eq!(link.reserve(0, 10, 5), 15);
+        assert_eq!(link.reserve(0, 20, 5), 25);
+        // Five before the first, five between them, two behind both.
+        assert_eq!(link.share(0, 5, 12), 27);
+        assert_eq!(link.reserve(0, 0, 6), 33);
+        assert_eq!(link.share(0, 0, 3), 3);
+    }
+
     proptest! {
         #[test]
         fn equals_the_marked_model(requests in proptest::collection::vec((0_u64..30, prop_oneof![0_u64..120, 0_u64..4000], 1_u64..12), 1..300)) {
