@@ -289,8 +289,14 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             there = self.fetch_rest(offset, end, sent);
         }
         self.machine.begin_write();
-        for unit in offset / UNIT..end.div_ceil(UNIT) {
-            there = self.machine.admit(there);
+        let units = offset / UNIT..end.div_ceil(UNIT);
+        // All of them take the data path at once, one behind the other.
+        let passed = self.machine.pass(there, (units.end - units.start) as u32);
+        let mut behind = units.end - units.start;
+        for unit in units {
+            behind -= 1;
+            let here = passed.saturating_sub(behind * self.machine.path_unit_ns());
+            there = self.machine.admit(there.max(here));
             // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
             self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);

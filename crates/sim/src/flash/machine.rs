@@ -245,9 +245,13 @@ impl Machine {
     /// Takes a unit of the host's into the write buffer that is there at `ready`. Returns when it is in.
     #[inline]
     pub fn admit(&mut self, ready: u64) -> u64 {
-        let ready = self.pass(ready, 1);
         let end = end_of(&self.dies, &self.channels, self.channel_count);
         self.buffer.admit(ready, end)
+    }
+
+    /// What a unit takes of the controller's data path, in ns.
+    pub(crate) fn path_unit_ns(&self) -> u64 {
+        self.data_unit_ns_x1024 / 1024
     }
 
     /// Units take the controller's data path from `ready` on, or when it is free. Returns when they have passed.
