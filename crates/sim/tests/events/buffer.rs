@@ -20,7 +20,8 @@ impl Buffer {
     pub fn new(spec: &DriveSpec, open_units: u32) -> Self {
         let capacity = spec.buffer_bytes / 4096;
         let geometry = &spec.geometry;
-        let all_dies = u64::from(geometry.units_per_program() * geometry.dies());
+        let stripe = spec.options.stripe_dies.max(1);
+        let all_dies = u64::from(geometry.units_per_program() * (geometry.dies() + stripe - 1));
         Self {
             capacity,
             slow: (capacity / 2).max(all_dies).min(capacity),
