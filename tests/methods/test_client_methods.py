@@ -300,12 +300,22 @@ def test_reads_lie_outside_the_span_and_no_two_in_one_place(
 
 
 def test_by_time_rare_long_ios_weigh_by_their_length(within: tuple[RunFolder, PacedBurstResult]) -> None:
-    side = within[1].loads[0].side("write")
-    assert side is not None
-    counted, timed = side.by_count["p50"], side.by_time["p50"]
+    """Held against the I/Os themselves; a bucket of the histogram is 1.6 % wide."""
+    found, result = within
+    for side in result.loads[0].sides:
+        waited = np.sort(single_ios(found, result.loads[0].ordinal, side.direction)["latency_ns"])
+        half = waited[np.searchsorted(np.cumsum(waited), waited.sum() / 2)]
+        if side.by_time["p50"] is None:
+            assert waited[-10] < 1.016 * half, "ten are longer, and told apart from it"
+        else:
+            assert side.by_time["p50"] == pytest.approx(half, rel=0.016)
+    saturated = result.loads[1].side("write")
+    assert saturated is not None
+    counted, timed, mean = saturated.by_count["p50"], saturated.by_time["p50"], saturated.by_count["mean"]
     assert counted is not None
     assert timed is not None
-    assert timed > 100 * counted, "half of the time waited is spent in a few per cent of the writes"
+    assert mean is not None
+    assert timed > mean > counted, "most writes wait for little, and most of the time is waited by the others"
 
 
 def test_a_drive_too_small_for_span_and_reads_is_refused_before_anything_is_written(tmp_path: Path) -> None:
