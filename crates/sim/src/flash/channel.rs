@@ -11,6 +11,7 @@ use crate::flash::timeline::Timeline;
 
 /// Pages that cross one after another.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[allow(clippy::struct_field_names)] // The unit is part of each name.
 struct Pages {
     /// The channel carries nothing else for so long before them.
     rest_ns: u64,
