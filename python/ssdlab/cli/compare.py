@@ -1,0 +1,118 @@
+"""`ssdlab compare`: two sets of runs, and the gate."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_json, print_line, print_table
+from ssdlab.model.units import figure_text
+
+if TYPE_CHECKING:
+    from ssdlab.library.comparing import Compared, Comparison
+
+SCHEMA = "ssdlab.compare/1"
+_TITLES = ("figure", "base", "n", "new", "n", "shift", "98 % interval", "could have shown")
+_STYLES = {"passed": "good", "failed": "bad", "undecidable": "warn"}
+
+Rules = Annotated[tuple[str, ...], Parameter(metavar="RULE", negative=())]
+
+
+def compare(
+    base: str,
+    new: str,
+    /,
+    *,
+    fail_if: Rules = (),
+    markdown: bool = False,
+    library: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Compare the figures of two sets of runs; with --fail-if, judge them.
+
+    A rule fails where a Mann-Whitney test shows a shift in its direction at 0.01, and the estimate of it
+    (Hodges and Lehmann's, of logarithms) is beyond the bound. With fewer than five repeats on a side, or with
+    unlike runs, it is undecidable. Exit status 1 if a rule fails, else 2 if one is undecidable.
+
+    Parameters
+    ----------
+    base
+        A run, a suite (such as `run --repeat` makes) with its runs, or tag:WORD, all runs with a tag.
+    new
+        The same, to be held against it.
+    fail_if
+        Fail if a figure rises or falls by more than so much: 'p99 > +5%', 'iops < -5%'. A part that one
+        figure's name alone has is enough. May be given several times.
+    markdown
+        Print tables in Markdown.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the comparison as JSON, schema ssdlab.compare/1.
+    """
+    from ssdlab.library.comparing import compare as compared
+    from ssdlab.library.comparing import rule_of
+
+    found = compared(library_of(library), base, new, [rule_of(text) for text in fail_if])
+    if json:
+        print_json(_as_json(found))
+    elif markdown:
+        _print_markdown(found)
+    else:
+        _print(found)
+    return found.exit_status
+
+
+def _as_json(found: Comparison) -> dict[str, object]:
+    sides = {"base": found.base, "new": found.new}
+    return {
+        "schema": SCHEMA,
+        **{name: {"given": side.text, "runs": side.runs} for name, side in sides.items()},
+        "figures": [asdict(each) for each in found.figures],
+        "only_on_one_side": found.only,
+        "rules": [asdict(each) for each in found.judged],
+        "exit_status": found.exit_status,
+    }
+
+
+def _print(found: Comparison) -> None:
+    print_table([_cells(each) for each in found.figures], _TITLES, right=(1, 2, 3, 4, 5))
+    for unlike in dict.fromkeys(each.unlike for each in found.figures if each.unlike):
+        print_line(f"not compared, the runs are unlike: {unlike}", "warn")
+    if found.only:
+        print_line(f"on one side only: {', '.join(found.only)}", "dim")
+    for each in found.judged:
+        print_line(f"{each.rule.text}: {each.outcome}: {each.why}", _STYLES[each.outcome])
+
+
+def _print_markdown(found: Comparison) -> None:
+    rows = [_TITLES, ("---", "---:", "---:", "---:", "---:", "---:", "---", "---")]
+    for row in (*rows, *map(_cells, found.figures)):
+        print_line(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |")
+    unlike = dict.fromkeys(each.unlike for each in found.figures if each.unlike)
+    remarks = [f"* not compared, the runs are unlike: {each}" for each in unlike]
+    remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {each.why}" for each in found.judged]
+    if remarks:
+        print_line()
+    for line in remarks:
+        print_line(line)
+
+
+def _cells(each: Compared) -> tuple[object, ...]:
+    base, new = figure_text(each.base, each.unit), figure_text(each.new, each.unit)
+    shift = each.shift
+    if shift is None:
+        return each.figure, base, each.n_base, new, each.n_new, "", "", ""
+    interval = (
+        "" if shift.low is None or shift.high is None else f"{_signed(shift.low)} to {_signed(shift.high)}"
+    )
+    could = "" if shift.detectable is None else f"{100 * shift.detectable:.2g} %"
+    return each.figure, base, each.n_base, new, each.n_new, _signed(shift.share), interval, could
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.3g} %"

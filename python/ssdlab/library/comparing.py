@@ -1,0 +1,250 @@
+"""Comparing two sets of runs, figure by figure, and the gate that makes a verdict of it.
+
+A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Figures are compared
+only where all runs of both sets are alike (`catalogue_row.LIKE`); the others are named with what differs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ssdlab.library.index import FIGURE_COLUMNS, Index, figure_among
+from ssdlab.library.ranking import difference, differences
+from ssdlab.model.errors import Refused, UsageError, excerpt
+from ssdlab.results.catalogue_row import LIKE, row_of
+from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.store import find_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.analysis.shift import Shift
+
+TAG = "tag:"
+_RULE = re.compile(r"\s*([\w.-]+)\s*([<>])\s*([+-]?\d{1,4}(?:\.\d{1,6})?)\s*%\s*")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What makes a comparison fail: a figure that lies further above or below the base than `share`."""
+
+    text: str
+    figure: str
+    above: bool
+    share: float
+
+    def beyond(self, share: float) -> bool:
+        """Whether a shift lies beyond the bound."""
+        return share > self.share if self.above else share < self.share
+
+
+@dataclass(frozen=True)
+class Side:
+    """One set: what it was called, its runs, and of each figure the values and what their runs are."""
+
+    text: str
+    runs: tuple[str, ...]
+    figures: dict[str, list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One figure of two sets.
+
+    Attributes
+    ----------
+    figure, label, unit, better
+        Which it is.
+    base, new
+        Medians.
+    shift
+        Of the new against the base; None where the runs are unlike or a value is not positive.
+    unlike
+        What differs between the runs, in words; empty where they are alike.
+    """
+
+    figure: str
+    label: str
+    unit: str
+    better: str
+    base: float
+    new: float
+    n_base: int
+    n_new: int
+    shift: Shift | None
+    unlike: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A rule and what came of it."""
+
+    rule: Rule
+    outcome: Literal["passed", "failed", "undecidable"]
+    why: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sets of runs, figure by figure; `only` are figures that one of the two lacks."""
+
+    base: Side
+    new: Side
+    figures: tuple[Compared, ...]
+    only: tuple[str, ...]
+    judged: tuple[Judged, ...] = field(default=())
+
+    @property
+    def exit_status(self) -> int:
+        """1 if a rule failed, else 2 if one could not be decided, else 0."""
+        outcomes = {each.outcome for each in self.judged}
+        return 1 if "failed" in outcomes else 2 if "undecidable" in outcomes else 0
+
+
+def rule_of(text: str) -> Rule:
+    """Read a rule such as ``p99 > +5%``.
+
+    Raises
+    ------
+    UsageError
+        It is none.
+    """
+    found = _RULE.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"--fail-if {excerpt(text)!r} is no rule", "write FIGURE > +5% or FIGURE < -5%, in quotes"
+        )
+    above, share = found[2] == ">", float(found[3]) / 100
+    if (share < 0) is above and share:
+        raise UsageError(
+            f"--fail-if {excerpt(text)!r} would fail without a change",
+            "give > with a rise such as +5%, < with a fall such as -5%",
+        )
+    if share <= -1:
+        raise UsageError(f"--fail-if {excerpt(text)!r} can never fail", "nothing falls by 100 %")
+    return Rule(text.strip(), found[1], above, share)
+
+
+def compare(library: Path, base: str, new: str, rules: Sequence[Rule] = ()) -> Comparison:
+    """Compare two sets of runs.
+
+    Raises
+    ------
+    UsageError
+        There is no such run, tag or figure, or the sets have no figure in common.
+    Refused
+        A run is damaged or not finished.
+    """
+    one, other = side_of(base, library), side_of(new, library)
+    shared = [name for name in one.figures if name in other.figures]
+    if not shared:
+        raise UsageError(
+            f"{base} and {new} have no figure in common", "compare runs of one method; see ssdlab show"
+        )
+    figures = tuple(_compared(name, one.figures[name], other.figures[name]) for name in shared)
+    only = tuple(sorted(set(one.figures) ^ set(other.figures)))
+    by_name = {each.figure: each for each in figures}
+    judged = tuple(judge(rule, by_name[figure_among(rule.figure, shared)]) for rule in rules)
+    return Comparison(one, other, figures, only, judged)
+
+
+def judge(rule: Rule, found: Compared) -> Judged:
+    """Hold a figure against a rule: it fails only if no shift is refuted and the estimate lies beyond it."""
+    from ssdlab.analysis.shift import REPEATS_MIN, SIGNIFICANCE
+
+    fewest = min(found.n_base, found.n_new)
+    if found.unlike:
+        return Judged(rule, "undecidable", f"the runs are unlike: {found.unlike}")
+    if fewest < REPEATS_MIN:
+        why = (
+            f"{fewest} repeat{'' if fewest == 1 else 's'} on one side, and at least {REPEATS_MIN} are needed"
+        )
+        return Judged(rule, "undecidable", why)
+    if found.shift is None:
+        return Judged(rule, "undecidable", "a value is not positive")
+    p = found.shift.p_higher if rule.above else found.shift.p_lower
+    direction = "rise" if rule.above else "fall"
+    if p > SIGNIFICANCE:
+        return Judged(rule, "passed", f"no {direction} is shown (p = {p:.2g})")
+    if not rule.beyond(found.shift.share):
+        return Judged(rule, "passed", f"there is a {direction}, and it is within the bound (p = {p:.2g})")
+    return Judged(rule, "failed", f"the {direction} is beyond the bound (p = {p:.2g})")
+
+
+def side_of(text: str, library: Path) -> Side:
+    """Return the set of runs that a word means.
+
+    Raises
+    ------
+    UsageError
+        There is no such run or tag, or nothing of it is finished.
+    Refused
+        A run is damaged.
+    """
+    lines = _tagged(text.removeprefix(TAG), library) if text.startswith(TAG) else _of_run(text, library)
+    figures: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        if line["value"] is not None and math.isfinite(line["value"]):
+            figures.setdefault(line["name"], []).append(line)
+    if not figures:
+        raise UsageError(f"{text} has no figures", "name a finished run, or a tag of such")
+    return Side(text, tuple(dict.fromkeys(line["folder"] for line in lines)), figures)
+
+
+def _tagged(tag: str, library: Path) -> list[dict[str, Any]]:
+    """Return the figures of all runs with a tag; of a suite those of its runs, not its medians."""
+    columns = ("folder", *LIKE, *FIGURE_COLUMNS)
+    with Index(library) as index:
+        index.tag(tag)
+        found = index.ask(
+            f"SELECT {', '.join(columns)} FROM entries WHERE status = 'finished' AND "
+            "(list_contains(tags, ?) OR suite IN (SELECT run_id FROM runs WHERE list_contains(tags, ?))) "
+            "AND run_id NOT IN (SELECT suite FROM runs) ORDER BY created, folder",
+            [tag, tag],
+        )
+    return [dict(zip(columns, line, strict=True)) for line in found]
+
+
+def _of_run(text: str, library: Path) -> list[dict[str, Any]]:
+    """Return the figures of a run, or of the finished runs of a suite, read from their folders."""
+    folder = find_run(text, library)
+    run = RunFolder(folder)
+    names = [child.run_id for child in run.manifest.children if child.left_out is None]
+    parts = [folder.parent / name for name in names if (folder.parent / name / MANIFEST).is_file()]
+    runs = [RunFolder(part) for part in parts] or [run]
+    finished = [each for each in runs if each.manifest.status == "finished"]
+    if not finished:
+        raise Refused(f"run {run.manifest.run_id} is not finished", f"resume it: ssdlab resume {folder.name}")
+    lines = []
+    for each in finished:
+        row = row_of(each, each.verify())
+        alike = {"folder": row.folder} | {name: getattr(row, name) for name in LIKE}
+        lines += [alike | figure.model_dump() for figure in row.figures]
+    return lines
+
+
+def _compared(name: str, base: list[dict[str, Any]], new: list[dict[str, Any]]) -> Compared:
+    from ssdlab.analysis.shift import shift_of
+
+    first = base[0]
+    apart = next((found for line in (*base, *new) if (found := differences(line, first))), {})
+    unlike = "; ".join(difference(each, theirs, ours) for each, (theirs, ours) in apart.items())
+    one, other = [line["value"] for line in base], [line["value"] for line in new]
+    alike = not unlike and min(*one, *other) > 0
+    return Compared(
+        figure=name,
+        label=first["label"],
+        unit=first["unit"],
+        better=first["better"],
+        base=statistics.median(one),
+        new=statistics.median(other),
+        n_base=len(one),
+        n_new=len(other),
+        shift=shift_of(one, other) if alike else None,
+        unlike=unlike,
+    )

@@ -1,0 +1,149 @@
+"""compare and its gate, on invented runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from library.made import run
+from ssdlab.cli import main
+from ssdlab.results import catalogue
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Child, Member
+from ssdlab.results.seal import Sealed
+from ssdlab.results.store import find_run
+from ssdlab.results.tags import change_tags
+
+
+def tagged(library: Path, tag: str, values: list[float], first: int, **changes: Any) -> None:
+    for number, value in enumerate(values, start=first):
+        figures = {"qd1_random_read_p99_ns": value, "qd1_random_read_iops": 1e9 / value}
+        folder = run(library, number, figures, **changes)
+        change_tags(folder, [tag])
+        catalogue.add(library, folder)
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    draw = random.Random(5)
+    base = [draw.gauss(100_000, 2000) for _ in range(8)]
+    tagged(tmp_path, "base", base, 0)
+    tagged(tmp_path, "slow", [value * 1.2 for value in base], 20)
+    tagged(tmp_path, "same", [draw.gauss(100_000, 2000) for _ in range(8)], 40)
+    tagged(tmp_path, "few", base[:4], 60)
+    tagged(tmp_path, "other-engine", base, 80, engine="uring")
+    return tmp_path
+
+
+def asked(library: Path, capsys: pytest.CaptureFixture[str], *words: str, status: int) -> Any:
+    assert main(["compare", *words, "--library", str(library), "--json"]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("new", "rules", "status", "outcomes"),
+    [
+        ("tag:slow", ["p99 > +5%"], 1, ["failed"]),
+        ("tag:slow", ["p99 > +30%"], 0, ["passed"]),
+        ("tag:slow", ["iops<-5 %", "p99 > +5%"], 1, ["failed", "failed"]),
+        ("tag:slow", ["iops > +5%"], 0, ["passed"]),
+        ("tag:same", ["p99 > +5%", "iops < -5%"], 0, ["passed", "passed"]),
+        ("tag:few", ["p99 > +5%"], 2, ["undecidable"]),
+        ("tag:other-engine", ["p99 > +5%"], 2, ["undecidable"]),
+        ("tag:slow", [], 0, []),
+    ],
+)
+def test_rules_and_exit_statuses(
+    library: Path, capsys: pytest.CaptureFixture[str], new: str, rules: list[str], status: int, outcomes: list
+) -> None:
+    words = [word for rule in rules for word in ("--fail-if", rule)]
+    found = asked(library, capsys, "tag:base", new, *words, status=status)
+    assert [each["outcome"] for each in found["rules"]] == outcomes
+    assert found["exit_status"] == status and found["schema"] == "ssdlab.compare/1"
+    p99 = next(each for each in found["figures"] if each["figure"].endswith("p99_ns"))
+    if new == "tag:slow":
+        assert p99["shift"]["share"] == pytest.approx(0.2, abs=0.03)
+        assert p99["shift"]["low"] < 0.2 < p99["shift"]["high"] and 0 < p99["shift"]["detectable"] < 0.1
+    if new == "tag:other-engine":
+        assert p99["shift"] is None and p99["unlike"] == "engine uring, not sync"
+
+
+def test_words_and_markdown_say_the_same(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "tag:base", "tag:slow", "--fail-if", "p99 > +5%", "--library", str(library)]
+    assert main(words) == 1
+    out = capsys.readouterr().out
+    assert "p99 > +5%: failed: the rise is beyond the bound" in out and "%" in out
+    assert main([*words, "--markdown"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 4 and {line.count("|") for line in table} == {9}
+    assert lines[-1].startswith("* `p99 > +5%`: **failed**")
+
+
+def test_two_single_runs_are_compared_and_not_judged(
+    library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = find_run("000001", library).name, find_run("000021", library).name
+    found = asked(library, capsys, one, other, "--fail-if", "p99 > +5%", status=2)
+    assert found["rules"][0]["why"].startswith("1 repeat on one side")
+    assert found["figures"][0]["shift"]["share"] == pytest.approx(0.2)
+    assert found["base"]["runs"] == [one]
+
+
+def test_a_suite_means_its_runs_by_itself_and_by_its_tag(
+    library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = "2026-11-22T10:00:00.000Z"
+    method = RunFolder(find_run("000001", library)).manifest.method
+    child = {"part": "qd1", "method": "qd1", "version": 2, "title": "", "params": {}, "quick": False}
+    child |= {"seed": 1, "preparation_seed": 1, "drive": "", "state": ""}
+    children, seals = [], {}
+    for number in range(100, 106):
+        member = Member(suite="20261122-1000-qd1-000200", part="qd1", preparation_seed=1)
+        part = run(library, number, {"qd1_random_read_p99_ns": 1e5 + number}, at=at, member=member)
+        seals[part.name] = RunFolder(part).seal or ""
+        children.append(Child(run_id=part.name, **child))
+        catalogue.add(library, part)
+    suite = run(
+        library,
+        200,
+        {"qd1_random_read_p99_ns": 1.0},
+        at=at,
+        method=method.model_copy(update={"name": "qd1-x6"}),
+        children=tuple(children),
+        sealed=Sealed(journal_lines=0, journal_seal="", runs=seals),
+    )
+    change_tags(suite, ["suite"])
+    catalogue.add(library, suite)
+    for given in (suite.name, "tag:suite"):
+        found = asked(library, capsys, "tag:base", given, "--fail-if", "p99 > +5%", status=0)
+        assert sorted(found["new"]["runs"]) == sorted(seals) and found["figures"][0]["n_new"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "advice"),
+    [
+        (("tag:slwo", "tag:slow"), "no tag 'slwo'", "did you mean slow"),
+        (("tag:base", "tag:slow", "--fail-if", "p98 > +5%"), "no figure 'p98'", "known"),
+        (("tag:base", "tag:slow", "--fail-if", "qd1 > +5%"), "no figure 'qd1'", "give one of"),
+        (("tag:base", "tag:slow", "--fail-if", "p99 > 5"), "is no rule", "in quotes"),
+        (("tag:base", "tag:slow", "--fail-if", "p99 > -5%"), "without a change", "+5%"),
+        (("tag:base", "tag:slow", "--fail-if", "p99 < -100%"), "can never fail", "100 %"),
+        (("tag:base", "zz"), "no run 'zz'", "newest"),
+    ],
+)
+def test_wrong_words_say_what_is_right(
+    library: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], what: str, advice: str
+) -> None:
+    error = asked(library, capsys, *words, status=2)
+    assert what in error["what"] and advice in error["advice"].lower()
+
+
+def test_sets_without_a_common_figure_are_refused(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalogue.add(library, run(library, 99, {"other": 1.0}))
+    error = asked(library, capsys, "tag:base", find_run("000099", library).name, status=2)
+    assert "no figure in common" in error["what"]
