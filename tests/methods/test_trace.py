@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.formats.traces import example
 from ssdlab.methods import find_method
+from ssdlab.methods.presented.trace import findings
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.replay import TraceResult
 from ssdlab.model.errors import Interrupted, Refused, UsageError
+from ssdlab.model.host_load import HostLoad
 from ssdlab.report import page, source
+from ssdlab.results.claim import sentence
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order, plan_order
 from ssdlab.runs.session import RunEnvironment, resume, start
@@ -196,3 +200,20 @@ def test_bad_input_is_told_before_anything_is_touched(
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert what in told["what"] and advice.casefold() in told["advice"].casefold()
     assert not list((tmp_path / "data").glob("ssdlab/runs/*/manifest.json"))
+
+
+@pytest.mark.parametrize(("busy", "limited"), [(0.2, False), (0.97, True)])
+def test_times_of_a_loaded_host_are_marked_and_not_judged(
+    tmp_path: Path, gaps: Path, busy: float, limited: bool
+) -> None:
+    folder = run("trace", tmp_path, file=str(gaps), fill="false")
+    steps = {step.verb: step for step in folder.steps()}
+    load = HostLoad(threads=1, cores=2, cpu_busy_share=busy, run_queue_delay_share=0.0)
+    replayed = replace(steps["run"], result=steps["run"].result.model_copy(update={"host": load}))
+    result = TraceResult.of(replayed, steps["trace"], 32, (), quick=False)
+    claim = next(iter(findings(result)))
+    assert ("host-limited" in sentence(claim)) is limited
+    assert claim.judged is not limited
+    timed = [figure for figure in result.scalars if figure.unit in ("MB/s", "ns")]
+    assert timed and all(("host-limited" in figure.label) is limited for figure in timed)
+    assert any("are not judged, as the host took part" in caveat for caveat in result.caveats) is limited

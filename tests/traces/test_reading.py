@@ -16,6 +16,7 @@ from ssdlab.formats.traces import blkparse
 from ssdlab.formats.traces.events import FLUSH, READ, TRIM, WRITE, BadLine, Event, nanoseconds
 from ssdlab.formats.traces.overview import overview
 from ssdlab.formats.traces.reading import Source, Tally, events
+from ssdlab.methods.paced_burst import PacedBurstParams
 from ssdlab.model.errors import UsageError
 
 
@@ -260,3 +261,39 @@ def test_an_overview_is_told_in_json(kind: str, trace: Path, capsys: pytest.Capt
         sizes = told["kinds"].get(name, {}).get("sizes", {})
         assert sizes == {length: lengths.count(length) for length in set(lengths)}
     assert sum(told["devices"].values()) in (0, len(every))
+
+
+def test_bursts_of_writes_are_told_as_paced_burst_takes_them(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten bursts of 50 writes a millisecond apart, every two seconds; reads go on in the gaps between."""
+    rows = []
+    for burst in range(10):
+        begin_us = burst * 2_000_000
+        rows += [(begin_us + at * 1000, "W", (burst * 50 + at) * 8192, 8192) for at in range(50)]
+        rows += [(begin_us + 50_000 + at * 20_000, "R", at * 4096, 4096) for at in range(90)]
+    trace.write_text("".join(f"1,{op},{offset},{length},{us}\n" for us, op, offset, length in rows))
+    found, _ = overview(Source(file=str(trace)))
+    assert (found.bursts.count, found.bursts.mean_bytes, found.bursts.every_ns) == (10, 50 * 8192, 2 * 10**9)
+    assert found.write_block_bytes == 8192
+    assert main(["trace", "show", str(trace)]) == 0
+    shown = capsys.readouterr().out
+    assert "10 bursts of writes: 410 kB every 2.00 s" in shown
+    (line,) = (line for line in shown.splitlines() if line.startswith("ssdlab run paced-burst DRIVE "))
+    words = line.removeprefix("ssdlab run paced-burst DRIVE ").split()
+    assert main(["plan", "paced-burst", "sim:tiny-test", *words, "--json"]) == 0
+    capsys.readouterr()
+    given = dict(each.split("=") for each in words if each != "--set")
+    p = PacedBurstParams.build(given)
+    assert (p.block, p.burst, p.every_seconds) == (8192, 50 * 8192, 2.0)
+    assert main(["trace", "show", str(trace), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["bursts"]
+    assert told == {"count": 10, "bytes": 50 * 8192, "every_ns": 2 * 10**9, "block_bytes": 8192}
+
+
+def test_one_burst_has_no_period(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace.write_text("".join(f"1,W,{at * 4096},4096,{at}\n" for at in range(50)))
+    found, _ = overview(Source(file=str(trace)))
+    assert (found.bursts.count, found.bursts.every_ns) == (1, None)
+    assert main(["trace", "show", str(trace)]) == 0
+    assert "paced-burst" not in capsys.readouterr().out

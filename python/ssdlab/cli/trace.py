@@ -84,6 +84,7 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
         ("bad lines", f"{tally.bad_lines}: {tally.bad_text}" if tally.bad_lines else None),
     ]
     print_fields(fields)
+    _print_bursts(found)
     print_line()
     rows = [
         (name, count_text(kind.ios), capacity_text(kind.bytes), _sizes(kind.sizes, kind.ios))
@@ -96,6 +97,19 @@ def _print(file: str, found: Overview, tally: Tally) -> None:
         print_table([(name, count_text(count)) for name, count in listed], ("device", "I/Os"), right=(1,))
         if (more := len(tally.devices) - len(listed)) > 0:
             print_line(f"and {more} more")
+
+
+def _print_bursts(found: Overview) -> None:
+    """Print how its writes come, with the words that ask `paced-burst` for the same."""
+    from ssdlab.methods.paced_burst import words_of
+
+    size, every_ns, block = found.bursts.mean_bytes, found.bursts.every_ns, found.write_block_bytes
+    if size is None or every_ns is None or block is None:
+        return
+    print_line()
+    every = span_text(every_ns / NS_PER_S)
+    print_line(f"{found.bursts.count} bursts of writes: {capacity_text(size)} every {every}")
+    print_line(f"ssdlab run paced-burst DRIVE {words_of(size, every_ns, block)}", "dim")
 
 
 def _sizes(sizes: dict[int, int], ios: int) -> str:

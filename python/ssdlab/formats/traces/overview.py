@@ -17,6 +17,40 @@ _NAMES = {READ: "read", WRITE: "write", TRIM: "trim", FLUSH: "flush"}
 
 
 @dataclass
+class Bursts:
+    """Writes that follow one another without a gap longer than `GAP_NS`."""
+
+    count: int = 0
+    bytes: int = 0
+    """Of all of them."""
+    first_ns: int = 0
+    last_ns: int = 0
+    """When the first and the last of them began."""
+    _written_ns: int | None = None
+    """When the write before was due."""
+
+    def take(self, event: Event) -> None:
+        """Count a write, in order of time."""
+        if self._written_ns is None or event.time_ns - self._written_ns > GAP_NS:
+            self.count += 1
+            self.last_ns = event.time_ns
+            if self.count == 1:
+                self.first_ns = event.time_ns
+        self._written_ns = max(event.time_ns, self._written_ns or 0)
+        self.bytes += event.length
+
+    @property
+    def mean_bytes(self) -> int | None:
+        """Size of one; None without any."""
+        return round(self.bytes / self.count) if self.count else None
+
+    @property
+    def every_ns(self) -> int | None:
+        """From one to the next, the mean, so that as much is written in the time; None of less than two."""
+        return round((self.last_ns - self.first_ns) / (self.count - 1)) if self.count > 1 else None
+
+
+@dataclass
 class Kind:
     """The I/Os of one operation."""
 
@@ -39,6 +73,13 @@ class Overview:
     gaps: int = 0
     gaps_ns: int = 0
     """How many gaps are longer than `GAP_NS`, and their sum."""
+    bursts: Bursts = field(default_factory=Bursts)
+
+    @property
+    def write_block_bytes(self) -> int | None:
+        """The commonest length of its writes; None without any."""
+        written = self.kinds.get("write")
+        return written.sizes.most_common(1)[0][0] if written is not None and written.sizes else None
 
     @property
     def ios(self) -> int:
@@ -64,6 +105,8 @@ def overview(source: Source) -> tuple[Overview, Tally]:
         kind.bytes += event.length
         if event.length in kind.sizes or len(kind.sizes) < SIZES:
             kind.sizes[event.length] += 1
+        if event.op == WRITE:
+            found.bursts.take(event)
         if event.op != FLUSH:
             bits |= event.offset | event.length
             found.extent_bytes = max(found.extent_bytes, event.offset + event.length)
@@ -92,4 +135,10 @@ def as_dict(found: Overview, tally: Tally) -> dict[str, Any]:
     # `asdict` makes a Counter anew from its pairs, and so counts pairs.
     kinds = {name: {**vars(kind), "sizes": dict(kind.sizes)} for name, kind in found.kinds.items()}
     devices = dict(tally.devices.most_common())
-    return {**vars(found), "kinds": kinds, **vars(tally), "devices": devices}
+    bursts = {
+        "count": found.bursts.count,
+        "bytes": found.bursts.mean_bytes,
+        "every_ns": found.bursts.every_ns,
+        "block_bytes": found.write_block_bytes,
+    }
+    return {**vars(found), "kinds": kinds, "bursts": bursts, **vars(tally), "devices": devices}

@@ -29,10 +29,12 @@ def findings(result: TraceResult) -> Iterator[Claim]:
     done, shown = result.done, Evidence((result.done.ordinal,))
     service = "no mean service time" if done.service_mean_ns is None else "{service} mean service time"
     energy = "" if done.energy_j is None else ", {energy}"
+    limited = ", host-limited" if done.by_host else ""
     yield Claim(
-        f"{{figure}} while busy, {service}{energy}, {{speed}}",
+        f"{{figure}} while busy, {service}{energy}, {{speed}}{limited}",
         figure=Amount(done.mb_s, "MB/s"),
         evidence=shown,
+        judged=not done.by_host,
         others={
             "service": Amount(done.service_mean_ns, "ns"),
             "energy": Amount(done.energy_j, "J"),

@@ -11,8 +11,9 @@ from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Workers
 from ssdlab.model.units import NS_PER_S
+from ssdlab.results.attribution import attribute
 from ssdlab.results.claim import Claim, Evidence, clauses
-from ssdlab.results.schema import Latencies, ResultBase, Scalar
+from ssdlab.results.schema import Attribution, Latencies, ResultBase, Scalar
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
@@ -82,6 +83,15 @@ class Replayed(Stored):
     response_ns: dict[str, Latencies] = Field(description="by direction, from the intended start")
     mean_w: float | None
     energy_j: float | None
+    attribution: Attribution | None = Field(
+        default=None, description="whether the host took part in the times; None: not recorded"
+    )
+
+    @property
+    def by_host(self) -> tuple[str, ...]:
+        """Why busy and service times are the host's too; empty where nothing shows that."""
+        judged = self.attribution
+        return judged.reasons if judged is not None and judged.limit == "host" else ()
 
     @classmethod
     def of(cls, step: Step) -> Self:
@@ -110,6 +120,7 @@ class Replayed(Stored):
             response_ns={name: side.response_ns for name, side in sides.items()},
             mean_w=summary.mean_w,
             energy_j=None if power is None else power.energy_j,
+            attribution=None if step.result.host is None else attribute(step.result.host),
         )
 
 
@@ -143,11 +154,18 @@ class TraceResult(ResultBase):
 
 def _scalars(done: Replayed) -> tuple[Scalar, ...]:
     tails = (("read", "reads"), ("write", "writes"))
+    of_host = " (host-limited)" if done.by_host else ""
     found = [
-        ("trace_mb_s", "data rate while busy", done.mb_s, "MB/s", "higher"),
-        ("trace_service_ns", "mean service time", done.service_mean_ns, "ns", "lower"),
+        ("trace_mb_s", f"data rate while busy{of_host}", done.mb_s, "MB/s", "higher"),
+        ("trace_service_ns", f"mean service time{of_host}", done.service_mean_ns, "ns", "lower"),
         *(
-            (f"trace_{name}_p99_ns", f"p99 service time of {words}", service.get("p99"), "ns", "lower")
+            (
+                f"trace_{name}_p99_ns",
+                f"p99 service time of {words}{of_host}",
+                service.get("p99"),
+                "ns",
+                "lower",
+            )
             for name, words in tails
             if (service := done.service_ns.get(name))
         ),
@@ -182,6 +200,13 @@ def _caveats(source: TraceSource, laid: TraceLaid, done: Replayed) -> Iterator[C
             "{count} I/Os beyond the drive's end were wrapped: their offset is the remainder by the drive's "
             "size, and what would then cross the end lies in front of it",
             others={"count": str(laid.wrapped)},
+        )
+    if done.by_host:
+        yield Claim(
+            "busy and service times are not judged, as the host took part in them: {reasons}",
+            evidence=Evidence((done.ordinal,)),
+            judged=False,
+            others={"reasons": "; ".join(done.by_host)},
         )
     if done.dropped:
         yield Claim(
