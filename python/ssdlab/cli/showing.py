@@ -14,6 +14,7 @@ from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.kind import loaded
+from ssdlab.results.metered import meter_words
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.results.warned_steps import warned_steps
 
@@ -116,6 +117,7 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
         ("drive", f"{drive.text}, {units.capacity_text(drive.capacity_bytes)}, {drive.id}"),
         ("variant", None if drive.variant is None else _variant(drive.variant)),
         ("engine", _ENGINES.get(manifest.engine, manifest.engine)),
+        ("power", meter_words(manifest)),
         ("begun", manifest.created),
         ("seal", _SEALS[manifest.seal_state]),
         ("quick", "yes: shorter than the method asks for" if manifest.quick else None),

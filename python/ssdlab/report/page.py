@@ -18,7 +18,7 @@ from ssdlab.methods.results.outcome import shown_by
 from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import ratings, suite
+from ssdlab.report.sections import efficiency, ratings, suite
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import SuiteRun
@@ -49,7 +49,8 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
     _check(single)
     placed = shown(single)
     rated = ratings.section(placed)
-    sections = [*suite.sections(suites), *_sections(placed), *((rated,) if rated is not None else ())]
+    measured = efficiency.not_metered(_sections(placed), placed)
+    sections = [*suite.sections(suites), *measured, *((rated,) if rated is not None else ())]
     head = header(placed)
     if suites and len(suites) == len(runs):
         head = replace(head, subtitle=", ".join(dict.fromkeys(each.manifest.method.title for each in suites)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
-from ssdlab.report.view import Buttons, Figure
+from ssdlab.report.view import Buttons, Exhibit, Figure
 from ssdlab.results import numbers
+from ssdlab.results.metered import NOT_METERED, meter_of, meter_words
 from ssdlab.results.numbers import Table, of_unit
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from ssdlab.analysis.efficiency import Efficiency
     from ssdlab.report.runs import Shown
+    from ssdlab.report.view import Section
     from ssdlab.results.schema import Point
 
 
@@ -59,9 +61,38 @@ def figure(section: str, worked: Sequence[Worked]) -> Figure | None:
         measured=(
             "Mean power over the window of the throughput; a run without a meter has no bar.",
             "Of a simulated drive the power is that of its own model.",
+            *_meters(worked),
         ),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
     )
+
+
+def not_metered(sections: Sequence[Section], runs: Sequence[Shown]) -> list[Section]:
+    """Say once, in the place of the first chart of efficiency, that nothing metered any run of the page."""
+    shown = any(figure.id.endswith("-efficiency") for section in sections for figure in section.figures)
+    if shown or not sections or not all(meter_words(one.run.manifest) == NOT_METERED for one in runs):
+        return list(sections)
+    first, *others = sections
+    exhibit = Exhibit(
+        "Efficiency and power",
+        "Not metered: no meter was in the drive's supply. Name one with --meter, or in the rig file.",
+        (),
+    )
+    return [replace(first, exhibits=(exhibit, *first.exhibits)), *others]
+
+
+def error_share(each: Worked) -> float | None:
+    """Return the error of an efficiency, which is that of its watts; None where it is not known."""
+    meter = meter_of(each.shown.run.manifest)
+    return None if meter is None else meter.error_share(each.mean_w)
+
+
+def _meters(worked: Sequence[Worked]) -> Iterable[str]:
+    """Yield what metered each run, and what is not known of its error."""
+    for shown in {each.shown.index: each.shown for each in worked}.values():
+        meter = meter_of(shown.run.manifest)
+        if meter is not None and not meter.model:
+            yield f"{shown.label}: {meter.words}. The error of an efficiency is that of its watts."
 
 
 def _views(worked: Sequence[Worked]) -> Iterable[BarsView]:
@@ -93,6 +124,8 @@ def _view(
 
 
 def _table(worked: Sequence[Worked]) -> Table:
+    errors = [error_share(each) for each in worked]
+    known = any(error is not None for error in errors)
     rows = tuple(
         (
             numbers.of_run(each.shown.label, each.shown.index),
@@ -101,7 +134,9 @@ def _table(worked: Sequence[Worked]) -> Table:
             numbers.plain(each.found.value),
             numbers.words(each.found.unit),
             numbers.plain(each.mean_w),
+            *((numbers.words("not known" if error is None else f"{error * 100:.2g} %"),) if known else ()),
         )
-        for each in worked
+        for each, error in zip(worked, errors, strict=True)
     )
-    return Table("Efficiency and mean power", ("Run", "Workload", "", "Efficiency", "Unit", "W"), rows)
+    head = ("Run", "Workload", "", "Efficiency", "Unit", "W", *(("Error",) if known else ()))
+    return Table("Efficiency and mean power", head, rows)

@@ -11,6 +11,7 @@ from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.tree import fact
+from ssdlab.results.metered import meter_of, meter_words
 from ssdlab.results.numbers import NOTHING, Table, words
 from ssdlab.results.schema import Manifest
 
@@ -64,6 +65,7 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Scheduler", lambda m: fact(m.environment, "scheduler")),
     ("Write cache", lambda m: fact(m.environment, "write_cache")),
     ("Engine", lambda m: f"{engine_words(m.engine)} ({m.engine})"),
+    ("Power meter", lambda m: None if meter_of(m) is None else meter_words(m)),
     ("Method", lambda m: f"{m.method.name}, version {m.method.version}" + (", quick" if m.quick else "")),
     ("Tool", _tool),
     ("Seed", lambda m: str(m.seed)),
