@@ -29,6 +29,8 @@ MIN_LEAD = 1.15
 """How much greater the peak must be than the next one elsewhere: else two offsets fit as well."""
 MAX_DRIFT = 1e-3
 """1000 ppm: ten times what a cheap quartz does; beyond it the two ends were not found both."""
+_UNKNOWN_DRIFT = 1e-4
+"""With marks at one end alone nothing is known of it: 100 ppm, as cheap quartzes have."""
 _BOUND_PERIODS = 1.0
 """Of the meter: planted offsets are found to a fifth of its period at 10 Hz and below."""
 _MIN_BOUND_NS = 20_000_000
@@ -94,12 +96,8 @@ class Alignment:
     def times(self, meter_ns: Array) -> Array:
         """Return times of the run's clock."""
         passed = np.asarray(meter_ns, dtype=np.int64) - self.pivot_ns
-        return (
-            passed
-            + np.rint(passed * (self.drift_ppm / 1e6)).astype(np.int64)
-            + self.pivot_ns
-            + self.offset_ns
-        )
+        drifted: Array = np.rint(passed * (1 + self.drift_ppm / 1e6)).astype(np.int64)
+        return drifted + self.pivot_ns + self.offset_ns
 
 
 def aligned(trace: PowerTrace, ends: Sequence[Marks]) -> Alignment:
@@ -123,8 +121,10 @@ def aligned(trace: PowerTrace, ends: Sequence[Marks]) -> Alignment:
             raise NotFound(
                 f"the two ends are {abs(offsets[1] - offsets[0]) / 1e9:.3g} s apart: no clock drifts so"
             )
-    bound = round(max(period_ns * _BOUND_PERIODS, _MIN_BOUND_NS))
-    return Alignment(offsets[0], drift * 1e6, bound, pivots[0], min(fit for _, fit in found))
+    bound = max(period_ns * _BOUND_PERIODS, _MIN_BOUND_NS)
+    if len(found) == 1:
+        bound += _UNKNOWN_DRIFT * float(trace.end_ns[-1] - trace.start_ns[0])
+    return Alignment(offsets[0], drift * 1e6, round(bound), pivots[0], min(fit for _, fit in found))
 
 
 def _end(trace: PowerTrace, marks: Marks) -> tuple[int, float]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.output_files import OutputFile
-from ssdlab.model.errors import Interrupted, LabError, UsageError
+from ssdlab.model.errors import Interrupted, LabError, Refused, UsageError
 from ssdlab.model.fill import fill_workload
 from ssdlab.model.options import MeasureOptions
 from ssdlab.model.workload import Workload
@@ -270,10 +270,17 @@ def _measured(
 
 def _metering(options: MeasureOptions, held: Drive) -> AbstractContextManager[Metering]:
     """Meter what is measured, where a meter is named or the rig file has one."""
-    from ssdlab.runs.metering import Metering, chosen_meter, open_metering
+    from ssdlab.power.kinds import RECORDED
+    from ssdlab.runs.metering import Metering
+    from ssdlab.runs.meters import chosen_meter, open_metering
 
     simulated = held.capabilities.virtual_time
     meter = chosen_meter(options.meter, None, simulated=simulated)
+    if meter is not None and meter.kind in RECORDED:
+        raise Refused(
+            f"{meter.use} is a recording, and one measurement has no marks to find its clock by",
+            "use a meter that is read meanwhile, or a job with one run step",
+        )
     # A simulated drive's own account is in the summary; its samples are for a run to keep.
     return Metering() if simulated and not options.save else open_metering(meter, held)
 

@@ -8,25 +8,24 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.closing import Closing
-from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.errors import LabError
 from ssdlab.model.meter_text import MeterText
 from ssdlab.model.units import significant, span_text
 from ssdlab.model.warnings import Warning
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ssdlab.analysis.energy import Drawn
-    from ssdlab.drives.base import Drive
     from ssdlab.drives.simulated.drive import SimulatedDrive
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.model.measurement import Measurement
     from ssdlab.power.collecting import Collector
+    from ssdlab.power.meter import MeterInfo
+    from ssdlab.results.run_folder import Step
     from ssdlab.results.step_power import StepPower
 
 _MODEL_BINS = 1000
@@ -47,12 +46,43 @@ class Metering(Closing):
         del steps, name
         yield
 
+    def settled(self, steps: Sequence[Step], folder: HeldFolder) -> Sequence[Step]:
+        """Return the steps of a run when all are done, with what only then is known of their power."""
+        del folder
+        return steps
+
     def record(self) -> dict[str, Any] | None:
         """Return what the manifest keeps: meter, error, clock, losses; None where nothing meters."""
         return None
 
     def close(self) -> None:
         """End it."""
+
+
+def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | None:
+    """Return why a window has no figure of power; None where it has one."""
+    from ssdlab.analysis.energy import MIN_BOUNDS, MIN_COVERED
+
+    covered = 0.0 if drawn is None else drawn.covered
+    if window_ns < MIN_BOUNDS * info.bound_ns:
+        words = {"window": span_text(window_ns / 1e9), "bound": span_text(info.bound_ns / 1e9)}
+        return Warning.of("meter-window", words, meter=info.use, window_ns=window_ns, bound_ns=info.bound_ns)
+    if drawn is None or covered < MIN_COVERED:
+        return Warning.of("meter-gap", meter=info.use, covered=covered)
+    if drawn.mean_w <= 0:
+        words = {"watts": significant(drawn.mean_w)}
+        return Warning.of("meter-nothing", words, meter=info.use, mean_w=drawn.mean_w)
+    return None
+
+
+def power_of(info: MeterInfo, drawn: Drawn) -> dict[str, Any]:
+    """Return the power of a measurement, as its summary has it."""
+    return {
+        "mean_w": drawn.mean_w,
+        "energy_j": drawn.energy_j,
+        "source": info.use,
+        "error_w": info.error_w(drawn.mean_w),
+    }
 
 
 class LiveMetering(Metering):
@@ -88,18 +118,12 @@ class LiveMetering(Metering):
             warnings.append(Warning.of("meter-lost", meter=self._collector.info.use, lost=lost))
         if fault is not None or drawn is None:
             return measurement, warnings
-        info = self._collector.info
-        power = {
-            "mean_w": drawn.mean_w,
-            "energy_j": drawn.energy_j,
-            "source": info.use,
-            "error_w": info.error_w(drawn.mean_w),
-        }
+        power = power_of(self._collector.info, drawn)
         return measurement.with_power(power), warnings
 
     def _fault(self, drawn: Drawn | None, window_ns: int) -> Warning | None:
         """Return why a window has no figure, if it has none."""
-        from ssdlab.analysis.energy import MIN_BOUNDS, MIN_COVERED
+        from ssdlab.analysis.energy import MIN_COVERED
 
         info, died = self._collector.info, self._collector.died
         covered = 0.0 if drawn is None else drawn.covered
@@ -108,17 +132,7 @@ class LiveMetering(Metering):
                 return None
             self._gone_reported = True
             return Warning.of("meter-gone", meter=info.use, why=died.what)
-        if window_ns < MIN_BOUNDS * info.bound_ns:
-            words = {"window": span_text(window_ns / 1e9), "bound": span_text(info.bound_ns / 1e9)}
-            return Warning.of(
-                "meter-window", words, meter=info.use, window_ns=window_ns, bound_ns=info.bound_ns
-            )
-        if drawn is None or covered < MIN_COVERED:
-            return Warning.of("meter-gap", meter=info.use, covered=covered)
-        if drawn.mean_w <= 0:
-            words = {"watts": significant(drawn.mean_w)}
-            return Warning.of("meter-nothing", words, meter=info.use, mean_w=drawn.mean_w)
-        return None
+        return fault_of(info, drawn, window_ns)
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
@@ -226,57 +240,3 @@ def _equal_parts(length_ns: int) -> list[tuple[int, int]]:
     parts = min(_MODEL_BINS, max(1, length_ns // 1_000_000_000))
     edges = [length_ns * at // parts for at in range(parts + 1)]
     return list(itertools.pairwise(edges))
-
-
-def chosen_meter(given: MeterText | None, rig: Path | None, *, simulated: bool) -> MeterText | None:
-    """Return the meter that a run is to use: the one given, else that of the rig file.
-
-    Raises
-    ------
-    Refused
-        A meter is given for a simulated drive.
-    UsageError, HostError
-        The rig file is wrong.
-    """
-    if simulated:
-        if given is not None:
-            raise Refused(
-                f"a simulated drive draws no watts that {given.use} could see",
-                "leave --meter out: it has a meter of its own",
-                meter=str(given),
-            )
-        return None
-    if given is not None:
-        return given
-    from ssdlab.host.rig import read_rig
-
-    return read_rig(rig).meter
-
-
-def reopened_metering(kept: object, drive: Drive) -> Metering:
-    """Begin to meter a run that goes on; without its meter it goes on too, and every measurement says so."""
-    text = None if kept is None else MeterText.parse(str(kept))
-    try:
-        return open_metering(text, drive)
-    except LabError as error:
-        assert text is not None
-        return MeterGone(text, error)
-
-
-def open_metering(text: MeterText | None, drive: Drive) -> Metering:
-    """Begin to meter a drive.
-
-    Raises
-    ------
-    UsageError, Refused, HostError
-        The meter is not there, meters no drive, or does not answer.
-    """
-    if drive.capabilities.virtual_time:
-        simulated = cast("SimulatedDrive", drive)
-        return Metering() if simulated.power(0, 1) is None else ModelMetering(simulated)
-    if text is None:
-        return Metering()
-    from ssdlab.power.collecting import Collector
-    from ssdlab.power.kinds import open_meter
-
-    return LiveMetering(Collector(open_meter(text)))

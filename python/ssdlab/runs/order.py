@@ -17,8 +17,10 @@ from ssdlab.methods.verbs.stream_bounds import layout_bounds, simulating_bounds
 from ssdlab.model.errors import Refused
 from ssdlab.model.fill import FILL_BLOCK_BYTES
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, misfit, variant_info, varied
+from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.pace import pace_of, planning_of
 from ssdlab.runs.plan import Plan, Recorder
+from ssdlab.runs.recorded_power import marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -115,7 +117,10 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
     refusal = found.writing if writing else found.reading
     guarded = None if refusal is None else refusal.error(order.drive)
     objection = guarded or misfit(order.variant, found.identity, writing=writing)
-    method = varied(order.method, variant_info(order.variant, found.identity, writing=writing))
+    simulated = found.identity.capabilities.virtual_time
+    meter = chosen_meter(order.meter, order.rig, simulated=simulated, in_suite=order.member is not None)
+    stored = variant_info(order.variant, found.identity, writing=writing)
+    method = marked(varied(order.method, stored), meter)
     pace = pace_of(found.identity, library)
     if probing and found.exists:
         from ssdlab.runs.probe import probe

@@ -32,11 +32,13 @@ from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.conditions.variant import check_able, variant_info, varied, with_variant
 from ssdlab.runs.consent_record import Renewal, consented, record_consent
 from ssdlab.runs.drive_state import STATES, check_left, describe_state, discard_states, keeper_of
-from ssdlab.runs.metering import Metering, chosen_meter, open_metering, reopened_metering
+from ssdlab.runs.metering import Metering
+from ssdlab.runs.meters import chosen_meter, kept_meter, open_metering, reopened_metering
 from ssdlab.runs.order import Order, check_before_made, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
 from ssdlab.runs.provenance import drive_info, first_manifest, measured_under, metered_by
+from ssdlab.runs.recorded_power import marked
 from ssdlab.runs.remarks import departures_of, warnings_of
 from ssdlab.runs.resume_checks import check_attached, check_drive, resumable_method, written_by_run
 from ssdlab.runs.runner import Rewind, Runner
@@ -124,15 +126,15 @@ def start(
         )
         check_able(order.variant, drive.setting, made_to_order=drive.capabilities.made_to_order)
         variant = variant_info(order.variant, drive.identity, writing=writing)
-        order = replace(order, method=varied(order.method, variant))
+        simulated = drive.capabilities.virtual_time
+        meter = chosen_meter(order.meter, order.rig, simulated=simulated, in_suite=order.member is not None)
+        order = replace(order, method=marked(varied(order.method, variant), meter), meter=meter)
         span_bytes = None if order.member is None else order.member.span_bytes
         pace = pace_of(drive.identity, library)
         plan = plan_on(order.method, order.params, drive, pace=pace, span_bytes=span_bytes)
         plan = with_endurance(plan, drive.identity, _cap(order))
         if plan.objection is not None:
             raise plan.objection
-        simulated = drive.capabilities.virtual_time
-        order = replace(order, meter=chosen_meter(order.meter, order.rig, simulated=simulated))
         metering = held.enter_context(open_metering(order.meter, drive))
         manifest = with_variant(first_manifest(order, drive, writing), variant)
         if order.begun_on is not None:
@@ -202,7 +204,8 @@ def resume(
         with environment.open_drive(text, size=None, on_tick=None, **allowed) as drive:
             formatted = Ledger(lock.folder).find("lba_format") is not None
             check_drive(manifest, drive, formatted=formatted, given=given)
-            chosen = varied(chosen, manifest.drive.variant)
+            meter = kept_meter(manifest)
+            chosen = marked(varied(chosen, manifest.drive.variant), meter)
             check_left(manifest.sessions[-1], drive)
             span_bytes = None if manifest.member is None else manifest.member.span_bytes
             pace = pace_of(drive.identity, folder.parent)
@@ -210,7 +213,7 @@ def resume(
             again = resumed_manifest(manifest)
             if renewal is not None:
                 record_consent(lock.folder, again, drive_info(manifest.drive.text, drive))
-            with reopened_metering(manifest.open_options.get("meter"), drive) as metering:
+            with reopened_metering(meter, drive) as metering:
                 work = _Run(folder, again, chosen, params, drive, environment, metering, lock=lock, new=False)
                 return work.run(plan, observers)
     finally:
@@ -270,12 +273,13 @@ class _Run:
             except Rewind:
                 runner.restart()
         runner.catch_up(only_lasting=True)
+        steps = self._metering.settled(runner.steps, self._held)
         self._settle()
         measured = measured_under(self._manifest, self._drive)
         self._record.manifest = metered_by(measured, self._metering.record())
         lost = runner.conditions.lost()
         self._left = runner.conditions.put_back(finished=True)
-        return self._conclude(runner.steps, lost)
+        return self._conclude(steps, lost)
 
     def leave(self, error: BaseException) -> dict[str, object]:
         """Put back what the steps have set, and say how the drive is left."""

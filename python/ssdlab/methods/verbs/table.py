@@ -28,6 +28,7 @@ VERBS = {
     "trace": "ssdlab.methods.verbs.trace:Trace",
     "stretch": "ssdlab.methods.verbs.stretch:Stretch",
     "fork": "ssdlab.methods.verbs.fork:Fork",
+    "marks": "ssdlab.methods.verbs.marks:PowerMarks",
     "back": "ssdlab.methods.verbs.back:Back",
 }
 """By name: module and class."""

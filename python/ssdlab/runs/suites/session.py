@@ -19,13 +19,14 @@ from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.rated import rated_values
 from ssdlab.host.durable import library_errors
 from ssdlab.methods import find_method
-from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.model.errors import Interrupted, LabError, Refused
 from ssdlab.results.journal import RunLock, now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import begin_run, new_run_id, run_words
 from ssdlab.runs.conditions.variant import misfit
 from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent
+from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
 from ssdlab.runs.resume_checks import check_attached
 from ssdlab.runs.session_record import SessionRecord, first_session, nothing_left, resumed_manifest
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.host.identity import Identity
     from ssdlab.model.errors import LabError
     from ssdlab.results.schema import Child, Status
     from ssdlab.runs.session import RunEnvironment
@@ -206,7 +208,17 @@ def _objection(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Loo
     """Return what else speaks against a suite: what the drive cannot be made, or may not be written."""
     assert found.identity is not None  # `_look` has seen to it
     misfits = misfit(order.like.variant, found.identity, writing=order.writes)
-    return misfits or _too_much(order, children, found)
+    return misfits or _no_meter(order, found.identity) or _too_much(order, children, found)
+
+
+def _no_meter(order: SuiteOrder, identity: Identity) -> LabError | None:
+    """Return why the meter that is named cannot be that of a suite."""
+    simulated = identity.capabilities.virtual_time
+    try:
+        chosen_meter(order.like.meter, order.like.rig, simulated=simulated, in_suite=True)
+    except LabError as error:
+        return error
+    return None
 
 
 def _too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:

@@ -1,0 +1,96 @@
+"""Which meter a run has, and how it begins to meter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.meter_text import MeterText
+from ssdlab.runs.metering import LiveMetering, MeterGone, Metering, ModelMetering
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.drives.simulated.drive import SimulatedDrive
+    from ssdlab.results.schema import Manifest
+
+
+def chosen_meter(
+    given: MeterText | None, rig: Path | None, *, simulated: bool, in_suite: bool = False
+) -> MeterText | None:
+    """Return the meter that a run is to use: the one given, else that of the rig file.
+
+    Raises
+    ------
+    Refused
+        A meter is given for a simulated drive, or a recording for several runs.
+    UsageError, HostError
+        The rig file is wrong.
+    """
+    if simulated:
+        if given is not None:
+            raise Refused(
+                f"a simulated drive draws no watts that {given.use} could see",
+                "leave --meter out: it has a meter of its own",
+                meter=str(given),
+            )
+        return None
+    if given is None:
+        from ssdlab.host.rig import read_rig
+
+        given = read_rig(rig).meter
+    if given is not None:
+        from ssdlab.host.documents import user_path
+        from ssdlab.power.kinds import RECORDED, check_kind
+
+        check_kind(given)
+        if in_suite and given.kind in RECORDED:
+            raise Refused(
+                f"{given.use} is a recording of one run, and this is a suite of several",
+                "run its methods one by one, each with its recording, or use a meter that is read meanwhile",
+                meter=str(given),
+            )
+        if given.kind in RECORDED:
+            # A resume may come from another working folder.
+            path = user_path(given.place).absolute()
+            given = given.model_copy(update={"use": f"{given.kind}:{path}"})
+    return given
+
+
+def kept_meter(manifest: Manifest) -> MeterText | None:
+    """Return the meter that a run was begun with."""
+    kept = manifest.open_options.get("meter")
+    return None if kept is None else MeterText.parse(str(kept))
+
+
+def reopened_metering(text: MeterText | None, drive: Drive) -> Metering:
+    """Begin to meter a run that goes on; without its meter it goes on too, and every measurement says so."""
+    try:
+        return open_metering(text, drive)
+    except LabError as error:
+        assert text is not None
+        return MeterGone(text, error)
+
+
+def open_metering(text: MeterText | None, drive: Drive) -> Metering:
+    """Begin to meter a drive.
+
+    Raises
+    ------
+    UsageError, Refused, HostError
+        The meter is not there, meters no drive, or does not answer.
+    """
+    if drive.capabilities.virtual_time:
+        simulated = cast("SimulatedDrive", drive)
+        return Metering() if simulated.power(0, 1) is None else ModelMetering(simulated)
+    if text is None:
+        return Metering()
+    from ssdlab.power.collecting import Collector
+    from ssdlab.power.kinds import RECORDED, open_meter
+
+    if text.kind in RECORDED:
+        from ssdlab.runs.recorded_power import RecordedMetering
+
+        return RecordedMetering(text)
+    return LiveMetering(Collector(open_meter(text)))

@@ -1,0 +1,173 @@
+"""Power of a run from a recording by something else: marks at both ends, and the file when they are done.
+
+The steps of a run do not wait for the file. When all are done it is read, its clock is found by the marks,
+and each measurement gets its power. Is the file not there yet, or are the marks not in it, the run is
+interrupted: `ssdlab resume` reads the finished steps back, and then the file. An empty file means that there
+is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.host.documents import user_path
+from ssdlab.host.durable import library_errors
+from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.warnings import Warning
+from ssdlab.results.run_folder import STEPS
+from ssdlab.results.schema import Warned
+from ssdlab.results.store import run_words
+from ssdlab.runs.metering import Metering, fault_of, power_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.analysis.clock_offset import Marks
+    from ssdlab.analysis.energy import PowerTrace
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.methods.lab import Lab
+    from ssdlab.methods.method import Method, Params
+    from ssdlab.model.meter_text import MeterText
+    from ssdlab.power.meter import MeterInfo
+    from ssdlab.results.run_folder import Step
+
+_SEEDS = (0x5D1AB, 0x5D1AC)
+"""Of the marks before and after; each end has a sequence of its own."""
+
+
+def marked(method: Method, meter: MeterText | None) -> Method:
+    """Return a method with marks at both ends where a recording is to be its meter; else as it is."""
+    from ssdlab.power.kinds import RECORDED
+
+    if meter is None or meter.kind not in RECORDED:
+        return method
+    from ssdlab.analysis.clock_offset import plan_steps
+    from ssdlab.methods.verbs.marks import PowerMarks
+
+    unit_s = max(0.5, 2 / meter.rate) if meter.rate else 0.5
+    first, last = (PowerMarks(on_and_rest_s=plan_steps(seed, unit_s=unit_s), seed=seed) for seed in _SEEDS)
+
+    def procedure(lab: Lab, params: Params) -> None:
+        lab.do(first, label="marks for the recording of power")
+        method.procedure(lab, params)
+        lab.do(last, label="marks for the recording of power, at the end")
+
+    return replace(method, procedure=procedure)
+
+
+class RecordedMetering(Metering):
+    """A recording that is given when the steps are done."""
+
+    def __init__(self, text: MeterText) -> None:
+        self._text = text
+        self._record: dict[str, Any] = {"use": text.use, "gone": "no recording was read"}
+
+    def record(self) -> dict[str, Any]:
+        """Return what the manifest keeps."""
+        return self._record
+
+    def settled(self, steps: Sequence[Step], folder: HeldFolder) -> Sequence[Step]:
+        """Return the steps with the power that the recording holds.
+
+        Raises
+        ------
+        Refused
+            It is not there yet, or does not hold the marks; a resume looks again.
+        """
+        from ssdlab.power.recording import read_recording
+
+        path = user_path(self._text.place)
+        again = f"then continue with: ssdlab resume {run_words(folder.path)}; empty it if there is none"
+        if not path.exists():
+            raise Refused(
+                f"all steps are done, and the recording {path} is not there yet",
+                f"put it there, {again}",
+                path=str(path),
+            )
+        if path.is_file() and not path.stat().st_size:
+            return _without(steps, Warning.of("meter-gone", meter=self._text.use, why=f"{path} is empty"))
+        try:
+            recording = read_recording(self._text)
+        except LabError as error:
+            raise Refused(f"all steps are done, and {error.what}", f"{error.advice}, {again}") from error
+        ends = _marks_of(steps)
+        if ends is None:
+            why = "the host was started anew between the marks"
+            return _without(steps, Warning.of("meter-gone", meter=self._text.use, why=why))
+        return self._with_power(steps, folder, recording.info, recording.trace, ends, again)
+
+    def _with_power(
+        self,
+        steps: Sequence[Step],
+        folder: HeldFolder,
+        info: MeterInfo,
+        trace: PowerTrace,
+        ends: Sequence[Marks],
+        again: str,
+    ) -> Sequence[Step]:
+        from ssdlab.analysis.clock_offset import NotFound, aligned
+        from ssdlab.analysis.energy import PowerTrace
+
+        try:
+            found = aligned(trace, ends)
+        except NotFound as error:
+            raise Refused(
+                f"all steps are done, and {self._text.use} is not of this run: {error}",
+                f"name the recording of the whole run, marks and all, {again}",
+            ) from error
+        info = replace(info, bound_ns=found.bound_ns)
+        self._record = {
+            **info.as_dict(),
+            "clock": "by load steps",
+            "clock_offset_s": found.offset_ns / 1e9,
+            "clock_drift_ppm": found.drift_ppm,
+            "clock_fit": found.correlation,
+        }
+        placed = PowerTrace(found.times(trace.start_ns), found.times(trace.end_ns), trace.watts)
+        return [_metered(step, info, placed, folder) for step in steps]
+
+
+def _metered(step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder) -> Step:
+    """Return a step with its power, its samples kept beside its log."""
+    from ssdlab.results.step_power import StepPower, power_name, write_power
+
+    stored = step.result.measurement
+    started = None if stored is None else stored.get("started")
+    if stored is None or not isinstance(started, dict):
+        return step
+    zero = int(str(started["monotonic_ns"]))
+    ramp = 0 if step.workload is None else step.workload.ramp_ns
+    start, end = zero + ramp, zero + ramp + round(step.measured.elapsed_s * 1e9)
+    part = trace.window(zero, end)
+    name = power_name(step.ordinal, step.attempt)
+    with library_errors(folder.path / STEPS / name), folder.folder(STEPS) as steps:
+        write_power(steps, name, StepPower(info.rails, part.start_ns - zero, part.end_ns - zero, part.watts))
+    drawn = part.drawn(start, end)
+    fault = fault_of(info, drawn, end - start)
+    if fault is not None or drawn is None:
+        return step if fault is None else _warned(step, fault)
+    changed = {"measurement": {**stored, "power": power_of(info, drawn)}}
+    return replace(step, result=step.result.model_copy(update=changed))
+
+
+def _marks_of(steps: Sequence[Step]) -> tuple[Marks, ...] | None:
+    """Return the marks of the ends; None where they are of two boots, whose clocks have nothing in common."""
+    from ssdlab.analysis.clock_offset import Marks
+    from ssdlab.methods.verbs.marks import MarksFacts, PowerMarks
+
+    found = [step.found(MarksFacts) for step in steps if step.verb == PowerMarks.verb]
+    if len({each.boot_id for each in found}) != 1:
+        return None
+    return tuple(Marks(each.on_ns) for each in found if each.on_ns)
+
+
+def _without(steps: Sequence[Step], warning: Warning) -> Sequence[Step]:
+    first, *others = steps
+    return [_warned(first, warning), *others]
+
+
+def _warned(step: Step, warning: Warning) -> Step:
+    added = Warned(code=warning.code, what=warning.what, advice=warning.advice, ordinal=step.ordinal)
+    changed = {"warnings": (*step.result.warnings, added)}
+    return replace(step, result=step.result.model_copy(update=changed))

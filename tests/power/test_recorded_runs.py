@@ -1,0 +1,137 @@
+"""Runs whose power something else records: marks at both ends, then the file, its clock found by them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from ssdlab.analysis import clock_offset
+from ssdlab.cli import main
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.verbs.marks import MarksFacts
+from ssdlab.results import tables
+from ssdlab.results.run_folder import RunFolder
+
+OFFSET_S, PPM, HZ = 23.456, 80.0, 100
+BASE_W, LOAD_W, MEASURED_W = 1.0, 4.0, 6.5
+PEAK = ["--set", "depths=1,4", "--set", "seconds=0.5", "--set", "ramp_seconds=0"]
+
+
+@pytest.fixture(autouse=True)
+def brief_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks of a few seconds: units of 0.1 s, which is ten samples here."""
+    plan = clock_offset.plan_steps
+    monkeypatch.setattr(clock_offset, "plan_steps", lambda seed, unit_s: plan(seed, unit_s=0.1))
+
+
+@pytest.fixture
+def drive(scratch: Path) -> Path:
+    path = scratch / "drive.img"
+    path.write_bytes(os.urandom(1 << 20) * 16)
+    return path
+
+
+def start(drive: Path, library: Path, recording: Path) -> int:
+    words = ["run", "peak-random-read", str(drive), *PEAK, "--library", str(library)]
+    return main([*words, "--meter", f"csv:{recording},accuracy=1%"])
+
+
+def only_run(library: Path) -> Path:
+    (folder,) = [each for each in library.iterdir() if (each / "manifest.json").exists()]
+    return folder
+
+
+def record(folder: Path, path: Path) -> None:
+    """Write what a logger on a clock of its own would have: the marks, and the measurements."""
+    steps = RunFolder(folder).steps()
+    loads = [
+        (*span, LOAD_W) for step in steps if step.verb == "marks" for span in step.found(MarksFacts).on_ns
+    ]
+    for step in steps:
+        if step.summary is not None:
+            zero = step.result.measurement["started"]["monotonic_ns"]
+            loads.append((zero, zero + round(step.measured.elapsed_s * 1e9), MEASURED_W))
+    loads.sort()
+    draw = random.Random(4)
+    at, lines = loads[0][0] - 3_000_000_000, ["time [s],12V [V],12V [A]"]
+    while at < loads[-1][1] + 3_000_000_000:
+        watts = BASE_W + draw.gauss(0, 0.05) + next((w for a, b, w in loads if a <= at < b), 0.0)
+        # Its clock began 5 s before the first sample, which nobody knows.
+        own = (at - loads[0][0] + OFFSET_S * 1e9) / (1 + PPM / 1e6) / 1e9
+        lines.append(f"{own:.6f},12.0,{watts / 12:.6f}")
+        at += 1_000_000_000 // HZ
+    path.write_text("\n".join(lines))
+
+
+def test_the_run_waits_for_its_recording_and_then_has_its_power(
+    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library, recording = scratch / "runs", scratch / "power.csv"
+    assert start(drive, library, recording) == 2
+    told = capsys.readouterr().err
+    assert "all steps are done, and the recording" in told
+    assert "ssdlab resume" in told
+    folder = only_run(library)
+    assert RunFolder(folder).manifest.status == "interrupted"
+    record(folder, recording)
+    assert main(["resume", str(folder)]) == 0
+    run = RunFolder(folder)
+    assert run.manifest.status == "finished"
+    meter = run.manifest.environment["meter"]
+    assert isinstance(meter, dict)
+    assert meter["clock"] == "by load steps"
+    assert meter["clock_bound_s"] == pytest.approx(0.02)
+    assert meter["clock_fit"] > 0.9
+    result = read_result(run)
+    for point in result.points:
+        # 0.5 s of known watts; what the clock may be off costs 20 ms of each end at most.
+        assert point.mean_w == pytest.approx(BASE_W + MEASURED_W, rel=0.01)
+        assert point.efficiency.value == pytest.approx(point.iops / 1e3 / point.mean_w)
+    found = run.read_table(tables.POWER, tables.POWER_COLUMNS, "true", "ordinal, start_ns")
+    assert set(found["ordinal"].tolist()) == {point.ordinal for point in result.points}
+    assert run.verify() == "sealed"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("time,power\n1,2\n2,2\n", "no column in W"),
+        ("time [s],p [W]\n" + "".join(f"{n / 100},{n % 7}\n" for n in range(9000)), "not of this run"),
+    ],
+)
+def test_a_recording_that_does_not_fit_is_refused_and_can_be_replaced(
+    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
+) -> None:
+    library, recording = scratch / "runs", scratch / "power.csv"
+    recording.write_text(content)
+    assert start(drive, library, recording) == 2
+    assert words in capsys.readouterr().err
+    folder = only_run(library)
+    recording.write_text("")
+    assert main(["resume", str(folder)]) == 0
+    run = RunFolder(folder)
+    assert [each.code for each in run.manifest.warnings if each.code == "meter-gone"] == ["meter-gone"]
+    assert all(point.mean_w is None for point in read_result(run).points)
+
+
+def test_marks_are_planned_and_shown(drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "peak-random-read", str(drive), *PEAK, "--meter", f"csv:{scratch}/p.csv", "--dry-run"]
+    assert main([*words, "--json"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert "marks for the recording of power" in json.dumps(steps[0])
+    assert "marks for the recording of power" in json.dumps(steps[-1])
+
+
+@pytest.mark.parametrize("words", [["measure"], ["run", "client-review", "--destroy", "drive.img"]])
+def test_where_a_recording_has_no_marks_it_is_refused(
+    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    words = [*words, str(drive), "--meter", "csv:p.csv"]
+    library = scratch / "runs"
+    assert main([*words, "--library", str(library)] if words[0] == "run" else words) == 2
+    assert "is a recording" in capsys.readouterr().err
+    assert not library.exists()
