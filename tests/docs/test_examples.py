@@ -148,6 +148,22 @@ def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_lea
         assert done.returncode == 0, f"{command}\n{done.stderr}"
 
 
+def test_the_commands_of_power(place: Path) -> None:
+    examples = [
+        example.partition("\n")
+        for block in blocks("power.md")
+        if block.language == "console"
+        for example in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
+    ]
+    assert len(examples) >= 4
+    for command, _, shown in examples:
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+        assert done.stdout == shown, command
+    assert "efficiency" in (place / "result.txt").read_text()
+    assert "mean_w" in (place / "watts.txt").read_text()
+
+
 def test_the_profiles_told_are_those_there_are() -> None:
     from ssdlab.drives.simulated.drive import profiles
 
