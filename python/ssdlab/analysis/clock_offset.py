@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
+    from ssdlab.analysis.energy import Array, PowerTrace
 
-    from ssdlab.analysis.energy import PowerTrace
-
-    Array = npt.NDArray[Any]
 
 MIN_CORRELATION = 0.6
 """Of marks and trace at the offset: 1 where the marks are all that is drawn; noise alone stays under 0.4."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field
 
@@ -77,7 +77,7 @@ class MeterText(Frozen):
             raise UsageError(
                 f"{excerpt(text)!r} names no meter", "write kind and place, such as hwmon:ina226 or csv:FILE"
             )
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         for setting in settings:
             name, equals, value = setting.partition("=")
             if not equals or name in given or name == "use":
@@ -86,7 +86,7 @@ class MeterText(Frozen):
                     "write it so: --meter hwmon:ina226,accuracy=0.5%",
                 )
             given[name] = float(value) if name == "rate" and re.fullmatch(r"[\d.]+", value) else value
-        return cls(use=use, **given)
+        return cls.model_validate({"use": use, **given})
 
     @property
     def kind(self) -> str:

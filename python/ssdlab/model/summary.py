@@ -145,6 +145,13 @@ class Around(_Read):
     device_in_flight: float | None = None
 
 
+class Started(_Read):
+    """When the measurement began."""
+
+    monotonic_ns: int
+    """Of CLOCK_MONOTONIC: the zero of its rows."""
+
+
 class Build(_Read):
     """Of the native module."""
 
@@ -173,6 +180,7 @@ class Summary(_Read):
     warnings: tuple[SummaryWarning, ...] | None = ()
     complete: bool = True
     build: Build | None = None
+    started: Started | None = None
     workload: dict[str, Any] | None = None
     """What was asked for, as `Workload` reads it; where it was kept with the figures."""
     host: Around | None = None

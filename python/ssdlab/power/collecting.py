@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,11 +18,9 @@ from ssdlab.model.errors import LabError
 from ssdlab.power.bins import Bins, halved
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from ssdlab.analysis.energy import Array
     from ssdlab.power.meter import Meter, MeterInfo, Samples
 
-    Array = npt.NDArray[Any]
 
 KEPT_HZ = 100.0
 """Samples a second that are kept: what load steps and bursts of 100 ms need, 2 MB an hour for each rail."""

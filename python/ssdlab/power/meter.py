@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from ssdlab.model.errors import HostError, Refused, unknown
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from pydantic import JsonValue
 
+    from ssdlab.analysis.energy import Array
     from ssdlab.model.meter_text import MeterText
 
 POLL_HZ = 10.0
@@ -79,7 +80,7 @@ class MeterInfo:
             return None
         return self.accuracy * mean_w + (self.offset_w or 0.0)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, JsonValue]:
         """Return it as a manifest keeps it."""
         return {
             "use": self.use,
@@ -96,8 +97,8 @@ class MeterInfo:
 class Samples(NamedTuple):
     """Samples that came together: times in ns of CLOCK_MONOTONIC, shape (n,), and W, shape (n, rails)."""
 
-    time_ns: npt.NDArray[Any]
-    watts: npt.NDArray[Any]
+    time_ns: Array
+    watts: Array
     lost: int = 0
     """How many the meter, or the way to it, has dropped since the last ones."""
 

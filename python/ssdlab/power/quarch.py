@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -24,11 +24,8 @@ from ssdlab.power.lines import Lines, address
 from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, silent
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from ssdlab.analysis.energy import Array
     from ssdlab.model.meter_text import MeterText
-
-    Array = npt.NDArray[Any]
 
 PORT = 9722
 _ASK_S = 0.1

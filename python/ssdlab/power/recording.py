@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import numpy.typing as npt
-
+    from ssdlab.analysis.energy import Array
     from ssdlab.model.meter_text import MeterText
 
 _NAMED = re.compile(r"^(?P<name>.*?)\s*(?:[\[(](?P<inside>[^\])]+)[\])]|_(?P<behind>[A-Za-zµ]+))$")
@@ -96,7 +95,7 @@ def read_recording(text: MeterText) -> Recording:
     return Recording(info, trace, began, int(gaps.max(initial=0)))
 
 
-def _samples(file: IO[bytes], path: Path) -> tuple[list[_Column], npt.NDArray[Any], npt.NDArray[Any], float]:
+def _samples(file: IO[bytes], path: Path) -> tuple[list[_Column], Array, Array, float]:
     """Return columns, times in ns since the first sample, all values, and the first time in s."""
     head = file.readline(LINE_CHARACTERS).decode("utf-8-sig", "replace").strip()
     separator = next((each for each in ("\t", ";", ",") if each in head), ",")
@@ -105,7 +104,7 @@ def _samples(file: IO[bytes], path: Path) -> tuple[list[_Column], npt.NDArray[An
     if clock is None:
         raise _no_units(path, head, "no column with a unit of time")
     used = [clock, *(each for each in columns if each.sort in "WVA")]
-    parts: list[npt.NDArray[Any]] = []
+    parts: list[Array] = []
     line, count = 2, 0
     while lines := list(itertools.islice(file, _ROWS_AT_ONCE)):
         parts.append(_values(lines, [each.at for each in used], separator, path, line))
@@ -155,9 +154,7 @@ def _no_units(path: Path, head: str, why: str) -> UsageError:
     )
 
 
-def _values(
-    lines: list[bytes], used: list[int], separator: str, path: Path, first_line: int
-) -> npt.NDArray[Any]:
+def _values(lines: list[bytes], used: list[int], separator: str, path: Path, first_line: int) -> Array:
     try:
         values = np.loadtxt(lines, delimiter=separator, usecols=used, ndmin=2, comments=None)
         if len(values) == len(lines) and np.isfinite(values).all():
@@ -195,7 +192,7 @@ def _rails(columns: Sequence[_Column]) -> dict[str, tuple[_Column, ...]]:
     return found
 
 
-def _watts(values: npt.NDArray[Any], columns: tuple[_Column, ...]) -> npt.NDArray[Any]:
+def _watts(values: Array, columns: tuple[_Column, ...]) -> Array:
     product = np.ones(len(values))
     for each in columns:
         product = product * values[:, each.at] * each.scale

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ssdlab.model.errors import HostError
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from ssdlab.analysis.energy import Array
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results import tables
 
-    Array = npt.NDArray[Any]
 
 SUFFIX = ".power"
 

@@ -10,7 +10,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError
@@ -19,6 +19,8 @@ from ssdlab.model.units import significant, span_text
 from ssdlab.model.warnings import Warning
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from ssdlab.analysis.energy import Drawn
     from ssdlab.drives.simulated.drive import SimulatedDrive
     from ssdlab.host.held_folder import HeldFolder
@@ -51,7 +53,7 @@ class Metering(Closing):
         del folder
         return steps
 
-    def record(self) -> dict[str, Any] | None:
+    def record(self) -> dict[str, JsonValue] | None:
         """Return what the manifest keeps: meter, error, clock, losses; None where nothing meters."""
         return None
 
@@ -75,7 +77,7 @@ def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | 
     return None
 
 
-def power_of(info: MeterInfo, drawn: Drawn) -> dict[str, Any]:
+def power_of(info: MeterInfo, drawn: Drawn) -> dict[str, JsonValue]:
     """Return the power of a measurement, as its summary has it."""
     return {
         "mean_w": drawn.mean_w,
@@ -151,7 +153,7 @@ class LiveMetering(Metering):
                 write_power(steps, name, kept)
             self._collector.forget(time.monotonic_ns())
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, JsonValue]:
         """Return what the manifest keeps."""
         died = self._collector.died
         return {
@@ -182,7 +184,7 @@ class MeterGone(Metering):
         self._reported = True
         return measurement, warnings
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, JsonValue]:
         """Return what the manifest keeps."""
         return {"use": self._text.use, "gone": self._why.what}
 
@@ -229,7 +231,7 @@ class ModelMetering(Metering):
         start, end = np.array(edges, dtype=np.int64).T
         return StepPower(("model",), start, end, watts)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, JsonValue]:
         """Return what the manifest keeps: the model is exact, and on the drive's clock."""
         return {"use": "model", "name": "the simulated drive's own account", "rails": ["model"]}
 

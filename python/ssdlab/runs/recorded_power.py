@@ -9,7 +9,7 @@ is none.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.host.documents import user_path
 from ssdlab.host.durable import library_errors
@@ -22,6 +22,8 @@ from ssdlab.runs.metering import Metering, fault_of, power_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pydantic import JsonValue
 
     from ssdlab.analysis.clock_offset import Marks
     from ssdlab.analysis.energy import PowerTrace
@@ -61,9 +63,9 @@ class RecordedMetering(Metering):
 
     def __init__(self, text: MeterText) -> None:
         self._text = text
-        self._record: dict[str, Any] = {"use": text.use, "gone": "no recording was read"}
+        self._record: dict[str, JsonValue] = {"use": text.use, "gone": "no recording was read"}
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, JsonValue]:
         """Return what the manifest keeps."""
         return self._record
 
@@ -132,13 +134,12 @@ def _metered(step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder)
     """Return a step with its power, its samples kept beside its log."""
     from ssdlab.results.step_power import StepPower, power_name, write_power
 
-    stored = step.result.measurement
-    started = None if stored is None else stored.get("started")
-    if stored is None or not isinstance(started, dict):
+    stored, summary = step.result.measurement, step.summary
+    if stored is None or summary is None or summary.started is None:
         return step
-    zero = int(str(started["monotonic_ns"]))
+    zero = summary.started.monotonic_ns
     ramp = 0 if step.workload is None else step.workload.ramp_ns
-    start, end = zero + ramp, zero + ramp + round(step.measured.elapsed_s * 1e9)
+    start, end = zero + ramp, zero + ramp + round(summary.elapsed_s * 1e9)
     part = trace.window(zero, end)
     name = power_name(step.ordinal, step.attempt)
     with library_errors(folder.path / STEPS / name), folder.folder(STEPS) as steps:
