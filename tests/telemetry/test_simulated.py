@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ssdlab.cli import main
@@ -125,6 +126,7 @@ def test_a_run_keeps_them_in_a_sealed_table(
         assert len(lines["at_ns"]) == each["samples"]
         assert lines["temperature_c"].max() == each["hottest_c"]
         assert each["ended_ns"] > each["began_ns"]
+        assert np.isnan(lines["media_errors"]).all(), "what is not told is not 0"
     (run.path / "telemetry.parquet").chmod(0o600)
     (run.path / "telemetry.parquet").write_bytes(b"not it")
     from ssdlab.model.errors import Refused

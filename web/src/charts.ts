@@ -1,7 +1,7 @@
 /** ECharts with the parts that we draw with, and nothing else. */
 
 import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
-import { DataZoomComponent, GridComponent, MarkLineComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
+import { DataZoomComponent, GridComponent, MarkAreaComponent, MarkLineComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
 import { init, use } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { CanvasRenderer } from "echarts/renderers";
@@ -13,6 +13,7 @@ use([
   ScatterChart,
   DataZoomComponent,
   GridComponent,
+  MarkAreaComponent,
   MarkLineComponent,
   ToolboxComponent,
   TooltipComponent,

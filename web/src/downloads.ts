@@ -2,7 +2,7 @@
 
 import { runStyle } from "./draw";
 import type { Columns } from "./series";
-import type { RunStyle, SeriesChart } from "./spec";
+import type { RunStyle, SeriesChart, TimelineChart } from "./spec";
 
 /** Hands a file to the reader. */
 export function save(blob: Blob, name: string): void {
@@ -40,6 +40,23 @@ export async function seriesCsv(chart: SeriesChart, columns: Columns, runs: RunS
       columns.of(track, "end_s").forEach((end_s, row) => {
         lines.push([...named, end_s, ...values.map((column) => column[row])].join(","));
       });
+    }
+  }
+  return lines.join("\r\n") + "\r\n";
+}
+
+/** Every point of every figure of every run on its time line. */
+export async function timelineCsv(chart: TimelineChart, columns: Columns, runs: RunStyle[]): Promise<string> {
+  const keys = chart.panels.map(({ key }) => key);
+  const lines = ["run,step,figure,end_s,value"];
+  for (const { tracks } of chart.views) {
+    await columns.loadTracks(tracks, ["end_s", ...keys]);
+    for (const track of tracks) {
+      const named = [runStyle({ runs }, track.run).label, track.name].map(quoted);
+      for (const key of keys) {
+        const times_s = columns.of(track, "end_s");
+        columns.of(track, key).forEach((value, row) => lines.push([...named, key, times_s[row], value].join(",")));
+      }
     }
   }
   return lines.join("\r\n") + "\r\n";

@@ -2,13 +2,14 @@
 
 import { bars, barsHeight } from "./bars";
 import { type EChartsType, init } from "./charts";
-import { csvOf, save, seriesCsv } from "./downloads";
+import { csvOf, save, seriesCsv, timelineCsv } from "./downloads";
 import type { Canvas, Option } from "./draw";
 import { heat, heatHeight } from "./heat";
 import { marks, marksHeight } from "./marks";
 import { Columns, series } from "./series";
 import type { Chart, Page, SeriesChart } from "./spec";
 import { readTheme } from "./theme";
+import { timeline, timelineHeight, timelineKeys } from "./timeline";
 import { xy } from "./xy";
 
 const CURVE_HEIGHT = 380;
@@ -46,6 +47,7 @@ export class Figure {
   /** Unpacks what the pressed buttons ask for, then draws. */
   async show(): Promise<void> {
     if (this.spec.kind === "series") await this.columns.load(this.spec, this.choice(this.spec), this.pressed["measure"] ?? 0);
+    if (this.spec.kind === "timeline") await this.columns.loadTracks(at(this.spec.views, this.view).tracks, timelineKeys(this.spec));
     this.draw();
   }
 
@@ -58,7 +60,7 @@ export class Figure {
     this.chart ??= init(this.plot);
     this.chart.resize({ width, height });
     this.chart.setOption(option, { notMerge: true });
-    if (this.spec.kind === "series") {
+    if (this.spec.kind === "series" || this.spec.kind === "timeline") {
       this.chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
     }
     this.element.dataset["drawn"] = "true";
@@ -98,6 +100,8 @@ export class Figure {
         return marksHeight(this.spec, width);
       case "heat":
         return heatHeight(this.spec);
+      case "timeline":
+        return timelineHeight(this.spec);
       case "xy":
       case "series":
         return width < 560 ? NARROW_HEIGHT : CURVE_HEIGHT;
@@ -115,6 +119,8 @@ export class Figure {
         return marks(spec, at(spec.views, this.view), canvas);
       case "heat":
         return heat(spec, at(spec.views, this.view), canvas);
+      case "timeline":
+        return timeline(spec, at(spec.views, this.view), this.columns, canvas);
       case "series":
         return series(spec, this.columns, this.choice(spec), this.pressed["measure"] ?? 0, canvas);
     }
@@ -141,8 +147,14 @@ export class Figure {
   }
 
   private async saveCsv(): Promise<void> {
-    const text = this.spec.kind === "series" ? await seriesCsv(this.spec, this.columns, this.page.runs) : csvOf(this.element);
+    const text = await this.csv();
     save(new Blob([text], { type: "text/csv" }), `${this.fileName}.csv`);
+  }
+
+  private async csv(): Promise<string> {
+    if (this.spec.kind === "series") return seriesCsv(this.spec, this.columns, this.page.runs);
+    if (this.spec.kind === "timeline") return timelineCsv(this.spec, this.columns, this.page.runs);
+    return csvOf(this.element);
   }
 
   /** The picture carries its heading and where it came from, so that it can be judged away from the page. */

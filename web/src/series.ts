@@ -3,7 +3,7 @@
 import { axisOption, logRange, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
-import type { Axis, SeriesChart, Track } from "./spec";
+import type { Axis, SeriesChart, Spell, Track } from "./spec";
 import { base, colourOf, escaped, named, stroke } from "./theme";
 import { unpack } from "./unpack";
 
@@ -29,8 +29,12 @@ export class Columns {
 
   /** Unpacks what a choice and a measure need. */
   async load(chart: SeriesChart, choice: number, measure: number): Promise<void> {
-    const keys = ["end_s", chart.measures[measure]?.key ?? ""];
-    for (const track of chart.choices[choice]?.tracks ?? []) {
+    await this.loadTracks(chart.choices[choice]?.tracks ?? [], ["end_s", chart.measures[measure]?.key ?? ""]);
+  }
+
+  /** Unpacks some columns of tracks. */
+  async loadTracks(tracks: Track[], keys: string[]): Promise<void> {
+    for (const track of tracks) {
       for (const { key, packed, unit } of track.columns) {
         if (!keys.includes(key) || this.unpacked.has(packed)) continue;
         this.unpacked.set(packed, Array.from(await unpack(packed), (value) => value * unit));
@@ -48,14 +52,14 @@ export class Columns {
 export function series(chart: SeriesChart, columns: Columns, choice: number, measure: number, canvas: Canvas): Option {
   const wanted = chart.measures[measure] ?? chart.measures[0];
   if (wanted === undefined) return base(canvas.theme);
-  const { tracks = [], absent = "" } = chart.choices[choice] ?? {};
+  const { tracks = [], absent = "", spells = [] } = chart.choices[choice] ?? {};
   const shown = tracks.map((track) => ({ track, times_s: columns.of(track, "end_s"), values: columns.of(track, wanted.key) }));
   const window_s = chart.window_s ?? [0, Math.max(1e-3, ...shown.map(({ times_s }) => times_s.at(-1) ?? 0))];
-  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, window_s, !wanted.pauses, canvas);
+  return option({ ...wanted.axis, title: absent || wanted.axis.title }, shown, window_s, !wanted.pauses, spells, canvas);
 }
 
 /** `marked`: intervals of zero are stalls. Where they are pauses, lines end on the axis, which leaves no room for names. */
-function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: boolean, canvas: Canvas): Option {
+function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: boolean, spells: Spell[], canvas: Canvas): Option {
   const { theme, height } = canvas;
   const values: number[] = axis.range ?? shown.flatMap(({ values: inside }) => inside);
   const unit_s = timeUnit(window_s[1]);
@@ -68,16 +72,30 @@ function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: 
     yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
     toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
-    series: shown.flatMap((one) => [trace(axis, one, unit_s, marked, canvas), medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
+    series: shown.flatMap((one, first) => [{ ...trace(axis, one, unit_s, marked, canvas), ...(first === 0 ? shading(spells, unit_s, canvas, true) : {}) }, medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
+  };
+}
+
+/** What happened to the drive, as part of a line: stretches are shaded, moments are lines; with their words, or without. */
+export function shading(spells: Spell[], unit_s: number, canvas: Canvas, worded: boolean): Option {
+  const { theme } = canvas;
+  const label = { show: worded, color: theme.muted, fontSize: 11, position: "insideTop", width: 160, overflow: "truncate" };
+  const stretches = spells.flatMap(({ from_s, until_s, text }) => (until_s === undefined ? [] : [[{ name: text, xAxis: from_s / unit_s }, { xAxis: until_s / unit_s }]]));
+  const moments = spells.flatMap(({ from_s, until_s, text }) => (until_s === undefined ? [{ name: text, xAxis: from_s / unit_s }] : []));
+  return {
+    ...(stretches.length > 0 ? { markArea: { silent: true, data: stretches, itemStyle: { color: theme.text, opacity: 0.12 }, label } } : {}),
+    ...(moments.length > 0
+      ? { markLine: { silent: true, symbol: "none", data: moments, lineStyle: { color: theme.text, width: 1.5, type: "solid" }, label: { ...label, position: "end", formatter: "{b}" } } }
+      : {}),
   };
 }
 
 /** Long runs are drawn over hours, so that round steps of the axis are round times at any zoom. */
-function timeUnit(end_s: number): number {
+export function timeUnit(end_s: number): number {
   return end_s > LONG_S ? 3600 : 1;
 }
 
-function timeAxis([begin_s, end_s]: [number, number], canvas: Canvas): Option {
+export function timeAxis([begin_s, end_s]: [number, number], canvas: Canvas): Option {
   const long = timeUnit(end_s) > 1;
   const title = `${long ? "h:min" : "seconds"} since the start of the measurement`;
   const axis = axisOption({ title, quantity: "s", scale: "linear" }, { theme: canvas.theme, side: "x", values: [], length: canvas.width });
@@ -87,7 +105,7 @@ function timeAxis([begin_s, end_s]: [number, number], canvas: Canvas): Option {
 }
 
 /** Hours as h:min, with seconds where there are any. */
-function clock(hours: number): string {
+export function clock(hours: number): string {
   const whole = Math.round(hours * 3600);
   const [minutes, seconds] = [Math.floor(whole / 60) % 60, whole % 60].map((value) => String(value).padStart(2, "0"));
   return `${Math.floor(whole / 3600)}:${minutes}${seconds === "00" ? "" : `:${seconds}`}`;

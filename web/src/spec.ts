@@ -3,7 +3,7 @@
 export type Quantity = "iops" | "mb_s" | "ns" | "s" | "bytes" | "capacity" | "count" | "plain" | "text";
 export type Scale = "linear" | "log" | "nines";
 export type Shape = "circle" | "rect" | "triangle" | "diamond";
-export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | HeatChart;
+export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineChart | HeatChart;
 
 /** How one run looks in every chart: the colour belongs to the drive, never to its rank. */
 export interface RunStyle {
@@ -161,12 +161,22 @@ export interface Measure {
   pauses?: boolean;
 }
 
+/** Something that happened on a time line: a stretch, which is shaded, or a moment, which is a line. */
+export interface Spell {
+  from_s: number;
+  text: string;
+  /** None: a moment. */
+  until_s?: number;
+}
+
 /** The tracks shown together when a button is pressed. */
 export interface Choice {
   label: string;
   tracks: Track[];
   /** Why there is none. */
   absent?: string;
+  /** What happened to the drive meanwhile. */
+  spells?: Spell[];
 }
 
 /** Interval rows over time, for a point chosen by buttons. */
@@ -178,6 +188,21 @@ export interface SeriesChart {
   /** Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown. */
   window_s?: [number, number];
   kind: "series";
+}
+
+/** One run on its time line; a button chooses among runs. */
+export interface TimelineView {
+  label: string;
+  /** Of each step and figure one, named after the step: it stands in the panel whose column it has. */
+  tracks: Track[];
+  spells: Spell[];
+}
+
+/** Several figures of one run below one another, over one time. */
+export interface TimelineChart {
+  panels: Measure[];
+  views: TimelineView[];
+  kind: "timeline";
 }
 
 /** One figure of a run, for every cell. */

@@ -13,9 +13,11 @@ from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
+from ssdlab.results.claim import sentence
 from ssdlab.results.kind import loaded
 from ssdlab.results.metered import meter_words
 from ssdlab.results.store import actual_status, run_words, short_id
+from ssdlab.results.time_line import changes_of, drive_findings
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
@@ -57,6 +59,13 @@ def as_json(run: RunFolder) -> dict[str, Any]:
             | {"result": s.result.model_dump(mode="json")}
             for s in run.steps()
         ],
+        "telemetry": {
+            "findings": [
+                {"says": sentence(claim), "steps": list(claim.evidence.steps)}
+                for claim in drive_findings(run.steps())
+            ],
+            "changes": changes_of(run.steps()),
+        },
         "voided": [
             {"ordinal": v.ordinal, "attempt": v.attempt, "label": v.label, "why": v.why} for v in run.voided()
         ],
@@ -90,6 +99,7 @@ def print_result(run: RunFolder) -> None:
             print_kind(kind, result)
     _print_ratings(run)
     _print_proofs(run)
+    _print_drive(run)
     _print_remarks(run)
 
 
@@ -175,6 +185,14 @@ def _print_proofs(run: RunFolder) -> None:
     if found:
         print_line()
         print_fields(found)
+
+
+def _print_drive(run: RunFolder) -> None:
+    """Print what happened to the drive, by what it told of itself."""
+    found = drive_findings(run.steps())
+    if found:
+        print_line()
+        print_fields([("drive", sentence(claim)) for claim in found])
 
 
 def _print_remarks(run: RunFolder) -> None:

@@ -207,6 +207,16 @@ class Measure:
 
 
 @dataclass(frozen=True)
+class Spell:
+    """Something that happened on a time line: a stretch, which is shaded, or a moment, which is a line."""
+
+    from_s: float
+    text: str
+    until_s: float | None = None
+    """None: a moment."""
+
+
+@dataclass(frozen=True)
 class Choice:
     """The tracks shown together when a button is pressed."""
 
@@ -214,6 +224,8 @@ class Choice:
     tracks: tuple[Track, ...]
     absent: str | None = None
     """Why there is none."""
+    spells: tuple[Spell, ...] | None = None
+    """What happened to the drive meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +239,25 @@ class SeriesChart:
     window_s: tuple[float, float] | None = None
     """Seconds that are shown, the same for every choice; None: from 0 to the end of what is shown."""
     kind: Literal["series"] = "series"
+
+
+@dataclass(frozen=True)
+class TimelineView:
+    """One run on its time line; a button chooses among runs."""
+
+    label: str
+    tracks: tuple[Track, ...]
+    """Of each step and figure one, named after the step: it stands in the panel whose column it has."""
+    spells: tuple[Spell, ...]
+
+
+@dataclass(frozen=True)
+class TimelineChart:
+    """Several figures of one run below one another, over one time."""
+
+    panels: tuple[Measure, ...]
+    views: tuple[TimelineView, ...]
+    kind: Literal["timeline"] = "timeline"
 
 
 @dataclass(frozen=True)
@@ -258,7 +289,7 @@ class HeatChart:
     kind: Literal["heat"] = "heat"
 
 
-Chart = XyChart | BarsChart | MarksChart | SeriesChart | HeatChart
+Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineChart | HeatChart
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ssdlab.methods.results.outcome import shown_by
 from ssdlab.model.errors import HostError, UsageError
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import efficiency, ratings, suite
+from ssdlab.report.sections import drive, efficiency, ratings, suite
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import SuiteRun
@@ -50,7 +50,8 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
     placed = shown(single)
     rated = ratings.section(placed)
     measured = efficiency.not_metered(_sections(placed), placed)
-    sections = [*suite.sections(suites), *measured, *((rated,) if rated is not None else ())]
+    further = [each for each in (drive.section(placed), rated) if each is not None]
+    sections = [*suite.sections(suites), *measured, *further]
     head = header(placed)
     if suites and len(suites) == len(runs):
         head = replace(head, subtitle=", ".join(dict.fromkeys(each.manifest.method.title for each in suites)))

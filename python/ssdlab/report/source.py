@@ -39,6 +39,7 @@ class Run:
     steps: tuple[Step, ...]
     series: tables.Columns
     hist: tables.Columns
+    telemetry: tables.Columns
     notes: tuple[Note, ...]
     voided: tuple[str, ...]
     """Attempts that do not count, each a sentence."""
@@ -50,6 +51,10 @@ class Run:
     def rows(self, ordinal: int | None) -> tables.Columns:
         """Interval rows of one step, in order."""
         return _lines(self.series, ordinal)
+
+    def samples(self, ordinal: int | None) -> tables.Columns:
+        """Return the samples of what the drive told of itself during one step, in order."""
+        return _lines(self.telemetry, ordinal)
 
     def buckets(self, ordinal: int | None) -> tables.Columns:
         """Histogram buckets of one step as a whole."""
@@ -111,6 +116,7 @@ def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tab
         steps=tuple(found.steps()),
         series=series,
         hist=hist,
+        telemetry=_counting(_samples(found), _attempts(found)),
         notes=tuple(found.notes()),
         voided=tuple(f"step {v.ordinal} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()),
     )
@@ -165,6 +171,21 @@ def _table(found: RunFolder, name: str, where: str, order: str) -> tables.Column
             run=found.manifest.run_id,
             path=str(found.path / name),
         ) from error
+
+
+def _samples(found: RunFolder) -> tables.Columns:
+    """Return what the drive told of itself, of an unfinished run as it is kept until then."""
+    from ssdlab.results.compaction import telemetry_of_logs
+
+    if any(each.name == tables.TELEMETRY for each in found.manifest.tables):
+        return found.read_table(tables.TELEMETRY, tables.TELEMETRY_COLUMNS, "true", "ordinal, attempt, at_ns")
+    if found.manifest.tables or not step_logs(found.path):
+        return tables.empty(tables.TELEMETRY_COLUMNS)
+    return telemetry_of_logs(found.path)
+
+
+def _attempts(found: RunFolder) -> dict[int, tuple[int, ...]]:
+    return {step.ordinal: step.result.segments or (step.attempt,) for step in found.steps()}
 
 
 def _counting(lines: tables.Columns, attempts: dict[int, tuple[int, ...]]) -> tables.Columns:

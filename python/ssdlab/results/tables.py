@@ -148,7 +148,14 @@ def read(
         found = con.execute(
             f"SELECT {names} FROM read_parquet('{path}') WHERE {where} ORDER BY {order}"
         ).fetchnumpy()
-    return {name: np.asarray(column) for name, column in found.items()}
+    return {name: _plain(column) for name, column in found.items()}
+
+
+def _plain(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - an array, masked where there are NULLs
+    """Return a column with NaN where the table has NULL, as which it keeps NaN."""
+    if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "f":
+        return np.asarray(column.filled(np.nan))
+    return np.asarray(column)
 
 
 def dtype(kind: str) -> npt.DTypeLike:

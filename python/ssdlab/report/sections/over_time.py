@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Track
+from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track
 from ssdlab.report.packing import pack
 from ssdlab.report.view import Buttons, Figure
 from ssdlab.results import numbers
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from ssdlab.model.telemetry import Mark
     from ssdlab.report.runs import Shown
 
 MEASURES = (
@@ -55,7 +56,11 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
         return None
     buttons = list(dict.fromkeys(rows.watched.button for rows in found))
     choices = tuple(
-        Choice(button, tuple(track(rows, _KEYS) for rows in found if rows.watched.button == button))
+        Choice(
+            button,
+            tuple(track(rows, _KEYS) for rows in found if rows.watched.button == button),
+            spells=_spells([rows.watched for rows in found if rows.watched.button == button]),
+        )
         for button in buttons
     )
     zeros = sum(int((rows.columns["iops"] == 0).sum()) for rows in found)
@@ -81,6 +86,25 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
         zoom=True,
         wide=True,
     )
+
+
+def _spells(watched: Sequence[Watched]) -> tuple[Spell, ...] | None:
+    """Return what happened to the drives in these steps, on the clock of their rows; None: nothing."""
+    found = []
+    for each in {(one.shown.index, one.ordinal): one for one in watched}.values():
+        step = each.shown.run.step(each.ordinal)
+        telemetry = None if step is None else step.result.telemetry
+        if step is None or telemetry is None:
+            continue
+        ramp_s = step.ran.ramp_ns / 1e9
+        found += [spell_of(mark, -ramp_s) for mark in telemetry.marks]
+    return tuple(found) or None
+
+
+def spell_of(mark: Mark, offset_s: float) -> Spell:
+    """Return a mark as charts draw it, its time moved."""
+    until_s = None if mark.until_ns is None else max(0.0, mark.until_ns / 1e9 + offset_s)
+    return Spell(max(0.0, mark.at_ns / 1e9 + offset_s), mark.what, until_s)
 
 
 def rows_of(watched: Watched) -> list[Rows]:

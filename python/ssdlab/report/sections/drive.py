@@ -1,0 +1,206 @@
+"""What the drive went through: IOPS, p99, watts and temperature on one time line, with marks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssdlab.model.units import capacity_text
+from ssdlab.report.charts import Axis, Measure, PackedColumn, Spell, TimelineChart, TimelineView, Track
+from ssdlab.report.packing import pack
+from ssdlab.report.sections.over_time import spell_of
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results import numbers
+from ssdlab.results.claim import sentence
+from ssdlab.results.numbers import Table
+from ssdlab.results.time_line import Placed, changes_of, drive_findings, place_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from ssdlab.report.runs import Shown
+
+    Column = npt.NDArray[np.float64]
+
+_FINEST = {"end_s": 0.001, "iops": 0.001, "p99_ns": 1.0, "watts": 0.0001, "temperature_c": 0.01}
+_JOINED_S = 2.0
+"""Between two stretches that are drawn as one: samples are a second apart, and steps a little more."""
+_PANELS = (
+    Measure("iops", "IOPS", Axis("IOPS", "iops"), pauses=True),
+    Measure("p99_ns", "p99", Axis("p99 response time, log", "ns", "log"), pauses=True),
+    Measure("watts", "W", Axis("W", "plain"), pauses=True),
+    Measure("temperature_c", "°C", Axis("temperature, °C", "plain"), pauses=True),
+)
+
+
+def section(runs: Sequence[Shown]) -> Section | None:
+    """Return the section; None where no drive told of its heat or its watts, and nothing happened to any."""
+    shown = [each for each in runs if _worth_showing(each)]
+    if not shown:
+        return None
+    return Section(
+        id="drive",
+        title="What the drive went through",
+        lead=tuple(text for each in shown for text in _findings(each, many=len(runs) > 1)),
+        runs=tuple(each.index for each in shown),
+        figures=(_figure(shown),),
+        exhibits=(
+            Exhibit(
+                "Counted by the drive",
+                "What its own counters have grown by in the steps of the run; empty where it does not tell.",
+                (_table(shown),),
+            ),
+        ),
+    )
+
+
+def _worth_showing(shown: Shown) -> bool:
+    samples = shown.run.telemetry
+    told = any(np.isfinite(samples[name]).any() for name in ("temperature_c", "drawn_w"))
+    return told or any(
+        step.result.telemetry is not None and step.result.telemetry.marks for step in shown.run.steps
+    )
+
+
+def _findings(shown: Shown, *, many: bool) -> list[str]:
+    of = f"{shown.label}: " if many else ""
+    return [f"{of}{sentence(claim)}" for claim in drive_findings(shown.run.steps)]
+
+
+def _figure(shown: Sequence[Shown]) -> Figure:
+    views = tuple(_view(each) for each in shown)
+    keys = {column.key for view in views for track in view.tracks for column in track.columns}
+    panels = tuple(panel for panel in _PANELS if panel.key in keys)
+    happened = sum(len(view.spells) for view in views)
+    marked = (
+        "Nothing happened to the drive."
+        if not happened
+        else f"Marks show what happened to it: {happened} in all."
+    )
+    drawn = ", ".join(panel.label for panel in panels)
+    return Figure(
+        id="drive-time-line",
+        title="The run on one time line",
+        lead=f"Shaded where heat slowed the drive; a line where something else happened. {marked}",
+        described=f"Time line of {drawn}. {marked}",
+        chart=TimelineChart(panels, views),
+        tables=tuple(_marks(each) for each in shown),
+        measured=(
+            "Steps in the order in which they were done, with the pauses between them.",
+            "The drive is asked once a second; in steps in which it is left alone it is not asked.",
+        ),
+        buttons=(Buttons("view", "Run", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        zoom=True,
+        wide=True,
+    )
+
+
+def _view(shown: Shown) -> TimelineView:
+    placed = place_steps(shown.run.steps)
+    tracks = tuple(track for each in placed for track in _tracks(shown, each))
+    spells = [
+        spell_of(mark, each.start_s)
+        for each in placed
+        for mark in (each.step.result.telemetry.marks if each.step.result.telemetry else ())
+    ]
+    return TimelineView(shown.label, tracks, tuple(_joined(spells)))
+
+
+def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:
+    """Yield what happened; a stretch that goes on in the next step is one, under its first words."""
+    last: Spell | None = None
+    for spell in spells:
+        if last is not None and last.until_s is not None and spell.until_s is not None:
+            near = spell.from_s - last.until_s <= _JOINED_S
+        else:
+            near = False
+        if last is not None and near:
+            last = replace(last, until_s=spell.until_s)
+            continue
+        if last is not None:
+            yield last
+        last = spell
+    if last is not None:
+        yield last
+
+
+def _tracks(shown: Shown, placed: Placed) -> Iterator[Track]:
+    """Yield the figures of one step, each with times of its own."""
+    ends_s, iops, p99_ns = _rows(shown, placed.step.ordinal)
+    yield from _track(shown, placed, "iops", ends_s, iops)
+    yield from _track(shown, placed, "p99_ns", ends_s[p99_ns > 0], p99_ns[p99_ns > 0])
+    samples = shown.run.samples(placed.step.ordinal)
+    for key, values in (("watts", _watts(samples)), ("temperature_c", samples["temperature_c"])):
+        known = np.isfinite(values) & (values >= 0)
+        yield from _track(shown, placed, key, samples["at_ns"][known] / 1e9, values[known])
+
+
+def _watts(samples: dict[str, Column]) -> Column:
+    """Return the watts of a step: by the drive's own account, until a meter's samples are drawn here too."""
+    return samples["drawn_w"]
+
+
+def _rows(shown: Shown, ordinal: int) -> tuple[Column, Column, Column]:
+    """Return ends in seconds, IOPS of all streams, and the slowest p99 of any of them, by interval."""
+    lines = shown.run.rows(ordinal)
+    lines = {name: column[~lines["partial"]] for name, column in lines.items()}
+    ends_ns, place = np.unique(lines["end_ns"], return_inverse=True)
+    ios, slowest, length = (np.zeros(len(ends_ns)) for _ in range(3))
+    np.add.at(ios, place, lines["ios"])
+    np.maximum.at(slowest, place, np.nan_to_num(lines["response_p99_ns"].astype(np.float64)))
+    np.maximum.at(length, place, (lines["end_ns"] - lines["start_ns"]) / 1e9)
+    kept = length > 0
+    return ends_ns[kept] / 1e9, ios[kept] / length[kept], slowest[kept]
+
+
+def _track(shown: Shown, placed: Placed, key: str, ends_s: Column, values: Column) -> Iterator[Track]:
+    if not len(values):
+        return
+    columns = (
+        PackedColumn("end_s", *pack(placed.start_s + ends_s, _FINEST["end_s"])),
+        PackedColumn(key, *pack(values, _FINEST[key])),
+    )
+    yield Track(shown.index, placed.step.label, False, columns)
+
+
+def _marks(shown: Shown) -> Table:
+    rows = tuple(
+        (
+            numbers.words(f"{(each.start_s + mark.at_ns / 1e9) / 60:.1f}"),
+            numbers.words(each.step.label),
+            numbers.words(mark.what),
+        )
+        for each in place_steps(shown.run.steps)
+        for mark in (each.step.result.telemetry.marks if each.step.result.telemetry else ())
+    )
+    return Table(f"What happened, {shown.label}", ("Minute", "Step", "What"), rows)
+
+
+def _table(shown: Sequence[Shown]) -> Table:
+    """Put what the drives' counters have grown by side by side."""
+    changes = [changes_of(each.run.steps) for each in shown]
+    names = list(dict.fromkeys(name for found in changes for name in found))
+    rows = tuple(
+        (
+            numbers.of_run(each.label, each.index),
+            *(_counted(name, found.get(name)) for name in names),
+        )
+        for each, found in zip(shown, changes, strict=True)
+    )
+    return Table(
+        "Changes of the drive's counters", ("Run", *(name.replace("_", " ") for name in names)), rows
+    )
+
+
+def _counted(name: str, value: float | None) -> numbers.Cell:
+    if value is None:
+        return numbers.words(numbers.NOTHING)
+    return (
+        numbers.Cell(capacity_text(int(value)), str(int(value)))
+        if name.endswith("bytes")
+        else numbers.plain(value)
+    )

@@ -1,0 +1,149 @@
+"""The steps of a run one after another on one time line, and what happened to the drive on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.model.telemetry import COUNTED
+from ssdlab.results.claim import Amount, Claim, Evidence
+
+if TYPE_CHECKING:
+    from ssdlab.model.telemetry import Mark
+    from ssdlab.results.run_folder import Step
+
+_NS_PER_S = 1e9
+_SLACK_S = 60.0
+"""Beyond the time of the steps between two that are watched: what resuming and filling the gaps takes."""
+_LEAST_BYTES = 1_000_000_000
+"""Of the host, from which write amplification is stated: drives count in thousands of blocks."""
+_SENTENCES = {
+    "media-errors": "media errors {count} in {steps}: {first}",
+    "link-changed": "the link changed {count} in {steps}: {first}",
+    "drive-reset": "the kernel tells of resets or timeouts {count} in {steps}: {first}",
+    "kernel-log": "the kernel wrote of the drive {count} in {steps}: {first}",
+    "drive-failing": "{first}",
+    "worn-out": "{first}",
+    "unanswered": "{first}",
+}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A watched step at its place on the time line, in seconds since the first one began."""
+
+    step: Step
+    start_s: float
+    end_s: float
+
+
+def place_steps(steps: Iterable[Step]) -> list[Placed]:
+    """Return the watched steps of a run, each at its place.
+
+    Between two of them passes what the run's clock says, as far as the steps between them explain it: a run
+    that was interrupted goes on where it stopped, and one that went back to a state begins behind the last.
+    """
+    placed: list[Placed] = []
+    last_ns: int | None = None
+    between_s = 0.0
+    for step in steps:
+        found = step.result.telemetry
+        if found is None:
+            between_s += max(step.result.seconds, _asked_s(step))
+            continue
+        gap_s = 0.0 if last_ns is None else max(0.0, (found.began_ns - last_ns) / _NS_PER_S)
+        start_s = (placed[-1].end_s if placed else 0.0) + min(gap_s, between_s + _SLACK_S)
+        placed.append(Placed(step, start_s, start_s + (found.ended_ns - found.began_ns) / _NS_PER_S))
+        last_ns, between_s = found.ended_ns, 0.0
+    return placed
+
+
+def _asked_s(step: Step) -> float:
+    seconds = step.args.get("seconds")
+    return float(seconds) if isinstance(seconds, int | float) else 0.0
+
+
+def drive_findings(steps: Iterable[Step]) -> tuple[Claim, ...]:
+    """Return what happened to the drive during a run, as claims with the steps that show them."""
+    placed = place_steps(steps)
+    marks = [(each, mark) for each in placed for mark in _marks(each.step)]
+    found = [_heat(placed, marks), _throttled(placed, marks), _amplification(placed)]
+    for code, says in _SENTENCES.items():
+        of_code = [(each.step.ordinal, mark) for each, mark in marks if mark.code == code]
+        if of_code:
+            found.append(_happened(says, of_code))
+    return tuple(each for each in found if each is not None)
+
+
+def _marks(step: Step) -> tuple[Mark, ...]:
+    return () if step.result.telemetry is None else step.result.telemetry.marks
+
+
+def _heat(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
+    """State the highest temperature, where heat did not slow the drive: else that is said there."""
+    known = [
+        (found.hottest_c, each.step.ordinal)
+        for each in placed
+        if (found := each.step.result.telemetry) is not None and found.hottest_c is not None
+    ]
+    if not known or any(mark.code == "throttled" for _, mark in marks):
+        return None
+    hottest, ordinal = max(known)
+    return Claim("the drive was {figure} warm at most", Amount(hottest, "°C"), evidence=Evidence((ordinal,)))
+
+
+def _throttled(placed: Sequence[Placed], marks: Sequence[tuple[Placed, Mark]]) -> Claim | None:
+    """State from when on heat slowed the drive, at which temperature, and for how much of the time."""
+    hot = [(each, mark) for each, mark in marks if mark.code == "throttled"]
+    if not hot:
+        return None
+    at, first = hot[0]
+    minute = int((at.start_s + first.at_ns / _NS_PER_S) // 60)
+    slowed_s = sum((mark.until_ns or mark.at_ns) - mark.at_ns for _, mark in hot) / _NS_PER_S
+    watched_s = sum(each.end_s - each.start_s for each in placed)
+    heat = "" if first.temperature_c is None else f" at {first.temperature_c:.0f} °C"
+    return Claim(
+        "throttled from minute {minute}{heat}, for {figure} of the measured time",
+        Amount(100 * slowed_s / watched_s if watched_s else None, "%"),
+        evidence=Evidence(tuple(dict.fromkeys(each.step.ordinal for each, _ in hot))),
+        others={"minute": str(minute), "heat": heat},
+    )
+
+
+def _amplification(placed: Sequence[Placed]) -> Claim | None:
+    """State what was programmed for what the host wrote, where the drive tells of both."""
+    sums = dict.fromkeys(("host_written_bytes", "nand_written_bytes"), 0.0)
+    shown = []
+    for each in placed:
+        found = each.step.result.telemetry
+        if found is not None and all(name in found.changes for name in sums):
+            shown.append(each.step.ordinal)
+            for name in sums:
+                sums[name] += found.changes[name]
+    if sums["host_written_bytes"] < _LEAST_BYTES:
+        return None
+    return Claim(
+        "by the drive's own count the flash was written {figure} what the host wrote",
+        Amount(sums["nand_written_bytes"] / sums["host_written_bytes"], "x"),
+        evidence=Evidence(tuple(shown)),
+    )
+
+
+def _happened(says: str, found: Sequence[tuple[int, Mark]]) -> Claim:
+    ordinals = tuple(dict.fromkeys(ordinal for ordinal, _ in found))
+    steps = "1 step" if len(ordinals) == 1 else f"{len(ordinals)} steps"
+    times = "once" if len(found) == 1 else f"{len(found)} times"
+    words = {"count": times, "steps": steps, "first": found[0][1].what}
+    named = {name: text for name, text in words.items() if f"{{{name}}}" in says}
+    return Claim(says, evidence=Evidence(ordinals), others=named)
+
+
+def changes_of(steps: Iterable[Step]) -> dict[str, float]:
+    """Return what the drive's counters have grown by over a run."""
+    sums: dict[str, float] = {}
+    for step in steps:
+        found = step.result.telemetry
+        for name, value in ({} if found is None else found.changes).items():
+            sums[name] = sums.get(name, 0.0) + value
+    return {name: sums[name] for name in COUNTED if name in sums}

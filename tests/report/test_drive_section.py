@@ -1,0 +1,109 @@
+"""The section on what the drive went through: one time line of four panels, shaded where heat slowed it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from report.browser import Browser
+from ssdlab.cli import main
+from ssdlab.report import page, source
+from ssdlab.report.packing import unpack
+from ssdlab.report.sections import drive as drive_section
+from telemetry.test_simulated import ABOVE_C, CAP_W, hot_text  # noqa: F401 - a fixture
+
+JOB = """
+[[step]]
+do = "run"
+label = "heats up"
+rw = "write"
+bs = "128k"
+threads = 8
+seconds = "20s"
+
+[[step]]
+do = "idle"
+seconds = "30s"
+
+[[step]]
+do = "run"
+label = "cooler"
+rw = "randread"
+seconds = "5s"
+"""
+
+
+@pytest.fixture(scope="module")
+def run(hot_text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A run that heats its drive up, lets it rest, and reads."""
+    library = tmp_path_factory.mktemp("library")
+    (library / "job.toml").write_text(JOB)
+    words = ["job", str(library / "job.toml"), hot_text, "--seed", "7", "--library", str(library / "runs")]
+    assert main([*words, "--json"]) == 0
+    (folder,) = (library / "runs").glob("2*")
+    return folder
+
+
+def columns(run: Path) -> dict[str, list[tuple[str, list[float], list[float]]]]:
+    """By figure: step, ends in seconds, values."""
+    (shown,) = page.shown([source.read_run(run)])
+    section = drive_section.section([shown])
+    assert section is not None
+    found: dict[str, list[tuple[str, list[float], list[float]]]] = {}
+    for track in section.figures[0].chart.views[0].tracks:
+        ends, values = track.columns
+        unpacked = [unpack(each.packed, each.unit).tolist() for each in (ends, values)]
+        found.setdefault(values.key, []).append((track.name, *unpacked))
+    return found
+
+
+def test_the_pause_lies_between_the_steps_and_the_drive_cools_in_it(run: Path) -> None:
+    found = columns(run)
+    (hot, hot_ends, heat), (cool, cool_ends, cooled) = found["temperature_c"]
+    assert (hot, cool) == ("heats up", "cooler")
+    # The step ends with its last completion, some ms after its 20 s; the rest then takes 30 s.
+    assert hot_ends[-1] == pytest.approx(20, abs=0.5)
+    assert cool_ends[0] == pytest.approx(hot_ends[-1] + 30 + 1, abs=0.5)
+    assert cooled[0] < heat[-1] - 10
+    assert set(found) == {"iops", "p99_ns", "watts", "temperature_c"}
+    # Under the limit it draws no more than that; the profile's window holds it to the millisecond.
+    assert min(value for _, _, watts in found["watts"][:1] for value in watts[-3:]) <= CAP_W
+
+
+def test_where_heat_slowed_it_is_shaded_and_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (shown,) = page.shown([source.read_run(run)])
+    section = drive_section.section([shown])
+    (spell,) = section.figures[0].chart.views[0].spells
+    (_, ends, heat), _ = columns(run)["temperature_c"]
+    first_hot = next(end for end, value in zip(ends, heat, strict=True) if value >= ABOVE_C)
+    assert abs(spell.from_s - first_hot) <= 2, "a sample is a second from the next"
+    assert spell.from_s < spell.until_s <= 21
+    assert section.lead[0].startswith("Throttled from minute 0 at 6")
+    assert main(["show", str(run)]) == 0
+    shown_text = capsys.readouterr().out
+    assert section.lead[0] in " ".join(shown_text.split())
+    assert main(["show", str(run), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["telemetry"]
+    assert told["findings"][0] == {"says": section.lead[0], "steps": [1]}
+
+
+def test_the_time_line_is_drawn(run: Path, tmp_path: Path, web_browser: Browser) -> None:
+    page.write([source.read_run(run)], tmp_path / "page.html")
+    web_browser.open(tmp_path / "page.html")
+    web_browser.drawn()
+    assert web_browser.complaints == []
+    pixels = """(() => { const canvas = document.querySelector('#drive-time-line canvas');
+      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      return [canvas.height, new Set(new Uint32Array(data.buffer)).size]; })()"""
+    height, colours = web_browser.run(pixels)
+    assert height > 500
+    assert colours > 8
+
+
+def test_a_drive_that_tells_nothing_of_heat_or_watts_has_no_such_section(tmp_path: Path) -> None:
+    words = ["measure", "sim:tiny-test,scale=4", "--seconds", "1", "--save", "--library", str(tmp_path)]
+    assert main([*words, "--json"]) == 0
+    (folder,) = tmp_path.glob("2*")
+    assert drive_section.section(page.shown([source.read_run(folder)])) is None

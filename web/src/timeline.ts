@@ -1,0 +1,89 @@
+/** Several figures of one run below one another, over one time: IOPS, p99, watts, temperature, and what happened to the drive. */
+
+import { axisOption, place } from "./axes";
+import { type Canvas, type Option, runStyle } from "./draw";
+import { number } from "./numbers";
+import { clock, type Columns, shading, timeAxis, timeUnit } from "./series";
+import type { Measure, TimelineChart, TimelineView, Track } from "./spec";
+import { base, colourOf, escaped } from "./theme";
+
+const PANEL_HEIGHT = 120;
+const [TOP, GAP, BOTTOM] = [30, 42, 44];
+/** From so many points on a panel is drawn as dots. */
+const MANY = 3000;
+
+interface Hit {
+  seriesName: string;
+  seriesIndex: number;
+  value: [number, number, number];
+}
+
+export function timelineHeight(chart: TimelineChart): number {
+  return TOP + chart.panels.length * (PANEL_HEIGHT + GAP) - GAP + BOTTOM;
+}
+
+/** The keys of the columns that a time line draws. */
+export function timelineKeys(chart: TimelineChart): string[] {
+  return ["end_s", ...chart.panels.map(({ key }) => key)];
+}
+
+export function timeline(chart: TimelineChart, view: TimelineView, columns: Columns, canvas: Canvas): Option {
+  const common = base(canvas.theme);
+  const end_s = Math.max(1e-3, ...view.tracks.map((track) => columns.of(track, "end_s").at(-1) ?? 0), ...view.spells.map((spell) => spell.until_s ?? spell.from_s));
+  const panels = chart.panels.map((panel, index) => ({ panel, index, tracks: tracksOf(view, panel) }));
+  const all = panels.map(({ index }) => index);
+  const hits = panels.flatMap(({ panel, tracks }) => tracks.map(() => panel));
+  return {
+    ...common,
+    tooltip: { ...(common["tooltip"] as Option), formatter: (hit: Hit) => told(hits[hit.seriesIndex], hit, timeUnit(end_s)) },
+    grid: panels.map(({ index }) => ({ left: 64, right: 22, top: TOP + index * (PANEL_HEIGHT + GAP), height: PANEL_HEIGHT, outerBoundsMode: "none" })),
+    xAxis: panels.map(({ index }) => ({
+      ...timeAxis([0, end_s], canvas),
+      gridIndex: index,
+      ...(index < panels.length - 1 ? { axisLabel: { show: false }, name: "" } : { name: timeUnit(end_s) > 1 ? "h:min since the first step" : "seconds since the first step" }),
+    })),
+    yAxis: panels.map(({ panel, index, tracks }) => ({
+      ...axisOption(panel.axis, { theme: canvas.theme, side: "y", values: tracks.flatMap((track) => columns.of(track, panel.key)), length: PANEL_HEIGHT }),
+      gridIndex: index,
+    })),
+    dataZoom: [{ type: "inside", xAxisIndex: all, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
+    toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { xAxisIndex: all, yAxisIndex: "none", filterMode: "none" } } },
+    series: panels.flatMap(({ panel, index, tracks }) => lines(panel, index, tracks, view, columns, timeUnit(end_s), canvas)),
+  };
+}
+
+function tracksOf(view: TimelineView, panel: Measure): Track[] {
+  return view.tracks.filter((track) => track.columns.some(({ key }) => key === panel.key));
+}
+
+function lines(panel: Measure, index: number, tracks: Track[], view: TimelineView, columns: Columns, unit_s: number, canvas: Canvas): Option[] {
+  const points = tracks.reduce((sum, track) => sum + columns.of(track, panel.key).length, 0);
+  return tracks.map((track, first) => {
+    const run = runStyle(canvas, track.run);
+    const times_s = columns.of(track, "end_s");
+    const dots = points > MANY || times_s.length === 1;
+    return {
+      type: dots ? "scatter" : "line",
+      name: track.name,
+      xAxisIndex: index,
+      yAxisIndex: index,
+      data: columns.of(track, panel.key).map((value, row) => [(times_s[row] ?? 0) / unit_s, place(panel.axis, value), value]),
+      symbol: "circle",
+      symbolSize: 3,
+      showSymbol: points <= 600,
+      itemStyle: { color: colourOf(run, canvas.theme) },
+      lineStyle: { color: colourOf(run, canvas.theme), width: 1.5 },
+      emphasis: { disabled: true },
+      z: 2,
+      // Once in each panel; the words stand over the first.
+      ...(first === 0 ? shading(view.spells, unit_s, canvas, index === 0) : {}),
+    };
+  });
+}
+
+function told(panel: Measure | undefined, { seriesName, value: [time, , value] }: Hit, unit_s: number): string {
+  if (panel === undefined) return escaped(seriesName);
+  const when = unit_s > 1 ? clock(time) : number(time, "s");
+  const unit = panel.axis.quantity === "plain" ? ` ${panel.label}` : "";
+  return `${escaped(seriesName)}<br>${when}, ${escaped(panel.label)}: <b>${escaped(number(value, panel.axis.quantity) + unit)}</b>`;
+}
