@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NS_PER_S = 1e9
 _SLACK_S = 60.0
 """Beyond the time of the steps between two that are watched: what resuming and filling the gaps takes."""
-_LEAST_BYTES = 1_000_000_000
+_MIN_BYTES = 1_000_000_000
 """Of the host, from which write amplification is stated: drives count in thousands of blocks."""
 _SENTENCES = {
     "media-errors": "media errors {count} in {steps}: {first}",
@@ -121,7 +121,7 @@ def _amplification(placed: Sequence[Placed]) -> Claim | None:
             shown.append(each.step.ordinal)
             for name in sums:
                 sums[name] += found.changes[name]
-    if sums["host_written_bytes"] < _LEAST_BYTES:
+    if sums["host_written_bytes"] < _MIN_BYTES:
         return None
     return Claim(
         "by the drive's own count the flash was written {figure} what the host wrote",

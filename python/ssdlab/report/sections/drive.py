@@ -60,8 +60,8 @@ def section(runs: Sequence[Shown]) -> Section | None:
 
 def _worth_showing(shown: Shown) -> bool:
     samples = shown.run.telemetry
-    told = any(np.isfinite(samples[name]).any() for name in ("temperature_c", "drawn_w"))
-    return told or any(
+    known = any(np.isfinite(samples[name]).any() for name in ("temperature_c", "drawn_w"))
+    return known or any(
         step.result.telemetry is not None and step.result.telemetry.marks for step in shown.run.steps
     )
 
