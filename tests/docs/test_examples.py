@@ -133,6 +133,7 @@ def test_the_errors_of_the_document_are_those_of_the_package() -> None:
     assert told == ours
 
 
+@pytest.mark.timeout(400)  # some thirty commands, each of which starts Python
 @pytest.mark.parametrize(("page", "at_least"), [("simulated.md", 3), ("library.md", 10)])
 def test_the_commands_of_pages_that_need_no_drive(place: Path, page: str, at_least: int) -> None:
     examples = [

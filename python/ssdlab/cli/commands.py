@@ -58,6 +58,8 @@ COMMANDS: dict[str, Command] = {
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
     ),
     "library verify": Command("ssdlab.cli.library:verify", "hold every run of the library against its seals"),
+    "library pack": Command("ssdlab.cli.library:pack", "write runs as one archive"),
+    "library unpack": Command("ssdlab.cli.library:unpack", "put the runs of an archive into the library"),
 }
 """Every command, in the order of the help text. Two words make a group."""
 GROUPS = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, warn
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "ssdlab.library/1"
 VERIFY_SCHEMA = "ssdlab.verify/1"
+PACK_SCHEMA = "ssdlab.pack/1"
+UNPACK_SCHEMA = "ssdlab.unpack/1"
 DAMAGED = Refused.exit_status
 """What `verify` exits with if a run is damaged: what `show` of it would."""
 
@@ -85,6 +89,77 @@ def verify(*, library: Path | None = None, json: bool = False) -> int:
             print_line(f"{each.folder.name}: {_words(each)}", "bad" if each.seal is None else None)
         print_line(f"{folder}: runs: {len(found)}, damaged: {damaged}")
     return DAMAGED if damaged else 0
+
+
+def pack(
+    *runs: str,
+    output: Annotated[Path, Parameter(name=("--output", "-o"), metavar="FILE")],
+    redact: bool = False,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write runs as one archive, a gzipped tar of their folders; a suite goes with its runs.
+
+    Parameters
+    ----------
+    runs
+        Each a folder, an id, the beginning of an id or of its last letters, or `last`.
+    output
+        The archive, which must not exist.
+    redact
+        Replace serial numbers and host names by words that nobody can look up. The runs are sealed anew, and
+        a note says so. Other paths and notes of yours stay.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print what was packed as JSON, schema ssdlab.pack/1.
+    """
+    from ssdlab.host.output_files import OutputFile
+    from ssdlab.library.packing import pack as packed
+    from ssdlab.results.store import find_run
+
+    if not runs:
+        raise UsageError("no run is named", "name those to pack; ssdlab runs lists them")
+    folders = [find_run(run, library_of(library)) for run in runs]
+    with OutputFile(output, noun="archive") as file:
+        try:
+            with file.new() as out:
+                names = packed(folders, out, redact=redact)
+        except BaseException:
+            file.remove()
+            raise
+        path = file.path
+    if json:
+        print_json({"schema": PACK_SCHEMA, "archive": str(path), "redacted": redact, "runs": names})
+        return
+    print_line(f"{path}: runs: {len(names)}{', redacted and sealed anew' if redact else ''}")
+
+
+def unpack(archive: Path, /, *, library: Path | None = None, json: bool = False) -> None:
+    """Put the runs of an archive into the library: all of them, or none.
+
+    An archive with links, or with names that lead out of its folders, is refused whole, as is one with a
+    damaged run. Runs that the library has already stay as they are.
+
+    Parameters
+    ----------
+    archive
+        A file that `ssdlab library pack` wrote.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print what was unpacked as JSON, schema ssdlab.unpack/1.
+    """
+    from ssdlab.host.documents import user_path
+    from ssdlab.library.packing import unpack as unpacked
+
+    done = unpacked(user_path(archive), library_of(library))
+    if json:
+        print_json({"schema": UNPACK_SCHEMA, "runs": done.written, "there_already": done.there})
+        return
+    for name in done.written:
+        print_line(name)
+    print_line(f"runs: {len(done.written)}, there already: {len(done.there)}")
 
 
 def _words(found: Verified) -> str:
