@@ -16,6 +16,7 @@ from methods.test_client_methods import assert_inside_its_plan
 from ssdlab import _core
 from ssdlab.analysis.demand import Chosen, Demand, choose, unwritten_reads
 from ssdlab.drives import open_drive
+from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.pts.composite import ACCESS, SIZES_PCT, PtsCompositeParams, load_of
 from ssdlab.methods.pts.demand import COUNTS
@@ -25,10 +26,11 @@ from ssdlab.methods.results.pts import DemandResult
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.errors import UsageError
-from ssdlab.model.workload import Workload
+from ssdlab.model.workload import Mix, Workload
 from ssdlab.report import page, source
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
+from ssdlab.runs.plan import Recorder
 
 GIB = 1 << 30
 MS = 1_000_000
@@ -224,6 +226,50 @@ def recorded(workload: Workload, tmp_path: Path) -> tuple[dict[str, Any], int]:
     with open_drive("sim:tiny-test,scale=4", destroy="sim:tiny-test,scale=4", writing=True) as drive:
         drive.run(logged, log_path=log)
         return _core.read_log(log).ios(), drive.capacity_bytes
+
+
+def test_segments_of_the_active_range_get_all_of_the_random_io_alike(tmp_path: Path) -> None:
+    """Every offset of a test as it is planned lies within one of the pieces, and each gets its share."""
+    mib, count, length = 1 << 20, 4, 256 << 20
+    made = find_method("pts-latency").params.build(
+        {
+            "active_range_amount": "1GiB",
+            "active_range_segments": str(count),
+            "seconds": "1",
+            "overwrites": "1",
+        }
+    )
+    with open_drive("sim:tiny-test,scale=4", destroy="sim:tiny-test,scale=4", writing=True) as drive:
+        capacity = drive.capacity_bytes
+    done: list[Any] = []
+
+    class Kept(Recorder):
+        def perform(self, request: Request) -> Step:
+            done.append(request)
+            return super().perform(request)
+
+    lab = Lab(Kept(), capacity_bytes=capacity, logical_block_bytes=512)
+    find_method("pts-latency").procedure(lab, made)
+    stride = capacity // count // mib * mib
+    works = [getattr(each.asked, "workload", None) for each in done]
+    spans = [
+        each.streams[0].span_bytes(capacity, 512)
+        for each, request in zip(works, done, strict=True)
+        if each is not None and request.verb == "precondition"
+    ]
+    assert spans == [(at * stride, length) for at in range(count)], "each is written over before"
+    (random, *_) = (
+        each for each, request in zip(works, done, strict=True) if each is not None and request.verb == "run"
+    )
+    writes = random.model_copy(
+        update={"streams": (random.streams[0].model_copy(update={"ops": Mix(read_pct=0)}),)}
+    )
+    ios, _ = recorded(writes, tmp_path)
+    offsets, total = ios["offset"], len(ios["offset"])
+    assert total > 10_000
+    assert ((offsets % stride) + ios["length"] <= length).all()
+    for at in range(count):
+        assert within(int((offsets // stride == at).sum()), total, 1 / count)
 
 
 def test_the_composite_has_the_shares_that_the_specification_gives(tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def test_what_the_drive_is_and_how_it_is_purged(
         ({"active_range": "100"}, set()),
         ({"active_range_amount": "512MiB"}, {"active-range-amount"}),
         ({"active_range_amount": "64GiB"}, set()),
+        ({"active_range_segments": "1"}, set()),
         ({"setting": "client", "active_range": "75"}, set()),
         ({"setting": "client", "active_range": "100"}, {"active-range"}),
         ({"threads": "2"}, {"shape"}),
@@ -246,3 +247,32 @@ def test_every_departure_is_in_the_documentation() -> None:
         for code in re.findall(r"`([\w-]+)`", row)
     }
     assert len(used) >= 10 and used <= listed
+
+
+def test_segments_need_an_amount_random_io_and_whole_pieces(capsys: pytest.CaptureFixture[str]) -> None:
+    amount = "active_range_amount=1GiB"
+    for name, settings, what in (
+        ("pts-latency", ("active_range_segments=4",), "none was given"),
+        ("pts-latency", ("active_range_segments=3", amount), "cannot be spread over 3 segments"),
+        ("pts-latency", ("active_range_segments=33", amount), "32"),
+        ("pts-throughput", ("active_range_segments=4", amount), "only random I/O can be spread"),
+    ):
+        words = [word for each in settings for word in ("--set", each)]
+        assert main(["plan", name, "sim:tiny-test", *words]) == 2
+        assert what in capsys.readouterr().err
+
+
+def test_segments_of_the_active_range_are_a_departure_and_in_the_header(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "pts-latency", "sim:tiny-test,scale=4", "--quick", "--library", str(tmp_path)]
+    settings = ["--set", "active_range_amount=1GiB", "--set", "active_range_segments=4"]
+    assert main([*words, *settings]) == 0
+    (folder,) = (path.parent for path in tmp_path.glob("*/manifest.json"))
+    (said,) = (
+        each.what for each in RunFolder(folder).manifest.departures if each.code == "active-range-amount"
+    )
+    assert said == "of the active range 1.07 GB are used, in 4 segments"
+    page = tmp_path / "page.html"
+    assert main(["report", str(folder), "-o", str(page)]) == 0
+    assert "1.07 GB in 4 segments" in page.read_text(encoding="utf-8")

@@ -306,7 +306,8 @@ class RealDrive(Closing):
         self._check_same()
         for stream in workload.streams:
             if stream.reads:
-                self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
+                for place in stream.places(self.capacity_bytes, self.logical_block_bytes):
+                    self._before_reading(*place)
         writing = workload.changes_data
         with self._writing(trims=workload.trims) if writing else nullcontext():
             return measurement.run(

@@ -7,10 +7,53 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.errors import LabError, UsageError
+from ssdlab.model.pattern import Band, Bands, Uniform
 from ssdlab.model.span import Span
 
 if TYPE_CHECKING:
     from ssdlab.model.workload import Stream, Workload
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Equal, contiguous pieces of the part in use, evenly spread over it.
+
+    Attributes
+    ----------
+    count
+        How many, 2 or more.
+    length_bytes
+        Of each.
+    stride_bytes
+        From the start of one to the start of the next.
+    unit_bytes
+        What both are whole multiples of.
+    """
+
+    count: int
+    length_bytes: int
+    stride_bytes: int
+    unit_bytes: int
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Where each lies."""
+        return tuple(Span(start=at * self.stride_bytes, length=self.length_bytes) for at in range(self.count))
+
+    @property
+    def reach_bytes(self) -> int:
+        """Length of the part that they are spread over, in whole strides."""
+        return self.count * self.stride_bytes
+
+    def bands(self) -> Bands:
+        """Return the pattern of random I/O that goes to all of them alike, and to nothing between."""
+        used, gap = (
+            each // self.unit_bytes for each in (self.length_bytes, self.stride_bytes - self.length_bytes)
+        )
+        piece = [Band(access_weight=1, span_weight=used)]
+        if gap:
+            piece.append(Band(access_weight=0, span_weight=gap))
+        return Bands(bands=tuple(piece * self.count))
 
 
 @dataclass(frozen=True)
@@ -27,12 +70,15 @@ class Ground:
         What the drive addresses.
     seed
         The step's.
+    segments
+        The pieces of the part in use that are used at all; None: all of it.
     """
 
     usable_bytes: int
     capacity_bytes: int
     logical_block_bytes: int
     seed: int
+    segments: Segments | None = None
 
     @property
     def span(self) -> Span:
@@ -54,9 +100,7 @@ class Ground:
             )
         changes: dict[str, Any] = {} if "seed" in workload.model_fields_set else {"seed": self.seed}
         streams = tuple(
-            stream
-            if "span" in stream.model_fields_set
-            else stream.model_copy(update={"span": self._span_of(stream)})
+            stream if "span" in stream.model_fields_set else self._placed(stream, label)
             for stream in workload.streams
         )
         workload = workload.model_copy(update={**changes, "streams": streams})
@@ -66,6 +110,17 @@ class Ground:
             error.what = f"{label}: {error.what}"
             raise
         return workload
+
+    def _placed(self, stream: Stream, label: str) -> Stream:
+        if self.segments is None:
+            return stream.model_copy(update={"span": self._span_of(stream)})
+        if not isinstance(stream.pattern, Uniform):
+            raise UsageError(
+                f"{label}: only random I/O can be spread over segments, all alike",
+                "leave active_range_segments at 1 for this test",
+            )
+        span = Span(start=0, length=self.segments.reach_bytes)
+        return stream.model_copy(update={"span": span, "pattern": self.segments.bands()})
 
     def _span_of(self, stream: Stream) -> Span:
         unit = min(block.bytes for block in stream.block)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from ssdlab.methods.ground import Ground, derived_seed
+from ssdlab.methods.ground import Ground, Segments, derived_seed
 from ssdlab.methods.verbs.context import Tables
 from ssdlab.methods.verbs.verb import Verb
+from ssdlab.model.errors import UsageError
 from ssdlab.model.span import Span, span_unit_bytes
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ class LabBase:
         self._use(capacity_bytes)
         self._policy: Policy | None = None
         self._outlook = ""
+        self._segments: Segments | None = None
         self._spare_of = spare_of
 
     @property
@@ -173,6 +175,31 @@ class LabBase:
     def span(self) -> Span:
         """The part of the drive in use: all of it, in whole MiB, or what `limit` left."""
         return Span(start=0, length=self._usable_bytes)
+
+    @property
+    def segments(self) -> tuple[Span, ...]:
+        """The pieces that I/O without a span of its own keeps to; empty: it goes everywhere in `span`."""
+        return () if self._segments is None else self._segments.spans
+
+    def scatter(self, count: int, amount_bytes: int) -> None:
+        """Keep random I/O to equal segments from here on, evenly spread over the part in use.
+
+        Raises
+        ------
+        UsageError
+            The amount does not divide into so many segments, or does not fit.
+        """
+        unit = span_unit_bytes(self.capacity_bytes, self.logical_block_bytes)
+        stride_bytes = self._usable_bytes // count // unit * unit
+        length_bytes, rest = divmod(amount_bytes, count)
+        if rest or length_bytes % unit or not unit <= length_bytes <= stride_bytes:
+            raise UsageError(
+                f"{amount_bytes} bytes cannot be spread over {count} segments of {self._usable_bytes} bytes",
+                f"give a multiple of {count} x {unit} bytes that fits",
+                amount_bytes=amount_bytes,
+                segments=count,
+            )
+        self._segments = Segments(count, length_bytes, stride_bytes, unit)
 
     @contextmanager
     def on_interruption(self, policy: Policy) -> Iterator[None]:
@@ -244,4 +271,5 @@ class LabBase:
             self.capacity_bytes,
             self.logical_block_bytes,
             derived_seed(seed, self._ordinal),
+            self._segments,
         )

@@ -84,6 +84,18 @@ class Bands(Frozen):
         """Return the pattern as the native runner takes it."""
         return {"bands": [band.model_dump() for band in self.bands]}
 
+    def used(self, slots: int) -> tuple[tuple[int, int], ...]:
+        """Return first slot and count of each band that gets I/O, of so many slots of a span.
+
+        Each edge is rounded down by itself, as the native runner has it.
+        """
+        total, before, found = sum(band.span_weight for band in self.bands), 0, []
+        for band in self.bands:
+            first, before = slots * before // total, before + band.span_weight
+            if band.access_weight:
+                found.append((first, slots * before // total - first))
+        return tuple(found)
+
 
 class OnePass(Frozen):
     """Every block once in a random order, and some once more: a fresh drive as long random writing leaves it.

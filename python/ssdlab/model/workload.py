@@ -256,6 +256,15 @@ class Stream(Frozen):
         unit = min(block.bytes for block in self.block)
         return self.span.resolve(capacity_bytes, unit, logical_block_bytes)
 
+    def places(self, capacity_bytes: int, logical_block_bytes: int) -> tuple[tuple[int, int], ...]:
+        """Return start and length in bytes of what it may touch: the span, without bands that get no I/O."""
+        start, length = self.span_bytes(capacity_bytes, logical_block_bytes)
+        if not isinstance(self.pattern, Bands):
+            return ((start, length),)
+        unit = min(block.bytes for block in self.block)
+        used = self.pattern.used(length // unit)
+        return tuple((start + first * unit, count * unit) for first, count in used)
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._check_engine()

@@ -174,7 +174,8 @@ class SimulatedDrive(Closing):
             self._before_writing()
         for stream in workload.streams:
             if stream.reads:
-                self._before_reading(*stream.span_bytes(self.capacity_bytes, self.logical_block_bytes))
+                for place in stream.places(self.capacity_bytes, self.logical_block_bytes):
+                    self._before_reading(*place)
         before = self._native.counters()
         heat = self._native.power_state()
         start_ns = self._native.now_ns

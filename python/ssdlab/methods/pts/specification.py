@@ -30,9 +30,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from ssdlab.methods.method import Params, Remarks, Seconds, param
 from ssdlab.methods.results.pts import PtsBase
 from ssdlab.methods.verbs.stretch import Stretch
+from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes
 from ssdlab.model.pattern import Sequential
-from ssdlab.model.span import SPAN_UNIT_BYTES
+from ssdlab.model.span import SPAN_UNIT_BYTES, Span
 from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.model.warnings import judge_fills
 from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
@@ -53,6 +54,8 @@ RECOMMENDED_SHAPE = {"enterprise": (4, 32), "client": (2, 16)}
 """Threads and depth of each, of the tests that leave them to the operator."""
 SPECIFICATION = "SNIA SSS PTS 2.0.2"
 KIB = 1024
+MAX_SEGMENTS = 32
+"""Of an active range: a stream has 64 bands at most, one for each segment and one for each gap."""
 SECTOR_BYTES = 512
 """The smallest access of the tests."""
 _ROUND = re.compile(r"(.*\bround \d+), ")
@@ -63,7 +66,7 @@ class PtsParams(Params):
     """Of every test of the specification."""
 
     choices: ClassVar[frozenset[str]] = frozenset(
-        {"setting", "threads", "depth", "active_range", "active_range_amount"}
+        {"setting", "threads", "depth", "active_range", "active_range_amount", "active_range_segments"}
     )
     """Parameters that are no departure by being other than the default: the operator's choice by the
     specification, or judged by more than their value."""
@@ -74,7 +77,8 @@ class PtsParams(Params):
     """What the text leaves open of the test, or was not at hand: printed as open, with what is done. A
     subclass adds its own to those of the classes that it is made of."""
     left_open_client: ClassVar[tuple[str, ...]] = (
-        "amounts and segments of the active range in PTS-C 1.2: here one segment, the whole of the range",
+        "amounts and segments of the active range in PTS-C 1.2: here by active_range_amount and "
+        "active_range_segments, by default the whole of the range in one",
     )
     """Likewise, only under the setting PTS-C."""
 
@@ -93,6 +97,12 @@ class PtsParams(Params):
     )
     active_range_amount: Bytes = param(
         0, "of the active range, from its first LBA on, what is really used; 0: all of it", unit="B", ge=0
+    )
+    active_range_segments: int = param(
+        1,
+        "equal pieces, evenly spread over the active range, that the amount is made of; over 1 of random I/O",
+        ge=1,
+        le=MAX_SEGMENTS,
     )
     seconds: Seconds = param(60.0, "of a cell, a sample or a record", unit="s", quick=0.5, gt=0, le=3600)
 
@@ -180,26 +190,48 @@ def begin(lab: Lab, p: PtsParams, *, label: str = "purge") -> None:
     lab.conditions(scheduler="none", write_cache=WRITE_CACHE[p.setting])
     lab.purge(if_able=True, label=label)
     unit = max(lab.logical_block_bytes, min(SPAN_UNIT_BYTES, lab.usable_bytes))
-    usable = p.range_bytes(lab.capacity_bytes) // unit * unit
+    spread = p.active_range_segments > 1
+    asked = lab.capacity_bytes * p.range_pct // 100 if spread else p.range_bytes(lab.capacity_bytes)
+    usable = asked // unit * unit
     if unit <= usable < lab.usable_bytes:
         lab.limit(usable)
+    if spread and not p.active_range_amount:
+        raise UsageError(
+            "segments of the active range are pieces of an amount of it, and none was given",
+            "give active_range_amount too: --set active_range_amount=16GiB",
+        )
+    if spread:
+        lab.scatter(p.active_range_segments, p.active_range_amount)
 
 
 def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "WIPC") -> None:
     """Write sequentially, as often as the specification says, before the rounds.
 
     By thread count and depth of the test: each thread begins at its own part of the active range and goes on
-    into the next one's, so that every block is written equally often.
+    into the next one's, so that every block is written equally often. Of several segments each is written by
+    a step of its own.
     """
     if p.overwrites <= 0:
         return
+    segments = lab.segments
+    if not segments:
+        _write_over(lab, p, block_bytes, lab.span, lab.capacity_bytes, label)
+    for number, span in enumerate(segments, 1):
+        of_segment = f"{label}, segment {number} of {len(segments)}"
+        _write_over(lab, p, block_bytes, span, lab.capacity_bytes // len(segments), of_segment)
+
+
+def _write_over(
+    lab: Lab, p: RoundsParams, block_bytes: int, span: Span, capacity_bytes: int, label: str
+) -> None:
+    """Write a part of the drive over, as often as the user capacity that falls to it, or itself, says."""
     threads, depth = p.shape
-    span_bytes = lab.usable_bytes
+    span_bytes = int(span.length or 0)
     unit = block_bytes
     while unit > lab.logical_block_bytes and span_bytes % unit:
         unit //= 2
-    capacity_bytes = span_bytes if p.overwrites_of == "active-range" else lab.capacity_bytes
-    blocks = max(1, round(p.overwrites * capacity_bytes / unit))
+    whole_bytes = span_bytes if p.overwrites_of == "active-range" else capacity_bytes
+    blocks = max(1, round(p.overwrites * whole_bytes / unit))
     stream = Stream(
         name="WIPC",
         ops=Mix(read_pct=0),
@@ -210,6 +242,8 @@ def precondition(lab: Lab, p: RoundsParams, block_bytes: int, *, label: str = "W
         engine=engine_of(depth),
         stop=Stop(bytes=blocks * unit),
     )
+    if lab.segments:
+        stream = stream.model_copy(update={"span": span})
     lab.precondition(Workload.of(stream), label=label)
 
 
@@ -274,9 +308,11 @@ def _of_range(facts: RunFacts, p: PtsParams) -> Iterator[Departure]:
         )
     whole = facts.data.capacity_bytes * p.range_pct // 100
     if p.range_bytes(facts.data.capacity_bytes) < whole:
+        pieces = p.active_range_segments
         yield Departure(
             code="active-range-amount",
-            what=f"of the active range {capacity_text(p.active_range_amount)} are used, in one segment",
+            what=f"of the active range {capacity_text(p.active_range_amount)} are used, in "
+            f"{'one segment' if pieces == 1 else f'{pieces} segments'}",
             why="it was set so; PTS-C 1.2 spreads an amount over 2048 segments",
         )
     drive = facts.manifest.drive

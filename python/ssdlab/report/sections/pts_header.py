@@ -203,7 +203,8 @@ def _amount(manifest: Manifest, result: PtsBase) -> str:
     usable = None if variant is None else variant.usable
     capacity_bytes = manifest.drive.capacity_bytes if usable is None else usable.length
     if usable is None and result.active_range_bytes is not None:
-        return capacity_text(result.active_range_bytes)
+        pieces = manifest.params.get("active_range_segments", 1)
+        return capacity_text(result.active_range_bytes) + ("" if pieces == 1 else f" in {pieces} segments")
     share = f"{significant(100 * capacity_bytes / manifest.drive.capacity_bytes)} % of the LBAs"
     amount = capacity_text(capacity_bytes * result.active_range_pct // 100)
     return amount if usable is None else f"{amount} of {share}"
