@@ -25,6 +25,7 @@ class FakeMeter:
     bound_ns = 0
     answers = 10**9
     lost = 0
+    drift_ppm = 0.0
     lacks = range(0)
     """Numbers of samples that it does not give."""
 

@@ -65,7 +65,7 @@ class MeterText(Frozen):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return what the text ``KIND:PLACE,name=value,...`` means.
+        """Return what the text ``KIND:PLACE,name=value,...`` means; ``none`` is no meter at all.
 
         Raises
         ------
@@ -73,6 +73,7 @@ class MeterText(Frozen):
             It means nothing.
         """
         use, *settings = text.split(",")
+        use = "none:" if use == "none" else use
         if not re.match(r"[a-z0-9]+:", use):
             raise UsageError(
                 f"{excerpt(text)!r} names no meter", "write kind and place, such as hwmon:ina226 or csv:FILE"
@@ -123,5 +124,6 @@ class MeterOptions(Frozen):
     noun: ClassVar[str] = "option of a meter"
 
     meter: AnyMeter | None = Field(
-        None, description="power meter on the drive: hwmon:ina226 (see ssdlab meters) [default: rig file]"
+        None,
+        description="power meter on the drive: hwmon:ina226 (see ssdlab meters), or none [default: rig file]",
     )

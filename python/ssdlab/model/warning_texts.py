@@ -75,6 +75,11 @@ CATALOGUE: dict[str, Entry] = {
         "a drive that works draws power: the meter is not in its supply, or its sign is turned round",
         "see which rails feed the drive, and name them: --meter {meter},rails=A+B",
     ),
+    "meter-drift": Entry(
+        "the clock of {meter} drifts by {drift} ppm",
+        "samples are dated by the host, but a clock that is so far off may not sample at the rate it says",
+        "compare the meter with another clock, and its energy with another meter",
+    ),
     "meter-lost": Entry(
         "{lost} samples of {meter} were lost on the way",
         "the meter, its buffer or the network dropped them; the means leave that time out",

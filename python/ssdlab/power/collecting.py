@@ -64,6 +64,11 @@ class Collector(Closing):
         """Time between two samples that are kept."""
         return round(1e9 / min(self.info.rate_hz, KEPT_HZ))
 
+    @property
+    def drift_ppm(self) -> float:
+        """Drift of the meter's clock against the host's, so far."""
+        return self._meter.drift_ppm
+
     def trace(self, start_ns: int, end_ns: int) -> PowerTrace:
         """Return what was drawn between two times of CLOCK_MONOTONIC.
 

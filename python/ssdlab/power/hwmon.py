@@ -126,6 +126,11 @@ class HwmonMeter(Closing):
         """What it is."""
         return self._info
 
+    @property
+    def drift_ppm(self) -> float:
+        """None: each reading is dated by the host."""
+        return 0.0
+
     def read(self, timeout_s: float) -> Samples:
         """Read each rail once."""
         del timeout_s

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ssdlab.analysis.energy import Array
     from ssdlab.model.meter_text import MeterText
 
+MAX_DRIFT_PPM = 500.0
+"""Five times what a cheap quartz does: such a clock does not count its samples right either."""
 POLL_HZ = 10.0
 """Readings a second of what has to be asked: half a per cent of a core at most, and windows of 1 s count."""
 
@@ -109,6 +111,10 @@ class Meter(Protocol):
     @property
     def info(self) -> MeterInfo:
         """What it is."""
+
+    @property
+    def drift_ppm(self) -> float:
+        """How fast its clock runs away from the host's, so far; its samples are dated with that taken out."""
 
     def read(self, timeout_s: float) -> Samples:
         """Return what it says now; one that streams waits for samples for that time at most."""

