@@ -165,6 +165,34 @@ def test_the_commands_of_power(place: Path) -> None:
     assert "mean_w" in (place / "watts.txt").read_text()
 
 
+def test_the_examples_of_telemetry(place: Path) -> None:
+    commands = [
+        line[2:]
+        for block in blocks("telemetry.md")
+        if block.language == "console"
+        for line in block.text.splitlines()
+    ]
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    (script,) = (block.text for block in blocks("telemetry.md") if block.language == "python")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) >= 1
+    assert (place / "page.html").exists()
+
+
+def test_every_mark_is_told() -> None:
+    from typing import get_args
+
+    from ssdlab.model.telemetry import MarkCode
+
+    told = (DOCS / "telemetry.md").read_text(encoding="utf-8").split("\n## Marks\n")[1].split("\n## ")[0]
+    codes = set(get_args(MarkCode))
+    assert codes & set(re.findall(r"`([a-z-]+)`", told)) == codes
+
+
 def test_the_profiles_told_are_those_there_are() -> None:
     from ssdlab.drives.simulated.drive import profiles
 

@@ -169,6 +169,8 @@ class KernelLog(Source):
                 if error.errno == errno.EPIPE:  # records were lost: the next is there
                     continue
                 break
+            if not record:
+                break
             head, _, rest = record.decode("utf-8", "replace").partition(";")
             fields = head.split(",")
             if len(fields) >= 3 and fields[2].isdigit():
