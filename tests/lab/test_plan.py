@@ -72,7 +72,7 @@ def test_writes_by_time_are_bounded_by_depth() -> None:
 
 def test_what_is_in_flight_at_the_end_is_waited_for_in_the_drives_time() -> None:
     step = planned(closed_loop("random", "write", block_bytes=4096, in_flight=500, seconds=1))
-    assert step.drive_seconds == Bounds(1, pytest.approx(11)), "500 writes of a hard disk of 50 IOPS"
+    assert step.drive_seconds == Bounds(1, pytest.approx(12, rel=0.01)), "500 writes at 50 IOPS, and unevenly"
     assert step.bytes_written.upper == FASTEST_BYTES_S + 500 * 4096, "none begins after its time"
 
 
@@ -93,7 +93,13 @@ def test_streams_of_one_step_run_at_the_same_time() -> None:
 
 SEARCHES = {"rate-limit", "paced-burst", "act-search", "act-certify"}
 """They may end before their plan, and their later steps depend on what the earlier ones measured."""
-LEAVES_OUT = {"trim-validation", "steady-random-write", "steady-sequential-write", "mixed-random"}
+LEAVES_OUT = {
+    "trim-validation",
+    "steady-random-write",
+    "steady-sequential-write",
+    "mixed-random",
+    "low-depths",
+}
 """They leave out steps that turn out not to be needed."""
 
 

@@ -51,6 +51,8 @@ class FakeNvme:
     sanitize_state: int = 0
     sanitize_left: int = 0
     sanitize_action: int = 0
+    estimates_s: tuple[int, int, int] = (0xFFFFFFFF,) * 3
+    """Of overwriting, block and crypto erase; as it stands, it gives none."""
 
     def nvme(
         self, opcode: int, *, nsid: int = 0, cdw: Sequence[int] = (), read_bytes: int = 0, limit_s: float = 0
@@ -121,7 +123,8 @@ class FakeNvme:
             else 65536 * (self.sanitize_steps - self.sanitize_left) // self.sanitize_steps
         )
         page = share.to_bytes(2, "little") + self.sanitize_state.to_bytes(2, "little")
-        page += self.sanitize_action.to_bytes(4, "little") + b"\xff" * 12
+        page += self.sanitize_action.to_bytes(4, "little")
+        page += b"".join(seconds.to_bytes(4, "little") for seconds in self.estimates_s)
         return NvmeReply(0, 0, page.ljust(512, b"\0"))
 
     def _erase(self) -> None:
@@ -143,6 +146,7 @@ class FakeAta:
     cache: bool = True
     cache_stuck: bool = False
     installed: bool = True
+    erase_word: int = 1
     media: bytearray = field(default_factory=lambda: bytearray(1 << 20))
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -193,8 +197,13 @@ class FakeAta:
             | self.frozen << 3
             | self.enhanced << 5
         )
-        changes = {164: word(w82), 170: word(w85), 256: word(state if self.supported else 0), 178: word(1)}
-        return patched("ata-identify.bin", {**changes, 180: word(1), 510: bytes(2)})
+        changes = {
+            164: word(w82),
+            170: word(w85),
+            256: word(state if self.supported else 0),
+            178: word(self.erase_word),
+        }
+        return patched("ata-identify.bin", {**changes, 180: word(self.erase_word), 510: bytes(2)})
 
 
 @dataclass

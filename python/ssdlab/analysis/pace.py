@@ -15,6 +15,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import inf, log2
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FASTEST_BYTES_S = 32e9
 """Two PCIe 5.0 x4 links, and more than this machine class copies in memory per stream."""
@@ -42,6 +46,10 @@ class Load:
     def distance(self, other: Load) -> float:
         """Return how far apart two loads of one kind are, in doublings of block and of I/Os in flight."""
         return abs(log2(self.block_bytes / other.block_bytes)) + abs(log2(self.in_flight / other.in_flight))
+
+    def covers(self, other: Load) -> bool:
+        """Whether its blocks are as large, and as many I/Os in flight, or more."""
+        return self.block_bytes >= other.block_bytes and self.in_flight >= other.in_flight
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,8 @@ class Filling:
     min_bytes: float
     low: float
     high: float
+    block_bytes: float
+    """What it was measured with; in smaller ones it may be slower by their share."""
 
 
 @dataclass(frozen=True)
@@ -119,11 +129,9 @@ class Pace:
         floor = min(slowest, ceiling)
         if not kind:
             return Speed(floor, ceiling, ceiling)
-        nearest = min(each.load.distance(load) for each in kind)
-        near = [each for each in kind if each.load.distance(load) <= nearest + NEAR]
-        lows, highs = zip(*(each.at(load) for each in near), strict=True)
-        settled = [each.at(load)[1] for each in near if each.settled] or highs
-        high = min(ceiling, max(highs))
+        lows, highs = zip(*(each.at(load) for each in _nearest(kind, load)), strict=True)
+        settled = [each.at(load)[1] for each in _nearest([k for k in kind if k.settled], load)] or highs
+        high = min(ceiling, max(highs), _upper_by_larger(kind, load))
         return Speed(min(max(floor, min(lows)), high), high, min(high, max(settled)))
 
     def of_mix(self, read_share: float, load: Load) -> Speed:
@@ -149,7 +157,8 @@ class Pace:
             return speed
         more = 1.0 if load.in_flight <= 1 else speed.high / max(fill.high, 1.0)
         high = min(self.link_bytes_s, fill.high * max(1.0, more))
-        return Speed(min(fill.low, high), high, high)
+        low = fill.low * min(1.0, load.block_bytes / fill.block_bytes)
+        return Speed(min(low, high), high, high)
 
     def with_known(self, *more: Known, source: str = "") -> Pace:
         """Return it with further knowledge."""
@@ -159,6 +168,24 @@ class Pace:
     @staticmethod
     def _is_kind(known: Load, load: Load) -> bool:
         return known.writes == load.writes and known.random == load.random
+
+
+def _upper_by_larger(kind: Sequence[Known], load: Load) -> float:
+    """Return what a load moves at most because one of larger blocks and more in flight moves no more.
+
+    A figure of a drive that was written for long bounds no fresh one.
+    """
+    fresh = [known for known in kind if not known.settled and known.load.covers(load)]
+    most: dict[Load, float] = {}
+    for known in fresh:
+        most[known.load] = max(most.get(known.load, 0.0), known.bytes_s * known.max_share)
+    return min(most.values(), default=inf)
+
+
+def _nearest(known: Sequence[Known], load: Load) -> list[Known]:
+    """Return those of the loads that are nearest to one, and as good as that."""
+    nearest = min((each.load.distance(load) for each in known), default=0.0)
+    return [each for each in known if each.load.distance(load) <= nearest + NEAR]
 
 
 ANY_DRIVE = Pace()

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.analysis.pace import ANY_DRIVE, FASTEST_BYTES_S, Known, Load, Pace
 from ssdlab.drives.rated import rated_values
+from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
 from ssdlab.host.link import link_bytes_s
 from ssdlab.methods.verbs.bounds import Planning
@@ -31,12 +33,12 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
 
 FRESH_CAPACITIES = 1.3
-"""A fresh drive writes at its first speed until its flash is full: its capacity and the spare area."""
+"""A fresh drive writes at its first speed until its flash is full: its capacity and the spare area, which is
+so much where nobody knows it ..."""
+CACHE_CAPACITIES = 0.05
+"""... and what a cache takes in beside."""
 SETTLED_CAPACITIES = 1.5
 """Written over so often by random writes a drive is as it will stay, near enough for a plan."""
-WITHOUT_ERASE = frozenset({"loop", "zram", "virtio", "dm", "md", "mmc"})
-"""Transports whose drives have no erase of their own: they are discarded, or written with zeroes."""
-PURGE_MARGIN_S = 60.0
 RUNS_READ = 12
 """Earlier runs of the drive that are read, the newest first ..."""
 STEPS_READ = 400
@@ -64,14 +66,14 @@ def planning_of(drive: Identity | Drive, pace: Pace | None = None) -> Planning:
     found = pace or pace_of(identity)
     return Planning(
         purges_at_once=drive.capabilities.purges_at_once,
-        purge_max_s=_purge_max_s(identity, found),
+        purge_max_s=cache(partial(_purge_max_s, identity, found)),
         pace=found,
     )
 
 
 def pace_of(identity: Identity, library: Path | None = None) -> Pace:
     """Return what is known of a drive: by its link, its ratings and, in a library, earlier runs of it."""
-    found = Pace(fresh_bytes=FRESH_CAPACITIES * identity.capacity_bytes)
+    found = Pace(fresh_bytes=_fresh_capacities(identity) * identity.capacity_bytes)
     link = _link_of(identity)
     if link is not None:
         words = f"link, {significant(link / 1e6)} MB/s"
@@ -84,6 +86,14 @@ def pace_of(identity: Identity, library: Path | None = None) -> Pace:
         if measured:
             found = found.with_known(*measured, source="earlier runs of this drive")
     return found
+
+
+def _fresh_capacities(identity: Identity) -> float:
+    try:
+        share = spare_of(identity).share
+    except LabError:
+        share = None  # a wrong drive record is said by who needs it
+    return FRESH_CAPACITIES if share is None else 1 / (1 - share) + CACHE_CAPACITIES
 
 
 def _link_of(identity: Identity) -> float | None:
@@ -193,9 +203,12 @@ def known_of(step: Step, capacities: float, share: tuple[float, float] = _EARLIE
     return Known(load, summary.mb_s * 1e6, *share, settled=settled, source="run")
 
 
-def _purge_max_s(identity: Identity, pace: Pace) -> float | None:
-    """Return how long a purge takes at most, of a drive that only the host can empty; None if unknown."""
-    if identity.transport not in WITHOUT_ERASE or not pace.known:
+def _purge_max_s(identity: Identity, pace: Pace, method: str | None) -> float | None:
+    """Return how long a purge takes at most, by what a block device says of itself; None if unknown."""
+    if not identity.capabilities.block_device:
         return None
+    from ssdlab.drives.purge import check_method
+    from ssdlab.drives.purge.expected import longest_s
+
     zeroes = pace.of(Load(writes=True, random=False, block_bytes=1 << 20, in_flight=1))
-    return PURGE_MARGIN_S + identity.capacity_bytes / zeroes.low
+    return longest_s(identity, None if method is None else check_method(method), zeroes.low)

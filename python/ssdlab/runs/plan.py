@@ -116,7 +116,8 @@ class Plan:
 def fresh_bytes_of(steps: Sequence[PlannedStep], fresh_bytes: float) -> float:
     """Return what is written at most at the speed of a fresh drive beyond that of one written for long.
 
-    After each purge the drive is fresh anew, and so it may be when a run begins.
+    After each purge the drive is fresh anew, and so it may be when a run begins. What surely is written uses
+    that up, and so does a fill that is left out because every byte was written before.
     """
     total, left = 0.0, fresh_bytes
     for step in steps:
@@ -124,6 +125,8 @@ def fresh_bytes_of(steps: Sequence[PlannedStep], fresh_bytes: float) -> float:
             total, left = total + left, fresh_bytes
         elif step.bytes_written.lower == step.bytes_written.upper:
             left = max(0.0, left - step.bytes_written.lower)
+        elif step.verb == "fill":
+            left = max(0.0, left - step.bytes_written.upper)
     return total + left
 
 

@@ -15,7 +15,7 @@ from ssdlab.drives import open_drive
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.model.errors import LabError
-from ssdlab.model.fill import fill_workload
+from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workload
 from ssdlab.runs.pace import SETTLED_CAPACITIES
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ class _Probe:
         measured = self.drive.run(fill_workload(self.drive.identity.capacity_bytes, 1))
         rate = float(measured.summary()["mb_s"]) * 1e6
         low, high = _SHARE
-        return Filling(_FILLS_FROM * capacity_bytes, low * rate, high * rate) if rate > 0 else None
+        if rate <= 0:
+            return None
+        return Filling(_FILLS_FROM * capacity_bytes, low * rate, high * rate, FILL_BLOCK_BYTES)
 
     def settling(self, capacity_bytes: int) -> list[Known]:
         """Write at random until the drive has settled, or the time is over; fresh and last figures of it."""

@@ -47,13 +47,15 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
     for method in OPTIONS:
         enhanced = method == "ata-security-erase-enhanced"
         minutes = device.security.enhanced_minutes if enhanced else device.security.erase_minutes
+        estimate_s = None if minutes is None else minutes * 60.0
         missing = device.security.supported and enhanced and not device.security.enhanced
         found.append(
             PurgeMethod(
                 method,
                 obstacle="the drive has no enhanced erase" if missing else _obstacle(device.security),
                 named_only=None if device.security.supported else _UNANNOUNCED,
-                limit_s=patience_s(None if minutes is None else minutes * 60.0, _OTHERWISE_S),
+                limit_s=patience_s(estimate_s, _OTHERWISE_S),
+                estimate_s=estimate_s,
                 commands=tuple(" ".join(words) for words in _commands(subject, method)),
             )
         )

@@ -47,6 +47,8 @@ class PurgeMethod:
         Namespaces that lose their data too.
     limit_s
         How long it may take before it counts as hung: from the drive's own estimate where it gives one.
+    estimate_s
+        That estimate.
     commands
         What is sent, as a person would write it.
     """
@@ -56,6 +58,7 @@ class PurgeMethod:
     named_only: str | None = None
     hits: tuple[Sibling, ...] = ()
     limit_s: float = 2 * _HOUR_S
+    estimate_s: float | None = None
     commands: tuple[str, ...] = ()
 
 

@@ -52,13 +52,15 @@ def purge_methods(subject: Subject) -> tuple[PurgeMethod, ...]:
     found = []
     for method, action in SANITIZES.items():
         kind = method.rpartition("-")[2]
+        estimate_s = getattr(nvme_details.sanitize, f"{kind}_s", None)
         otherwise = overwrite_s(capacity) if kind == "overwrite" else patience_s(None)
         found.append(
             PurgeMethod(
                 method,
                 obstacle=None if getattr(can, kind) else "the drive does not offer it (SANICAP)",
                 hits=others,
-                limit_s=patience_s(getattr(nvme_details.sanitize, f"{kind}_s", None), otherwise),
+                limit_s=patience_s(estimate_s, otherwise),
+                estimate_s=estimate_s,
                 commands=(_sanitize_text(subject, action),),
             )
         )

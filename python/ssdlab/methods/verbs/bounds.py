@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.pace import ANY_DRIVE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import JsonValue
 
     from ssdlab.analysis.pace import Pace
@@ -71,7 +73,7 @@ class Planning:
     purges_at_once
         The drive's capability of that name.
     purge_max_s
-        A purge takes no longer; None: nobody knows.
+        A purge by a method (None: the strongest of the drive) takes no longer; None: nobody knows.
     pace
         How fast the drive is, as far as that is known.
     known
@@ -79,6 +81,6 @@ class Planning:
     """
 
     purges_at_once: bool = False
-    purge_max_s: float | None = None
+    purge_max_s: Callable[[str | None], float | None] = lambda method: None
     pace: Pace = ANY_DRIVE
     known: StepResult | None = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
 
 PURGE_MAX_S = 24 * 3600.0
-"""A sanitize that overwrites; a crypto erase takes seconds. What is known of neither is said as at most."""
+"""Where nothing is known: a sanitize that overwrites. A crypto erase takes seconds."""
 QUICK_PURGE_MAX_S = 60.0
 """Of what is no device: a file has none at all, a simulated drive erases its blocks at once."""
 
@@ -63,7 +63,7 @@ class Purge(Verb):
         """Return bounds by what the drive is."""
         if planning.purges_at_once:
             return Planned(Bounds(0.0, QUICK_PURGE_MAX_S), overhead_s=QUICK_PURGE_MAX_S)
-        return Planned(Bounds(0.0, planning.purge_max_s or PURGE_MAX_S))
+        return Planned(Bounds(0.0, planning.purge_max_s(self.method) or PURGE_MAX_S))
 
     def effects(self) -> tuple[str, ...]:
         """Return what is erased, and how."""

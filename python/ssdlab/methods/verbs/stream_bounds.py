@@ -27,6 +27,10 @@ SIMULATED_PAGE_S = (0.01e-6, 0.6e-6)
 SIMULATED_PAGE_BYTES = 4096
 """Of the host for an I/O and for a page of 4 KiB of it: 0.1 to 0.7 and 0.02 to 0.15 us were measured, and a
 host may be busy."""
+UNEVEN_TIMES, UNEVEN_MAX_S = 3.0, 1.0
+LONGEST_IO_S = 0.01
+"""What is in flight at the end may lie with few dies, which take so many times longer than all of them would,
+up to a second, and may wait for an erase."""
 LONGEST_GAP = 40
 """Of random arrivals, in mean gaps: a longer one has a chance of exp(-40)."""
 
@@ -103,7 +107,11 @@ def speed_of(stream: Stream, pace: Pace) -> Speed:
     """Return how fast the drive does a stream, both directions together."""
     load = load_of(stream)
     speed = pace.of_mix(_read_share(stream), load)
-    return speed if stream.stop.bytes is None else pace.of_target(speed, stream.stop.bytes, load)
+    if stream.stop.bytes is None:
+        return speed
+    # What its time ends before it has written so much does not fill the drive.
+    within = stream.stop.bytes if stream.stop.time_ns is None else speed.high * stream.stop.time_ns / NS_PER_S
+    return pace.of_target(speed, min(stream.stop.bytes, within), load)
 
 
 def load_of(stream: Stream) -> Load:
@@ -151,7 +159,8 @@ def _stream_seconds(stream: Stream, speed: Speed) -> tuple[Bounds, int | None]:
         if isinstance(stream.arrival, Open):  # it ends with the last I/O that arrives before
             gaps = 1 if stream.arrival.process == "even" else LONGEST_GAP
             lower = max(0.0, lower - float(gaps / stream.arrival.rate))
-        upper += _ending_bytes(stream) / speed.low
+        ending_s = _ending_bytes(stream) / speed.low
+        upper += ending_s + min(UNEVEN_TIMES * ending_s, UNEVEN_MAX_S) + LONGEST_IO_S
     if target is not None:
         lower, upper = min(lower, target / speed.high), min(upper, target / speed.low)
     return Bounds(0.0 if lower == float("inf") else lower, upper), target

@@ -1,0 +1,74 @@
+"""How long a purge will take at most, before it begins: by the drive's own estimate, or as fast as it writes.
+
+Sources of the estimates: the Sanitize Status log of NVMe, words 89 and 90 of ATA's IDENTIFY DEVICE. Without
+one, a drive's own erase takes no longer than the time after which it counts as hung.
+"""
+
+from __future__ import annotations
+
+from ssdlab.drives.purge.choice import choose
+from ssdlab.drives.purge.method import PurgeMethod, Subject
+from ssdlab.drives.purge.of_device import subject_of
+from ssdlab.drives.purge.record import PurgeMethodName
+from ssdlab.host.identity import Identity
+from ssdlab.host.sysfs import HostFiles
+from ssdlab.model.errors import LabError
+
+SUBSTITUTES = frozenset({"discard", "zero-fill"})
+MARGIN_S = 60.0
+"""Marks are written before and looked for after; a drive's estimate is in minutes, or twos of them."""
+
+
+def longest_s(
+    identity: Identity,
+    method: PurgeMethodName | None,
+    write_bytes_s: float,
+    files: HostFiles | None = None,
+) -> float | None:
+    """Return how long a purge of a block device takes at most.
+
+    Parameters
+    ----------
+    identity, method
+        The device, and the method named.
+    write_bytes_s
+        It writes no slower in order.
+    files
+        The host; another root for tests.
+
+    Returns
+    -------
+    float or None
+        Seconds; None where it cannot be purged, or does not say what it can.
+    """
+    files = files or HostFiles()
+    node = files.node_named(identity.name)
+    if node is None:
+        return None
+    try:
+        return longest_of(subject_of(identity, files, node), method, write_bytes_s)
+    except LabError:
+        return None
+
+
+def longest_of(subject: Subject, method: PurgeMethodName | None, write_bytes_s: float) -> float:
+    """Return that of a drive which was asked what it can do.
+
+    Raises
+    ------
+    LabError
+        It cannot be purged so.
+    """
+    choice = choose(subject, method, (subject.identity.consent_id,))
+    first, *others = choice.methods
+    # A device often supports discards and rejects them all the same: the next is then done in their place.
+    candidates = [first, *(others if first.name in SUBSTITUTES else ())]
+    following = 0.0 if choice.following is None else choice.following.limit_s
+    zeroes_s = subject.identity.capacity_bytes / write_bytes_s
+    return following + MARGIN_S + max(_longest_s(each, zeroes_s) for each in candidates)
+
+
+def _longest_s(method: PurgeMethod, zeroes_s: float) -> float:
+    if method.name in SUBSTITUTES:
+        return min(method.limit_s, zeroes_s)
+    return method.limit_s if method.estimate_s is None else min(method.limit_s, method.estimate_s)
