@@ -1,0 +1,107 @@
+"""Telemetry of drives behind the kernel's real drivers: what they say, and that they may rest.
+
+QEMU's NVMe drive has a SMART log and no power states; its SATA drive SMART attributes and no statistics.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RESTING = """
+# What a run does of two measured steps with an idle step between them; times are the kernel's monotonic.
+import json, sys, time
+from ssdlab.drives import open_drive
+from ssdlab.model.options import MeasureOptions
+from ssdlab.runs.witness import Witness
+
+workload = MeasureOptions(rw="randread", seconds=3).workload(())
+with open_drive(sys.argv[1]) as drive:
+    witness = Witness(drive)
+    with witness.watching() as watched:
+        first = watched.ended(drive.run(workload))
+    rests = [time.monotonic()]
+    drive.idle(float(sys.argv[2]))
+    rests.append(time.monotonic())
+    with witness.watching() as watched:
+        second = watched.ended(drive.run(workload))
+print(json.dumps({"rests": rests, "samples": [first.samples, second.samples]}))
+"""
+
+
+def measured(guest, drive: str) -> dict:
+    """Read a drive for three seconds in the guest, and give what it told meanwhile."""
+    done = guest.ssdlab("measure", drive, "--rw", "randread", "--seconds", "3", "--json", limit_s=150)
+    assert done.status == 0, done
+    return json.loads(done.out)
+
+
+@pytest.fixture(scope="module")
+def nvme(guest) -> tuple[dict, dict, dict]:
+    """A measurement of the NVMe drive, and what `nvme smart-log` said of it before and after."""
+    asked = "nvme smart-log /dev/nvme0 -o json"
+    before = json.loads(guest.must(asked))
+    return measured(guest, "/dev/nvme0n1"), before, json.loads(guest.must(asked))
+
+
+def test_nvme_says_what_its_own_tool_says(nvme) -> None:
+    """Temperature in Kelvin and data units of 512,000 bytes, as nvme-cli prints them of the same log."""
+    shown, before, after = nvme
+    health = shown["telemetry"]["health"]
+    assert health["source"] == "nvme"
+    assert health["temperature_c"] == int(after["temperature"]) - 273
+    assert health["host_read_bytes"] == int(after["data_units_read"]) * 512_000
+    assert health["host_written_bytes"] == int(after["data_units_written"]) * 512_000
+    assert health["media_errors"] == int(after["media_errors"])
+    assert health["used_pct"] == int(after.get("percent_used", after.get("percentage_used", -1)))
+    grown = (int(after["data_units_read"]) - int(before["data_units_read"])) * 512_000
+    # Data units count in thousands of blocks; opening the drive reads some blocks as well.
+    assert abs(grown - shown["read"]["bytes"]) < 8 << 20
+
+
+def test_it_is_sampled_once_a_second(nvme) -> None:
+    telemetry = nvme[0]["telemetry"]
+    length_s = (telemetry["ended_ns"] - telemetry["began_ns"]) / 1e9
+    assert 1 <= telemetry["samples"] <= length_s + 1
+    assert telemetry["hottest_c"] == 50
+    assert telemetry["sources"][0] == "NVMe SMART log"
+    assert {"host CPU", "kernel log"} < set(telemetry["sources"])
+    assert telemetry["marks"] == []
+
+
+def test_in_an_idle_step_nothing_is_sent(guest) -> None:
+    """By the kernel's tracepoint of NVMe commands: log pages while it reads, nothing at all while idle."""
+    tracing = "/sys/kernel/tracing"
+    guest.must(
+        f"exec 2>&1; grep -q {tracing} /proc/mounts || mount -t tracefs t {tracing}; cd {tracing}; "
+        "echo mono > trace_clock; echo 32768 > buffer_size_kb; echo > trace; "
+        "echo 1 > events/nvme/nvme_setup_cmd/enable"
+    )
+    try:
+        done = guest.python(RESTING, "/dev/nvme0n1", "6", limit_s=150)
+    finally:
+        trace = guest.must(
+            f"cd {tracing}; echo 0 > events/nvme/nvme_setup_cmd/enable; "
+            "sed -nE 's/.* ([0-9]+\\.[0-9]+): nvme_setup_cmd: (.*)/\\1 \\2/p' trace",
+            limit_s=120,
+        )
+    assert done.status == 0, done
+    found = json.loads(done.out)
+    commands = [(float(at), line) for at, _, line in (one.partition(" ") for one in trace.splitlines())]
+    start, end = found["rests"]
+    assert end - start >= 6
+    logs = [at for at, line in commands if "qid=0" in line]
+    assert len(logs) >= sum(found["samples"]) >= 2, "the tracepoint sees the questions"
+    assert any(at < start for at in logs)
+    assert any(at > end for at in logs)
+    assert [line for at, line in commands if start < at < end] == []
+
+
+def test_sata_says_what_its_own_tool_says(guest) -> None:
+    telemetry = measured(guest, "/dev/sda")["telemetry"]
+    tool = json.loads(guest.run("smartctl -j -a /dev/sda", limit_s=60).out)
+    assert telemetry["health"]["source"] == "ata"
+    assert telemetry["health"]["temperature_c"] == tool["temperature"]["current"]
+    assert (telemetry["health"]["failing"] == []) == tool["smart_status"]["passed"]
+    assert "NVMe SMART log" not in telemetry["sources"]
