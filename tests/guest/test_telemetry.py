@@ -24,9 +24,10 @@ with open_drive(sys.argv[1]) as drive:
     rests = [time.monotonic()]
     drive.idle(float(sys.argv[2]))
     rests.append(time.monotonic())
+    told = drive.health()["temperature_c"]
     with witness.watching() as watched:
         second = watched.ended(drive.run(workload))
-print(json.dumps({"rests": rests, "samples": [first.samples, second.samples]}))
+print(json.dumps({"rests": rests, "temperature_c": told, "samples": [first.samples, second.samples]}))
 """
 
 
@@ -91,6 +92,7 @@ def test_in_an_idle_step_nothing_is_sent(guest) -> None:
     commands = [(float(at), line) for at, _, line in (one.partition(" ") for one in trace.splitlines())]
     start, end = found["rests"]
     assert end - start >= 6
+    assert found["temperature_c"] == 50, "what lab.health() gives"
     logs = [at for at, line in commands if "qid=0" in line]
     assert len(logs) >= sum(found["samples"]) >= 2, "the tracepoint sees the questions"
     assert any(at < start for at in logs)

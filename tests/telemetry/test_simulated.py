@@ -12,7 +12,9 @@ from ssdlab.cli import main
 from ssdlab.drives import open_drive
 from ssdlab.drives.simulated.profiles import profiles
 from ssdlab.drives.telemetry.marks import marks_of
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.options import MeasureOptions
+from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
 
 S = 1_000_000_000
@@ -133,3 +135,23 @@ def test_a_run_keeps_them_in_a_sealed_table(
 
     with pytest.raises(Refused, match=r"telemetry\.parquet"):
         RunFolder(run.path).verify()
+
+
+def test_watts_by_the_second_are_those_of_all_rails(tmp_path: Path) -> None:
+    """Ten samples a second of two rails, of which the second has a gap: the mean of what was covered."""
+    ends = np.arange(1, 21) * (S // 10)
+    rails = np.repeat(["12V", "3V3"], 20)
+    columns = {
+        "ordinal": np.full(40, 4, dtype=np.int32),
+        "attempt": np.ones(40, dtype=np.int32),
+        "rail": rails.astype(object),
+        "start_ns": np.tile(ends - S // 10, 2),
+        "end_ns": np.tile(ends, 2),
+        "mean_w": np.where(rails == "12V", np.tile(np.repeat([3.0, 5.0], 10), 2), 0.5),
+    }
+    with HeldFolder(tmp_path, follow=True) as folder:
+        tables.write(folder, tables.POWER, columns, tables.POWER_COLUMNS, "rail, start_ns")
+        found = tables.power_by_second(folder, tables.POWER)
+    assert found["ordinal"].tolist() == [4, 4]
+    assert found["end_ns"].tolist() == [S, 2 * S]
+    assert found["mean_w"].tolist() == pytest.approx([3.5, 5.5])

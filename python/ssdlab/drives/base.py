@@ -359,12 +359,15 @@ class RealDrive(Closing):
         return setting_of_file(name, self._identity.path, self._place()[0])
 
     def health(self) -> dict[str, JsonValue]:
-        """Refuse: a real drive's own counters are not read so far."""
-        raise Unsupported(
-            f"health counters of {self._identity.path} are not read by this version",
-            "leave the step out, and keep the output of smartctl beside the run with ssdlab note",
-            verb="health",
-        )
+        """Return what the drive says of itself (`model.telemetry.DriveHealth`), where it can be asked."""
+        found = self.telemetry.reading()
+        if found is None:
+            raise Unsupported(
+                f"{self._identity.path} says nothing of its health to this user",
+                "leave the step out, or run as root on an NVMe or SATA drive",
+                verb="health",
+            )
+        return found.model_dump(mode="json")
 
     @property
     def telemetry(self) -> Telemetry:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import numpy as np
 
+from ssdlab.host.held_folder import HeldFolder
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.model.errors import HostError, Refused
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.results.schema import Manifest, Note, ResultBase
+
+
+_POWER_SHOWN = ("ordinal", "attempt", "end_ns", "mean_w")
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Run:
     series: tables.Columns
     hist: tables.Columns
     telemetry: tables.Columns
+    power: tables.Columns
+    """Mean W by second, of a run that was metered; see `tables.power_by_second`."""
     notes: tuple[Note, ...]
     voided: tuple[str, ...]
     """Attempts that do not count, each a sentence."""
@@ -55,6 +61,10 @@ class Run:
     def samples(self, ordinal: int | None) -> tables.Columns:
         """Return the samples of what the drive told of itself during one step, in order."""
         return _lines(self.telemetry, ordinal)
+
+    def watts(self, ordinal: int | None) -> tables.Columns:
+        """Return mean W by second of one step, in order."""
+        return _lines(self.power, ordinal)
 
     def buckets(self, ordinal: int | None) -> tables.Columns:
         """Histogram buckets of one step as a whole."""
@@ -117,6 +127,7 @@ def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tab
         series=series,
         hist=hist,
         telemetry=_counting(_samples(found), _attempts(found)),
+        power=_counting(_power(found), _attempts(found)),
         notes=tuple(found.notes()),
         voided=tuple(f"step {v.ordinal} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()),
     )
@@ -182,6 +193,14 @@ def _samples(found: RunFolder) -> tables.Columns:
     if found.manifest.tables or not step_logs(found.path):
         return tables.empty(tables.TELEMETRY_COLUMNS)
     return telemetry_of_logs(found.path)
+
+
+def _power(found: RunFolder) -> tables.Columns:
+    """Return what meters found, by the second; nothing of a run that is not finished."""
+    if all(each.name != tables.POWER for each in found.manifest.tables):
+        return tables.empty({name: tables.POWER_COLUMNS[name] for name in _POWER_SHOWN})
+    with HeldFolder(found.path) as held:  # held against its seal by `verify`
+        return tables.power_by_second(held, tables.POWER)
 
 
 def _attempts(found: RunFolder) -> dict[int, tuple[int, ...]]:

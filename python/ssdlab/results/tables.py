@@ -151,6 +151,23 @@ def read(
     return {name: _plain(column) for name, column in found.items()}
 
 
+def power_by_second(folder: HeldFolder, name: str) -> Columns:
+    """Return mean W of all rails by second of each step: a stream of 100,000 samples a second is no chart.
+
+    Columns ``ordinal attempt end_ns mean_w``, in order; `end_ns` is that of the last sample of the second.
+    """
+    import duckdb
+
+    with folder.readable(name) as path, duckdb.connect(config={"threads": 1}) as con:
+        found = con.execute(
+            "SELECT ordinal, attempt, max(end_ns) AS end_ns, sum(mean_w * (end_ns - start_ns)) "
+            "/ (sum(end_ns - start_ns) / count(DISTINCT rail)) AS mean_w "
+            f"FROM read_parquet('{path}') WHERE end_ns > start_ns "
+            "GROUP BY ordinal, attempt, (end_ns - 1) // 1000000000 ORDER BY ordinal, attempt, end_ns"
+        ).fetchnumpy()
+    return {name: _plain(column) for name, column in found.items()}
+
+
 def _plain(column: Any) -> npt.NDArray[Any]:  # noqa: ANN401 - an array, masked where there are NULLs
     """Return a column with NaN where the table has NULL, as which it keeps NaN."""
     if isinstance(column, np.ma.MaskedArray) and column.dtype.kind == "f":

@@ -50,7 +50,7 @@ TOOLS = (
     Tool(
         "smartctl",
         "smartmontools",
-        "no health counters to note beside a result; ssdlab does not read them yet",
+        "no other witness of a drive's health than what ssdlab itself reads of it",
     ),
     Tool("lsblk", "util-linux", "no list of what is mounted where, which the guard's advice refers to"),
     Tool("cpupower", "linux-cpupower", "no easy way to set the CPU frequency governor"),

@@ -61,6 +61,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
 def _worth_showing(shown: Shown) -> bool:
     samples = shown.run.telemetry
     known = any(np.isfinite(samples[name]).any() for name in ("temperature_c", "drawn_w"))
+    known |= len(shown.run.power["end_ns"]) > 0
     return known or any(
         step.result.telemetry is not None and step.result.telemetry.marks for step in shown.run.steps
     )
@@ -134,14 +135,22 @@ def _tracks(shown: Shown, placed: Placed) -> Iterator[Track]:
     yield from _track(shown, placed, "iops", ends_s, iops)
     yield from _track(shown, placed, "p99_ns", ends_s[p99_ns > 0], p99_ns[p99_ns > 0])
     samples = shown.run.samples(placed.step.ordinal)
-    for key, values in (("watts", _watts(samples)), ("temperature_c", samples["temperature_c"])):
-        known = np.isfinite(values) & (values >= 0)
-        yield from _track(shown, placed, key, samples["at_ns"][known] / 1e9, values[known])
+    figures = {
+        "watts": _watts(shown, placed.step.ordinal),
+        "temperature_c": (samples["at_ns"] / 1e9, samples["temperature_c"]),
+    }
+    for key, (times_s, values) in figures.items():
+        known = np.isfinite(values) & (values >= 0) & (times_s >= 0)
+        yield from _track(shown, placed, key, times_s[known], values[known])
 
 
-def _watts(samples: dict[str, Column]) -> Column:
-    """Return the watts of a step: by the drive's own account, until a meter's samples are drawn here too."""
-    return samples["drawn_w"]
+def _watts(shown: Shown, ordinal: int) -> tuple[Column, Column]:
+    """Return times and watts of a step: by its meter, else by the drive's own account."""
+    metered = shown.run.watts(ordinal)
+    if len(metered["end_ns"]):
+        return metered["end_ns"] / 1e9, metered["mean_w"]
+    samples = shown.run.samples(ordinal)
+    return samples["at_ns"] / 1e9, samples["drawn_w"]
 
 
 def _rows(shown: Shown, ordinal: int) -> tuple[Column, Column, Column]:
