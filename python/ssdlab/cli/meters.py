@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -13,6 +15,7 @@ from ssdlab.model.units import significant
 
 if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
+    from ssdlab.power.meter import MeterInfo
 
 
 def meters(
@@ -43,16 +46,51 @@ def meters(
     shown = [_look(text) for text in texts]
     kinds = {kind: entry[1] for kind, entry in KINDS.items()} | RECORDED
     if json:
-        print_json({"schema": "ssdlab.meters/1", "meters": shown, "kinds": kinds})
+        print_json(
+            {"schema": "ssdlab.meters/1", "meters": [each.as_dict() for each in shown], "kinds": kinds}
+        )
         return
     if not shown:
         print_line("no meter was found here; name one, or put it into the rig file. Kinds:")
         print_table([(kind, what) for kind, what in kinds.items()])
         return
-    print_table([_row(each) for each in shown], ("meter", "name", "rails", "samples/s", "error", "now"))
+    print_table([each.row for each in shown], ("meter", "name", "rails", "samples/s", "error", "now"))
 
 
-def _look(text: MeterText) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Shown:
+    """A meter and what it says now, for each rail; of one that cannot be had, why."""
+
+    use: str
+    info: MeterInfo | None = None
+    watts: tuple[float, ...] | None = None
+    recorded_s: float | None = None
+    """Of a recording: how long it is; the watts are its mean."""
+    error: LabError | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON has it."""
+        if self.info is None:
+            return {"use": self.use, "error": None if self.error is None else self.error.as_dict()}
+        recorded = {} if self.recorded_s is None else {"recorded_s": self.recorded_s}
+        return {**self.info.as_dict(), "watts": self.watts, **recorded}
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its line of the table."""
+        info = self.info
+        if info is None:
+            return (self.use, "" if self.error is None else self.error.what, "", "", "", "")
+        share = "" if info.accuracy is None else f"{info.accuracy * 100:g} %"
+        offset = f"{info.offset_w:g} W" if info.offset_w else ""
+        now = "nothing" if self.watts is None else f"{significant(sum(self.watts))} W"
+        if self.recorded_s is not None:
+            now += f", mean of {significant(self.recorded_s)} s"
+        error = " + ".join(filter(None, (share, offset))) or "not known"
+        return (self.use, info.name, ", ".join(info.rails), significant(info.rate_hz), error, now)
+
+
+def _look(text: MeterText) -> _Shown:
     """Return what a meter is and says now; of one that cannot be had, why."""
     from ssdlab.power.kinds import RECORDED, check_kind, open_meter
     from ssdlab.power.recording import read_recording
@@ -61,36 +99,12 @@ def _look(text: MeterText) -> dict[str, Any]:
         check_kind(text)
         if text.kind in RECORDED:
             recording = read_recording(text)
-            seconds = float(recording.trace.end_ns[-1] - recording.trace.start_ns[0]) / 1e9
-            mean = recording.trace.watts.mean(axis=0)
-            reading = {"watts": mean.tolist(), "recorded_s": seconds}
-            return {**recording.info.as_dict(), **reading}
-        held = open_meter(text)
-        try:
+            trace = recording.trace
+            seconds = float(trace.end_ns[-1] - trace.start_ns[0]) / 1e9
+            return _Shown(text.use, recording.info, tuple(trace.watts.mean(axis=0).tolist()), seconds)
+        with closing(open_meter(text)) as held:
             samples = held.read(1.0)
-            return {
-                **held.info.as_dict(),
-                "watts": samples.watts.mean(axis=0).tolist() if len(samples.time_ns) else None,
-            }
-        finally:
-            held.close()
+            watts = tuple(samples.watts.mean(axis=0).tolist()) if len(samples.time_ns) else None
+            return _Shown(text.use, held.info, watts)
     except LabError as error:
-        return {"use": text.use, "error": error.as_dict()}
-
-
-def _row(shown: dict[str, Any]) -> tuple[object, ...]:
-    if "error" in shown:
-        return (shown["use"], shown["error"]["what"], "", "", "", "")
-    share, offset = shown["accuracy"], shown["offset_w"]
-    parts = ["" if share is None else f"{share * 100:g} %", "" if not offset else f"{offset:g} W"]
-    watts = shown["watts"]
-    now = "nothing" if watts is None else f"{significant(sum(watts))} W"
-    recorded = f", mean of {significant(shown['recorded_s'])} s" if "recorded_s" in shown else ""
-    return (
-        shown["use"],
-        shown["name"],
-        ", ".join(shown["rails"]),
-        significant(shown["rate_hz"]),
-        " + ".join(filter(None, parts)) or "not known",
-        now + recorded,
-    )
+        return _Shown(text.use, error=error)

@@ -141,7 +141,8 @@ def remarks(facts: RunFacts, p: ConsistencyParams) -> Remarks:
 def _raw_bytes(data: RunData) -> int | None:
     """Return the drive's raw flash as the run found it on record."""
     found = next((step for step in data.steps if step.label == RAW_LABEL), None)
-    return None if found is None else int(str(found.args["raw_bytes"]))
+    raw_bytes = None if found is None else found.args["raw_bytes"]
+    return raw_bytes if isinstance(raw_bytes, int) else None
 
 
 def _name(spare_pct: int, raw_bytes: int | None) -> str:
