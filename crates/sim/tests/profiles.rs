@@ -221,7 +221,7 @@ fn scale_keeps_spare_dies_and_superblocks() {
         })
         .unwrap_err();
     assert!(
-        refused.to_string().contains("the largest that does is 128"),
+        refused.to_string().contains("the largest that does is 256"),
         "{refused}"
     );
     let spare = profile
