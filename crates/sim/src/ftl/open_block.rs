@@ -183,7 +183,7 @@ mod tests {
                 padded += open.pad(&mut flash);
                 prop_assert_eq!(open.waiting(), 0);
                 // With one bit a cell a stripe may be half written and nothing wait.
-                prop_assert!(bits == 1 || open.next % stripe == 0);
+                prop_assert!(bits == 1 || open.next.is_multiple_of(stripe));
             }
             prop_assert_eq!(u64::from(open.next), written.len() as u64 + padded);
             // The word line of a place: its stripe, and the die of its page.

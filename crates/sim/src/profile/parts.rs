@@ -41,7 +41,7 @@ pub struct Controller {
     pub read_us: Figure<f64>,
     /// Core time of a write command, in microseconds.
     pub write_us: Figure<f64>,
-    /// Commands that the drive holds at once; others wait in the host. Absent: 32 on SATA and AHCI, no bound on NVMe.
+    /// Commands that the drive holds at once; others wait in the host. Absent: 32 on SATA and AHCI, no bound on `NVMe`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Figure<u32>>,
     /// What crosses the controller between link, buffer and channels in decimal megabytes a second: data that the host writes

@@ -65,8 +65,8 @@ impl Case {
         let read_pct = draw.one_of(&[0, 5, 10, 20, 30, 50, 70, 80, 90, 95, 100]);
         let block_units = draw.one_of(&[1, 1, 1, 2, 8, 32]);
         let depth = draw.one_of(&[1, 2, 4, 8, 16, 32, 64]);
-        let open = draw.from_to(0, 1) == 1;
-        let share = draw.from_to(10, 95);
+        let open = draw.between(0, 1) == 1;
+        let share = draw.between(10, 95);
         let load = |arrival| {
             let units = (spec.user_bytes / 4096) as u32;
             Load::new(IOS, read_pct, block_units, units, arrival, seed)
@@ -79,7 +79,7 @@ impl Case {
             let begin = drive.now();
             peak.run(&mut drive);
             let every_ns = (drive.now() - begin) as f64 / IOS as f64 * 100.0 / share as f64;
-            text += &format!(", {share} % load");
+            text = format!("{text}, {share} % load");
             let load = load(Arrival::Open { every_ns });
             return Self {
                 spec,
@@ -88,7 +88,7 @@ impl Case {
                 seed,
             };
         }
-        text += &format!(", depth {depth}");
+        text = format!("{text}, depth {depth}");
         Self {
             spec,
             load: closed,

@@ -17,45 +17,45 @@ impl Draw {
         }
     }
 
-    pub fn from_to(&mut self, from: u64, to: u64) -> u64 {
+    pub fn between(&mut self, from: u64, to: u64) -> u64 {
         self.n += 1;
         from + mix(self.seed, self.n) % (to - from + 1)
     }
 
     pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.from_to(0, all.len() as u64 - 1) as usize]
+        all[self.between(0, all.len() as u64 - 1) as usize]
     }
 }
 
 fn geometry(draw: &mut Draw) -> Geometry {
-    let bits_per_cell = draw.from_to(1, 4) as u32;
+    let bits_per_cell = draw.between(1, 4) as u32;
     Geometry {
-        channels: draw.from_to(1, 4) as u32,
-        dies_per_channel: draw.from_to(1, 4) as u32,
+        channels: draw.between(1, 4) as u32,
+        dies_per_channel: draw.between(1, 4) as u32,
         planes: draw.one_of(&[1, 2, 4]),
         page_bytes: draw.one_of(&[4096, 8192, 16384]),
-        pages_per_block: bits_per_cell * draw.from_to(3, 8) as u32,
+        pages_per_block: bits_per_cell * draw.between(3, 8) as u32,
         bits_per_cell,
-        superblocks: draw.from_to(120, 240) as u32,
+        superblocks: draw.between(120, 240) as u32,
     }
 }
 
 fn timing(draw: &mut Draw, geometry: &Geometry) -> Timing {
-    let lower = draw.from_to(20_000, 80_000);
-    let bus_mb_s = draw.from_to(200, 1200);
+    let lower = draw.between(20_000, 80_000);
+    let bus_mb_s = draw.between(200, 1200);
     Timing {
         read_ns: std::array::from_fn(|page| lower + lower * page as u64 / 4),
-        program_ns: u64::from(geometry.bits_per_cell) * draw.from_to(200_000, 700_000),
-        erase_ns: draw.from_to(2_000_000, 8_000_000),
+        program_ns: u64::from(geometry.bits_per_cell) * draw.between(200_000, 700_000),
+        erase_ns: draw.between(2_000_000, 8_000_000),
         unit_transfer_ns: 4_300_000 / bus_mb_s,
-        command_ns: draw.from_to(100, 500),
+        command_ns: draw.between(100, 500),
         suspend_ns: draw.one_of(&[None, Some(5_000), Some(20_000), Some(50_000)]),
-        deferral_limit_ns: draw.from_to(3_000_000, 30_000_000),
+        deferral_limit_ns: draw.between(3_000_000, 30_000_000),
     }
 }
 
 fn host(draw: &mut Draw) -> HostSpec {
-    let sata = draw.from_to(0, 2) == 0;
+    let sata = draw.between(0, 2) == 0;
     let link_mb_s = if sata {
         550
     } else {
@@ -67,12 +67,12 @@ fn host(draw: &mut Draw) -> HostSpec {
         } else {
             draw.one_of(&[None, None, Some(8), Some(48)])
         },
-        command_ns: draw.from_to(4_000, 20_000),
+        command_ns: draw.between(4_000, 20_000),
         unit_link_ns_x1024: 4096 * 1024 * 1000 / link_mb_s,
         half_duplex: sata,
-        cores: draw.from_to(1, 4) as u32,
-        read_core_ns: draw.from_to(1_000, 8_000),
-        write_core_ns: draw.from_to(1_000, 10_000),
+        cores: draw.between(1, 4) as u32,
+        read_core_ns: draw.between(1_000, 8_000),
+        write_core_ns: draw.between(1_000, 10_000),
     }
 }
 
@@ -82,7 +82,7 @@ fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
     let stripes: Vec<u32> = (1..=dies).filter(|&of| dies.is_multiple_of(of)).collect();
     DriveOptions {
         stripe_dies: draw.one_of(&stripes),
-        turnaround_ns: draw.from_to(0, 6_000),
+        turnaround_ns: draw.between(0, 6_000),
         data_unit_ns_x1024: draw.one_of(&[0, 200, 600]) * 1024,
         ..DriveOptions::default()
     }
@@ -101,10 +101,10 @@ fn plain(draw: &mut Draw) -> DriveSpec {
     let geometry = geometry(draw);
     let timing = timing(draw, &geometry);
     let host = host(draw);
-    let spare_pct = draw.from_to(7, 30);
+    let spare_pct = draw.between(7, 30);
     let lines = u64::from(geometry.units_per_program() * geometry.dies());
     // From little more than the word lines being filled and programmed to many on each die.
-    let buffer_units = lines * draw.from_to(15, 80) / 10 + 16;
+    let buffer_units = lines * draw.between(15, 80) / 10 + 16;
     DriveSpec {
         geometry,
         timing,

@@ -117,7 +117,7 @@ impl Map {
     fn fills_line(&self, filled: u32) -> bool {
         let page = self.geometry.units_per_read();
         let last = self.geometry.bits_per_cell as usize - 1;
-        filled % page == 0 && self.place(filled - 1).page_type == last
+        filled.is_multiple_of(page) && self.place(filled - 1).page_type == last
     }
 
     /// Units of the host whose word line is not full.
