@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from lab.fake_drive import FakeDrive
 from methods.on_simulated import run as run_simulated
-from power.fake_meter import install
+from power.fake_meter import FakeMeter, install
 from ssdlab.cli import main
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.model.errors import HostError
+from ssdlab.model.measurement import Measurement
+from ssdlab.model.meter_text import MeterText
+from ssdlab.power.meter import silent
 from ssdlab.results import tables
 from ssdlab.results.run_folder import RunFolder
+from ssdlab.runs.meters import open_metering, reopened_metering
 
 MEASURE = ["--size", "16MiB", "--rw", "randread", "--seconds", "0.3", "--allow-unwritten", "--json"]
 JOB = """
@@ -177,3 +183,21 @@ def test_energy_of_simulated_runs_is_the_simulators_own(tmp_path: Path) -> None:
         step = next(each for each in run.steps() if each.ordinal == point.ordinal)
         joules = step.measured.power.energy_j
         assert point.efficiency.value == pytest.approx(point.ios / 1e3 / joules, rel=1e-6)
+
+
+def test_a_run_that_goes_on_without_its_meter_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+    monkeypatch.setattr(FakeMeter, "__init__", unplugged)
+    metering = reopened_metering(MeterText.parse("fake:0"), FakeDrive())
+    measured = Measurement({"elapsed_s": 1.0}, lambda: None)
+    first, second = metering.measured(measured, 0), metering.measured(measured, 0)
+    assert [each.code for each in first[1]] == ["meter-gone"]
+    assert second == (measured, [])
+    assert "does not answer" in metering.record()["gone"]
+    # At the start it is refused: nothing was done yet.
+    with pytest.raises(HostError, match="does not answer"):
+        open_metering(MeterText.parse("fake:0"), FakeDrive())
+
+
+def unplugged(meter: FakeMeter, text: MeterText) -> None:
+    raise silent(text.use, "connection refused")
