@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "runs": Command("ssdlab.cli.runs:runs", "the runs of the library, newest first"),
     "rank": Command("ssdlab.cli.rank:rank", "drives by one figure, among runs that are alike"),
     "compare": Command("ssdlab.cli.compare:compare", "two sets of runs, figure by figure; a gate for CI"),
+    "changes": Command("ssdlab.cli.changes:changes", "where a figure changed in a series of runs"),
     "tag": Command("ssdlab.cli.tag:tag", "give a run words to be found by"),
     "rm": Command("ssdlab.cli.rm:rm", "move runs to the library's trash, or bring them back"),
     "note": Command("ssdlab.cli.note:note", "add a dated note to a run"),

@@ -116,25 +116,16 @@ def rank(
     UsageError
         There is no such figure or tag, no run that was asked for has it, or `like` has not.
     """
-    figure = index.figure(figure)
-    if choice.tag is not None:
-        index.tag(choice.tag)
-    where, values = choice.where(index)
-    where, values = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {where}", [figure, *values]
-    groups = _groups(index, where, values)
-    if not groups:
-        raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
-    ours = groups[0] if like is None else _group_of(index, figure, like, groups)
-    others = [group for group in groups if group is not ours]
-    chosen = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in LIKE)
-    keys = [ours[name] for name in LIKE]
+    group = alike(index, figure, choice, like)
+    figure, ours, others = group.figure, group.ours, group.others
+    where, values = group.where, group.values
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
         "SELECT drive_id, any_value(drive_name), median(value) AS middle, count(*), min(value), max(value), "
-        f"arg_max(folder, created) FROM entries WHERE {where} AND {chosen} "
+        f"arg_max(folder, created) FROM entries WHERE {where} "
         f"GROUP BY drive_id ORDER BY middle {direction}, drive_id {cut}",
-        [*values, *keys],
+        values,
     )
     return Ranking(
         figure=figure,
@@ -150,6 +141,33 @@ def rank(
         ),
         left_out_runs=sum(group["runs"] for group in others),
     )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs that are alike and have a figure, as SQL over `entries`; what they are, and what was left out."""
+
+    figure: str
+    where: str
+    values: list[Any]
+    ours: dict[str, Any]
+    others: list[dict[str, Any]]
+
+
+def alike(index: Index, figure: str, choice: Choice, like: str | None = None) -> Group:
+    """Return the runs of one group; arguments and errors are those of `rank`."""
+    figure = index.figure(figure)
+    if choice.tag is not None:
+        index.tag(choice.tag)
+    where, values = choice.where(index)
+    where, values = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {where}", [figure, *values]
+    groups = _groups(index, where, values)
+    if not groups:
+        raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
+    ours = groups[0] if like is None else _group_of(index, figure, like, groups)
+    same = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in LIKE)
+    others = [group for group in groups if group is not ours]
+    return Group(figure, f"{where} AND {same}", [*values, *(ours[name] for name in LIKE)], ours, others)
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -1,0 +1,80 @@
+"""`ssdlab changes`: where a drive's figure changed from one run to the next."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from ssdlab.cli.kinds import RunText
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.cli.runs import Moment, Part, Word
+from ssdlab.model.units import figure_text
+
+SCHEMA = "ssdlab.changes/1"
+
+
+def changes(
+    figure: str,
+    /,
+    *,
+    drive: Part = None,
+    method: Word = None,
+    since: Moment = None,
+    tag: Word = None,
+    like: RunText = None,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Find where a figure changed in a series of runs of one drive, such as nightly ones.
+
+    Of runs that are alike, in the order in which they were begun, by E-divisive (Matteson and James, 2014): a
+    series is parted where its sides differ by more than permutations of it do, at 0.05. Ten runs are needed,
+    and a change that is younger than five runs is not seen. It is a remark and no verdict: `compare` is the
+    gate.
+
+    Parameters
+    ----------
+    figure
+        Name of the figure, or a part that one name alone has.
+    drive
+        Only drives with this in their identifier or name.
+    method
+        Only runs of this method.
+    since
+        Only runs begun then or later: 2026-11-01, 7d, 36h.
+    tag
+        Only runs with this tag.
+    like
+        Take the runs that are like this one; by default those of the largest group.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print series and changes as JSON, schema ssdlab.changes/1.
+    """
+    from ssdlab.library.choosing import Choice, since_of
+    from ssdlab.library.index import Index
+    from ssdlab.library.trend import trend
+    from ssdlab.results.store import find_run
+
+    folder = library_of(library)
+    choice = Choice(drive, method, tag, None if since is None else since_of(since), "finished")
+    run = None if like is None else find_run(like, folder).name
+    with Index(folder) as index:
+        found = trend(index, figure, choice, like=run)
+    if json:
+        print_json({"schema": SCHEMA, "library": str(folder), **asdict(found)})
+        return
+    print_line(f"{found.figure}, {found.better} is better", "bold")
+    rows = []
+    for each in found.series:
+        for change in each.changes:
+            before, after = (figure_text(value, found.unit) for value in (change.before, change.after))
+            share = f"{100 * change.share:+.3g} %"
+            rows.append((each.drive_name, each.drive_id, each.runs[change.at], before, after, share))
+    print_table(rows, ("drive", "identifier", "since run", "before", "after", "change") if rows else ())
+    looked = [each for each in found.series if each.enough]
+    if not rows:
+        print_line("no change found" if looked else "too few runs: ten of a drive are needed")
+    others = len(found.series) - len(looked)
+    say(f"drives: {len(looked)}, with too few runs: {others}, unlike runs left out: {found.left_out_runs}")

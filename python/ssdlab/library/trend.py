@@ -1,0 +1,76 @@
+"""Where a drive's figure changed from one run to the next: nightly runs, before and after a firmware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.library.ranking import alike
+
+if TYPE_CHECKING:
+    from ssdlab.analysis.change_points import Change
+    from ssdlab.library.choosing import Choice
+    from ssdlab.library.index import Index
+
+SERIES_MAX = 400
+"""Newest runs that are looked at: the method's time grows with the square of their number."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """The runs of one drive that are alike, oldest first, and where their figure changed.
+
+    Attributes
+    ----------
+    changes
+        With the index of the first run after each.
+    enough
+        Whether there are enough runs for a change to be found at all.
+    """
+
+    drive_id: str
+    drive_name: str
+    runs: tuple[str, ...]
+    created: tuple[str, ...]
+    values: tuple[float, ...]
+    changes: tuple[Change, ...]
+    enough: bool
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Each drive's series of one figure; `left_out_runs` are unlike them."""
+
+    figure: str
+    unit: str
+    better: str
+    series: tuple[Series, ...]
+    left_out_runs: int
+
+
+def trend(index: Index, figure: str, choice: Choice, *, like: str | None = None) -> Trend:
+    """Look for changes in a figure, drive by drive, among runs that are alike.
+
+    Raises
+    ------
+    UsageError
+        There is no such figure or tag, or no run that was asked for has it.
+    """
+    from ssdlab.analysis.change_points import STRETCH_MIN, change_points
+
+    group = alike(index, figure, choice, like)
+    found = index.ask(
+        "SELECT drive_id, any_value(drive_name), list(folder ORDER BY created, folder), "
+        "list(created ORDER BY created, folder), list(value ORDER BY created, folder) "
+        f"FROM entries WHERE {group.where} AND value > 0 GROUP BY drive_id ORDER BY drive_id",
+        group.values,
+    )
+    series = []
+    for drive_id, name, *columns in found:
+        runs, created, values = (tuple(column[-SERIES_MAX:]) for column in columns)
+        enough = len(values) >= 2 * STRETCH_MIN
+        changes = change_points(values) if enough else ()
+        series.append(Series(drive_id, name, runs, created, values, changes, enough))
+    ours = group.ours
+    left_out = sum(each["runs"] for each in group.others)
+    return Trend(group.figure, ours["unit"], ours["better"], tuple(series), left_out)
