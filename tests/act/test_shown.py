@@ -37,7 +37,7 @@ def test_a_test_in_the_terminal_on_the_page_and_as_a_file_for_the_original(
     read = Page.of(page.render([source.read_run(folder.path)]))
     for rule in ("by the rule of 2019", "by the rule of 6.x"):
         assert rule in read.text
-    assert {"large-block-writes-per-sec", "70.59", "worst", "passed"} <= read.cells
+    assert {"large-block-writes-per-sec", "70.59", "worst", "kept"} <= read.cells
 
     file = tmp_path / "again.conf"
     words = ["act", "config", "--run", str(folder.path), "--device", "/dev/sdx", "--output", str(file)]

@@ -9,6 +9,7 @@ from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.cli.showing_result import print_kind, print_tables
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.presented.points import of_points
+from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.outcome import read_result, shown_by
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.verbs.table import describe_step
@@ -40,6 +41,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         "seal": run.manifest.seal_state,
         "torn_bytes": torn_bytes(run, manifest["status"]),
         "result": manifest["result"],
+        "states": states_of(result) if (result := read_result(run)) is not None else {},
         "rated": [
             {
                 "figure": each.figure.name,

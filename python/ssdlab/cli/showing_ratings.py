@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.points import headline_label
+from ssdlab.methods.results.figure_state import headline_label
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
 from ssdlab.results.rated_shares import rated_shares

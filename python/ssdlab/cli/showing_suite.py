@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.cli.output import paint, print_line, print_table
 from ssdlab.cli.showing_ratings import rating_row, shares_of
 from ssdlab.methods.presented.departures import gathered_departures
-from ssdlab.methods.presented.points import headline_label
+from ssdlab.methods.results.figure_state import headline_label, labelled
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
 from ssdlab.results.run_folder import MANIFEST, read_manifest
@@ -75,7 +75,7 @@ def print_repeated(result: SuiteResult) -> None:
     """Print the medians of repeated parts, with their confidence intervals."""
     rows = [
         (
-            f"{each.part}, {each.label}",
+            f"{each.part}, {labelled(each.label, each.state)}",
             units.figure_text(each.median, each.unit),
             f"{units.figure_text(each.low, each.unit)} to {units.figure_text(each.high, each.unit)}",
             f"{each.confidence:.1%}",

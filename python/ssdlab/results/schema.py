@@ -342,12 +342,13 @@ class ResultBase(Stored):
         return ()
 
     def shows(self, figure: Scalar) -> bool:
-        """Whether the drive state that a headline figure is named after was shown.
-
-        Only then is it held against a rating.
-        """
+        """Whether the state that a figure is named after was shown: only then it is held against a rating."""
         del figure
         return True
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return what stands behind a figure that is not shown; see `methods.results.figure_state`."""
+        return "" if self.shows(figure) else "state not shown"
 
     @property
     def shown_scalars(self) -> tuple[Scalar, ...]:
@@ -357,8 +358,7 @@ class ResultBase(Stored):
     @property
     def unsteady(self) -> tuple[str, ...]:
         """What was judged and not found steady, each a noun phrase."""
-        failed = any(not proof.reached for proof in self.proofs)
-        return ("the writing before the measurement",) if failed else ()
+        return () if all(proof.reached for proof in self.proofs) else ("the writing before the measurement",)
 
 
 class PeakResult(ResultBase):

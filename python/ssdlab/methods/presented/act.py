@@ -14,11 +14,9 @@ from ssdlab.results.numbers import Table, of_unit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ssdlab.methods.results.act import ActDelivery, ActResult, ActSearchResult, ActTry, Rule
+    from ssdlab.methods.results.act import ActDelivery, ActResult, ActSearchResult, ActTry, ActVerdict, Rule
 
 CLOCKS = {"2019": "a read counts from when it was due", "6.x": "a read counts from when a thread issued it"}
-SLICE_S = 3600
-"""What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
 _NOT_AN_HOUR = ": not judged, since ACT judges slices of an hour"
 
 
@@ -26,19 +24,16 @@ def findings(result: ActResult) -> Iterator[Claim]:
     """Yield both verdicts, and what became of the stress test."""
     load = f"{result.load}x" if result.load else "rates of its own"
     shown = Evidence((result.ordinal,))
-    judged = min(result.ran_s, result.slice_s) >= SLICE_S
     for each in result.verdicts:
         why = " ({why})" if each.why else ""
-        if judged:
-            says = f"{{load}} {'passed' if each.passed else 'FAILED'} by the rule of {{rule}}"
-        else:
-            says = f"{{load}} {'kept' if each.passed else 'did NOT keep'} the limits of {{rule}} in {{ran}}"
+        of = "by the rule of {rule}" if result.judged else "the limits of {rule} in {ran}"
         yield Claim(
-            f"{says}, {CLOCKS[each.rule]}{why}{'' if judged else _NOT_AN_HOUR}",
+            f"{{load}} {{did}} {of}, {CLOCKS[each.rule]}{why}{'' if result.judged else _NOT_AN_HOUR}",
             evidence=shown,
-            judged=judged,
+            judged=result.judged,
             others={
                 "load": load,
+                "did": verdict_word(each.passed, judged=result.judged),
                 "rule": each.rule,
                 "why": each.why,
                 "ran": Amount(result.ran_s, "s"),
@@ -58,6 +53,19 @@ def findings(result: ActResult) -> Iterator[Claim]:
         )
 
 
+def verdict_word(passed: bool, *, judged: bool) -> str:
+    """Return what a load did by a rule: less than an hour passes nothing."""
+    if judged:
+        return "passed" if passed else "FAILED"
+    return "kept" if passed else "did NOT keep"
+
+
+def verdict_words(result: ActResult, verdict: ActVerdict) -> str:
+    """Return what a rule says, for a card."""
+    word = verdict_word(verdict.passed, judged=result.judged)
+    return f"by the rule of {verdict.rule}: {word}{'' if result.judged else ' the limits, not judged'}"
+
+
 def delivered(delivery: ActDelivery) -> Claim:
     """Return what our own test says, which is no rule of ACT's."""
     if delivery.delivered is None:
@@ -67,7 +75,8 @@ def delivered(delivery: ActDelivery) -> Claim:
     share = Amount(100 * MIN_DONE, "%")
     if delivery.delivered:
         return Claim(
-            "The load was delivered: {share} of it in every slice (our own test)", others={"share": share}
+            "The load was delivered: at least {share} of it in every slice (our own test)",
+            others={"share": share},
         )
     return Claim(
         "The load was NOT delivered: {why}; ACT has no such limit (our own test)",
@@ -77,19 +86,25 @@ def delivered(delivery: ActDelivery) -> Claim:
 
 def slices(result: ActResult, rule: Rule) -> Table:
     """Return the shares of slow reads in each slice, by one rule."""
-    head = ("Slice", *(f"≥ {ms} ms" for ms in THRESHOLDS_MS), "Reads/s", "Load done", "Verdict")
+    head = (
+        "Slice",
+        *(f"≥ {ms} ms" for ms in THRESHOLDS_MS),
+        "Reads/s",
+        "Load done",
+        "Verdict" if result.judged else "Limits, not judged",
+    )
     rows = [
         (
             numbers.count(each.number),
             *_shares(getattr(each, RULES[rule])),
             numbers.iops(each.rates[rule]),
             numbers.share(each.done_share),
-            numbers.words("passed" if each.passed[rule] else "failed"),
+            numbers.words(verdict_word(each.passed[rule], judged=result.judged)),
         )
         for each in result.slices
     ]
     verdict = next(each for each in result.verdicts if each.rule == rule)
-    word = "passed" if verdict.passed else "failed"
+    word = verdict_word(verdict.passed, judged=result.judged)
     blank = numbers.words("")
     rows.append((numbers.words("worst"), *_shares(verdict.worst), blank, blank, numbers.words(word)))
     return Table(f"% of reads by the rule of {rule}; {CLOCKS[rule]}", head, tuple(rows))
@@ -116,7 +131,7 @@ def load(result: ActResult) -> Table:
 
 def tables(result: ActResult) -> tuple[Table, ...]:
     """Return the load, and the slices by each rule."""
-    searched = (tries(result.tries, result.load),) if result.tries else ()
+    searched = (tries(result.tries, result.load, judged=result.judged),) if result.tries else ()
     return (load(result), *(slices(result, rule) for rule in RULES), *searched)
 
 
@@ -129,10 +144,9 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         return
     says = "{figure} by {rule}"
     others: dict[str, Amount | str] = {"rule": rule}
-    hours = min(result.seconds, result.slice_s) >= SLICE_S
     if result.resolution is not None:
-        says += "; {failed} did not hold"
-        others["failed"] = f"{result.score + result.resolution}x"
+        says += "; {failed}"
+        others["failed"] = _failed(result, result.score + result.resolution)
     if result.highest_completed is not None:
         says += "; the highest load that ran to its end was {highest}"
         others["highest"] = f"{result.highest_completed}x"
@@ -140,12 +154,21 @@ def search_findings(result: ActSearchResult) -> Iterator[Claim]:
         says += "; {per_w}"
         others["per_w"] = Amount(result.score_per_w, "x/W")
     yield Claim(
-        says + ("" if hours else _NOT_AN_HOUR),
+        says + ("" if result.judged else _NOT_AN_HOUR),
         figure=Amount(result.score, "x"),
         evidence=tried,
-        judged=result.resolution is not None and hours,
+        judged=result.resolution is not None and result.judged,
         others=others,
     )
+
+
+def _failed(result: ActSearchResult, load: int) -> str:
+    """Say what became of the lowest load that did not hold: ACT's rule and our own test are told apart."""
+    tried = next((each for each in reversed(result.tries) if each.load == load), None)
+    if tried is None or not tried.passed:
+        return f"{load}x {'did not pass' if result.judged else 'did not keep the limits'}"
+    word = "passed" if result.judged else "kept the limits"
+    return f"{load}x {word} too, but was not delivered (our own test)"
 
 
 def score(result: ActSearchResult) -> Table:
@@ -164,7 +187,7 @@ def score(result: ActSearchResult) -> Table:
     return Table("Scores", head, (row,))
 
 
-def tries(tried: Sequence[ActTry], score: int | None) -> Table:
+def tries(tried: Sequence[ActTry], score: int | None, *, judged: bool) -> Table:
     """Return every load tried; that of the score is marked."""
     limits = tuple(f"≥ {ms} ms" for ms in LIMITS)
     head = ("Load", "Drive before", "Written before", "Ran", *limits, "Done", "W", "Rule", "Delivered")
@@ -177,7 +200,7 @@ def tries(tried: Sequence[ActTry], score: int | None) -> Table:
             *(numbers.plain(100 * each.worst[str(ms)]) for ms in LIMITS),
             numbers.share(each.min_done),
             numbers.plain(each.mean_w),
-            numbers.words("passed" if each.passed else each.why),
+            numbers.words(verdict_word(True, judged=judged) if each.passed else each.why),
             numbers.words(_delivered(each)),
         )
         for each in tried
@@ -194,4 +217,4 @@ def _delivered(each: ActTry) -> str:
 
 def search_tables(result: ActSearchResult) -> tuple[Table, ...]:
     """Return the score and every load tried."""
-    return (score(result), tries(result.tries, result.score))
+    return (score(result), tries(result.tries, result.score, judged=result.judged))

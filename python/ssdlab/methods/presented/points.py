@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.steady import check_claim, steady_claim
+from ssdlab.methods.results.figure_state import headline_label
 from ssdlab.model.units import latency_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         Point,
         Qd1Result,
         ResultBase,
-        Scalar,
     )
 
 LATENCIES = ("min", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max")
@@ -161,19 +161,6 @@ def scalars_table(result: ResultBase) -> Table:
     return Table("Headline figures", ("Figure", "Value"), rows)
 
 
-def headline_label(result: ResultBase, figure: Scalar) -> str:
-    """Return what a headline figure is called: one of a state that was not shown, or not written, says so."""
-    state = state_of(result, figure)
-    return f"{figure.label} (state {state})" if state else figure.label
-
-
-def state_of(result: ResultBase, figure: Scalar) -> str:
-    """Return how the drive state of a figure came about, as it follows "state"; empty: written and shown."""
-    if not result.shows(figure):
-        return "not shown"
-    return next((proof.brought_about for proof in result.proofs if proof.brought_about), "")
-
-
 def scalars_tables(result: ResultBase) -> tuple[Table, ...]:
     """Return the headline figures: of a kind that has no table of its own."""
     return (scalars_table(result),)
@@ -280,7 +267,7 @@ def points_findings(result: PointsResult) -> Iterator[Claim]:
             "{name} {figure}",
             figure=Amount(each.value, each.unit),
             evidence=Evidence(steps),
-            others={"name": each.label},
+            others={"name": headline_label(result, each)},
         )
     if not figures:
         yield Claim(f"{len(result.points)} points", evidence=Evidence(steps))
@@ -299,4 +286,8 @@ def unknown_findings(result: UnknownResult) -> Iterator[Claim]:
 def headline_findings(result: ResultBase) -> Iterator[Claim]:
     """Yield the headline figures: of a kind that has no findings of its own."""
     for each in result.scalars:
-        yield Claim("{name}: {figure}", figure=Amount(each.value, each.unit), others={"name": each.label})
+        yield Claim(
+            "{name}: {figure}",
+            figure=Amount(each.value, each.unit),
+            others={"name": headline_label(result, each)},
+        )

@@ -25,7 +25,7 @@ class Window:
     """A tracked variable, and the window of it that is judged: of rounds, or of samples."""
 
     variable: TrackedVariable
-    steady: bool
+    verdict: str
     first: int
     last: int
     unit: str = "round"
@@ -37,7 +37,7 @@ class Window:
     def each_of(cls, rounds: PtsRounds) -> tuple[Self, ...]:
         """Return the window of each tracked variable of a group of rounds."""
         return tuple(
-            cls(each, rounds.steady, rounds.first, rounds.last, cuts=rounds.cuts) for each in rounds.tracked
+            cls(each, rounds.verdict, rounds.first, rounds.last, cuts=rounds.cuts) for each in rounds.tracked
         )
 
     @classmethod
@@ -75,7 +75,7 @@ def findings(result: PtsResult) -> Iterator[Claim]:
     yield Claim(f"{NAMES[result.test]} by {result.setting} of {{of}}", others={"of": result.specification})
     for group in result.groups:
         name = f"{group.group}: " if group.group else ""
-        verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else group.unsteady_words
+        verdict = f"steady in rounds {group.first} to {group.last}" if group.steady else group.verdict
         values = ", ".join(
             f"{each.name} {mean_text(each.mean, each.unit)}"
             for each in group.tracked
@@ -96,7 +96,7 @@ def not_achieved(group: PtsRounds) -> Claim:
     name = f"{group.group}: " if group.group else ""
     window = Window.of_rounds(group)
     return window_claim(
-        f"{{name}}steady state was {group.unsteady_words} in {{rounds}} rounds",
+        f"{{name}}steady state was {group.verdict} in {{rounds}} rounds",
         window,
         Evidence(rows=(group.first - 1, group.last - 1)),
         {"name": name, "rounds": str(group.rounds)},
@@ -151,7 +151,7 @@ def _window_row(window: Window) -> tuple[numbers.Cell, ...]:
     return (
         numbers.words(each.name),
         numbers.words(window.span),
-        numbers.words("yes" if window.steady else "NOT ACHIEVED"),
+        numbers.words(window.verdict),
         _window_value(each, 1.0 if each.mean is not None else None, percent=False),
         _window_value(each, each.range_share),
         _window_value(each, MAX_RANGE, percent=False),

@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 def findings(result: DemandResult) -> Iterator[Claim]:
     """Yield both verdicts on steady state, and the three points."""
     samples, rounds = result.samples, result.rounds
-    before = (
-        f"steady in samples {samples.first} to {samples.last}" if samples.steady else samples.unsteady_words
-    )
-    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else rounds.unsteady_words
+    before = f"steady in samples {samples.first} to {samples.last}" if samples.steady else samples.verdict
+    after = f"steady in rounds {rounds.first} to {rounds.last}" if rounds.steady else rounds.verdict
     yield window_claim(
         "By {of}: preconditioning {verdict}",
         window_of(samples),
@@ -87,7 +85,7 @@ def caveats_of(
     `anew` are points that were measured when the state of the window had been lost and made again.
     """
     if not samples.steady:
-        found = f"{samples.unsteady_words} in {len(samples.variable.values)} samples"
+        found = f"{samples.verdict} in {len(samples.variable.values)} samples"
         yield window_claim(
             f"preconditioning: steady state was {found}; the rounds began nevertheless",
             window_of(samples),

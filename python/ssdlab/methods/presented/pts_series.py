@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def window_of(samples: PtsSamples) -> Window:
     """Return the window of samples that steady state is judged by."""
-    return Window(samples.variable, samples.steady, samples.first, samples.last, "sample")
+    return Window(samples.variable, samples.verdict, samples.first, samples.last, "sample")
 
 
 def fills_of(result: PtsSaturationResult) -> list[float]:
@@ -73,7 +73,7 @@ def _ended(result: PtsSaturationResult) -> str:
     if result.reason is None:
         return "cut short"
     if result.reason == "steady" and not result.samples.steady:
-        return f"ended by the rule of steady state, which is {result.samples.unsteady_words},"
+        return f"ended by the rule of steady state, which is {result.samples.verdict},"
     return f"ended by {REASONS[result.reason]}"
 
 
@@ -86,7 +86,7 @@ def ends(result: PtsSaturationResult) -> Table:
         numbers.seconds(result.ended * result.records.seconds),
         numbers.plain(fills_of(result)[result.ended - 1] if result.ended else None),
         numbers.count(len(result.samples.variable.values)),
-        numbers.words("yes" if result.samples.steady else result.samples.unsteady_words),
+        numbers.words(result.samples.verdict),
         numbers.plain(result.samples.fills),
     )
     return Table("Reason for the stop", head, (row,))
@@ -132,7 +132,7 @@ def saturation_tables(result: PtsSaturationResult) -> tuple[Table, ...]:
 def idle_caveats(samples: PtsSamples) -> Iterator[Claim]:
     """Yield what the baseline lacks, where the writing without rests was not steady."""
     if not samples.steady:
-        found = f"{samples.unsteady_words} in {len(samples.variable.values)} samples"
+        found = f"{samples.verdict} in {len(samples.variable.values)} samples"
         yield window_claim(
             f"steady state was {found}: the baseline is the mean of the last five", window_of(samples)
         )
@@ -143,9 +143,9 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
     gains = ", ".join(
         f"{significant(100 * wait.of_baseline)} % after {Amount(wait.idle_s, 's')}" for wait in result.waits
     )
-    steady = "" if result.samples.steady else ", which is NOT steady,"
+    steady = "" if result.samples.steady else f"; its steady state was {result.samples.verdict}"
     yield Claim(
-        f"By {{of}} bursts reach {{gains}} of rest, of a baseline{steady} of {{figure}}",
+        f"By {{of}} bursts reach {{gains}} of rest, of a baseline of {{figure}}{steady}",
         figure=Amount(result.baseline_iops, "IOPS"),
         evidence=Evidence((result.writes.ordinal, *(wait.bursts.ordinal for wait in result.waits))),
         judged=result.samples.steady,
@@ -156,7 +156,7 @@ def idle_findings(result: PtsIdleRecoveryResult) -> Iterator[Claim]:
 def waits(result: PtsIdleRecoveryResult) -> Table:
     """Return the mean of each wait state against the baseline."""
     head = ("Wait state", "Bursts", "Mean IOPS", "Of baseline", "ART", "MRT", "After it, at the end")
-    name = f"baseline{'' if result.samples.steady else ', NOT steady'}"
+    name = f"baseline{'' if result.samples.steady else f', steady state {result.samples.verdict}'}"
     nothing = [numbers.words("")] * 3
     baseline = (
         numbers.words(name),

@@ -164,7 +164,7 @@ def samples_text(samples: PtsSamples) -> str:
     """Return the verdict on the samples as the header of a page gives it."""
     if samples.steady:
         return f"steady state in samples {samples.first} to {samples.last}"
-    return f"{samples.unsteady_words} in {len(samples.variable.values)} samples"
+    return f"{samples.verdict} in {len(samples.variable.values)} samples"
 
 
 def histogram_of(data: RunData, step: Step, found: PtsRecords, first: int) -> PtsHistogram | None:

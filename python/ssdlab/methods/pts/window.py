@@ -205,11 +205,11 @@ def was_purged(data: RunData) -> bool:
 def rounds_text(rounds: PtsRounds) -> str:
     """Return the verdict on steady state as the header of a page gives it."""
     if rounds.reported != (rounds.first, rounds.last):
-        verdict = f"steady in {rounds.first} to {rounds.last}" if rounds.steady else rounds.unsteady_words
+        verdict = f"steady in {rounds.first} to {rounds.last}" if rounds.steady else rounds.verdict
         return f"{verdict}; mean of rounds {rounds.reported[0]} to {rounds.reported[1]} of {rounds.rounds}"
     if rounds.steady:
         return f"steady state in rounds {rounds.first} to {rounds.last}"
-    return f"{rounds.unsteady_words} in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
+    return f"{rounds.verdict} in {rounds.rounds} rounds; rounds {rounds.first} to {rounds.last}"
 
 
 def _preconditioning(
@@ -262,7 +262,7 @@ def _scalars(test: Test, groups: Sequence[PtsRounds]) -> Iterator[Scalar]:
             value = mean if mean is None or test != "latency" else mean / 1000
             yield Scalar(
                 name=f"pts_{test}_{key}",
-                label=f"{each.name}{'' if group.steady else ' (not steady)'}",
+                label=each.name,
                 value=value,
                 unit="µs" if test == "latency" else each.unit,
                 better="lower" if test == "latency" else "higher",

@@ -7,12 +7,14 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from ssdlab.model.stored import Stored
-from ssdlab.results.schema import ResultBase
+from ssdlab.results.schema import ResultBase, Scalar
 
 Rule = Literal["2019", "6.x"]
 RULES: dict[Rule, Literal["response", "service"]] = {"2019": "response", "6.x": "service"}
 """What each rule counts a read from: being due, or being issued."""
 Program = Literal["act_storage", "act_index"]
+JUDGED_S = 3600
+"""What ACT judges: an hour. A few seconds within the limits, or outside of them, tell little of one."""
 
 
 class ActSlice(Stored):
@@ -117,6 +119,20 @@ class ActResult(ResultBase):
     tries: tuple[ActTry, ...] = Field(default=(), description="of the search before it, in their order")
 
     @property
+    def judged(self) -> bool:
+        """Whether it ran for what ACT judges; else its limits were kept or not, and nothing passed."""
+        return min(self.ran_s, self.slice_s) >= JUDGED_S
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether the load is one that passed, and not one whose limits held for some seconds."""
+        del figure
+        return self.judged
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return what stands behind a load that was not judged."""
+        return "" if self.shows(figure) else "not judged"
+
+    @property
     def passed(self) -> bool | None:
         """Whether the drive did this load and passes at it, by the rule named; a quick run judges nothing."""
         if self.quick:
@@ -147,3 +163,17 @@ class ActSearchResult(ResultBase):
     drive_state: str = Field(description="what the drive did between two tries")
     score_w: float | None = Field(default=None, description="mean power at the score")
     score_per_w: float | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether its tries ran for what ACT judges."""
+        return min(self.seconds, self.slice_s) >= JUDGED_S
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether the score is of loads that passed."""
+        del figure
+        return self.judged
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return what stands behind a score that was not judged."""
+        return "" if self.shows(figure) else "not judged"

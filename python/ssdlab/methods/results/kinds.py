@@ -121,6 +121,7 @@ ACT: Kind = ResultKind(
     "act",
     f"{_MODELS}act:ActResult",
     section=f"{_PAGE}act:section",
+    headlines=f"{_PAGE}headlines:of_act",
     findings=f"{_SAYS}act:findings",
     tables=f"{_SAYS}act:tables",
 )

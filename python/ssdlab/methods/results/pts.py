@@ -11,10 +11,9 @@ from typing import Literal, Self
 
 from pydantic import Field
 
-from ssdlab.analysis.steady_state import MIN_CAPACITIES
+from ssdlab.methods.results.pts_verdict import SteadyWindow, verdict_of
 from ssdlab.model.stored import Stored
-from ssdlab.model.units import significant
-from ssdlab.results.schema import ResultBase
+from ssdlab.results.schema import ResultBase, Scalar
 
 PointName = Literal["MaxIOPS", "MidIOPS", "MinIOPS"]
 
@@ -71,13 +70,6 @@ class TrackedVariable(Stored):
     )
 
 
-def unsteady_words(fills: float) -> str:
-    """Return what is said where steady state is not claimed, of so many user capacities written."""
-    if fills < MIN_CAPACITIES:
-        return f"not judged after {significant(fills)} user capacities"
-    return "NOT ACHIEVED"
-
-
 class PtsRounds(Stored):
     """The rounds of one group of cells."""
 
@@ -97,9 +89,9 @@ class PtsRounds(Stored):
     cells: tuple[PtsCell, ...] = Field(description="in the written order of a round")
 
     @property
-    def unsteady_words(self) -> str:
-        """What is to be said in the place of steady state."""
-        return unsteady_words(self.fills)
+    def verdict(self) -> str:
+        """What follows "steady state"."""
+        return verdict_of(steady=self.steady, fills=self.fills)
 
     def of_window(self, values: tuple[float, ...]) -> float | None:
         """Return the mean over the reported rounds; by the specification those of the window."""
@@ -165,13 +157,14 @@ class PtsBase(ResultBase):
         """What its judgements were of that did not find it steady."""
         return tuple(window.what for window in self.windows if not window.steady)
 
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether steady state was achieved, which every figure of a test that judges it is of."""
+        return not self.unshown(figure)
 
-class SteadyWindow(Stored):
-    """One judgement of steady state."""
-
-    what: str = Field(description="of what, for a sentence: 'the test', '128 KiB'")
-    steady: bool
-    fills: float = Field(description="user capacities written from the purge to the end of the window")
+    def unshown(self, figure: Scalar) -> str:
+        """Return the first verdict on steady state that is no "achieved"."""
+        del figure
+        return next((f"steady state {each.verdict}" for each in self.windows if not each.steady), "")
 
 
 class PtsResult(PtsBase):
@@ -192,6 +185,13 @@ class PtsResult(PtsBase):
             SteadyWindow(what=each.group or "the test", steady=each.steady, fills=each.fills)
             for each in self.groups
         )
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return the verdict on the group that the figure was tracked in; where none is, on all."""
+        of = next((each for each in self.groups if figure.label in [v.name for v in each.tracked]), None)
+        if of is None:
+            return super().unshown(figure)
+        return "" if of.steady else f"steady state {of.verdict}"
 
 
 class PtsRecords(Stored):
@@ -268,9 +268,9 @@ class PtsSamples(Stored):
     fills: float = Field(description="user capacities written by the end of the window")
 
     @property
-    def unsteady_words(self) -> str:
-        """What is to be said in the place of steady state."""
-        return unsteady_words(self.fills)
+    def verdict(self) -> str:
+        """What follows "steady state"."""
+        return verdict_of(steady=self.steady, fills=self.fills)
 
 
 class PtsSeriesResult(PtsBase):
@@ -298,6 +298,10 @@ class PtsSaturationResult(PtsSeriesResult):
         found = self.samples
         judged = found.variable.mean is not None
         return (SteadyWindow(what="the test", steady=found.steady, fills=found.fills),) if judged else ()
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return that of the samples also where they were too few."""
+        return super().unshown(figure) or ("" if self.windows else "steady state not judged")
 
 
 class PtsStimulus(Stored):

@@ -40,6 +40,7 @@ class RepeatedFigure(Stored):
     low: float = Field(description="lower end of the median's confidence interval")
     high: float
     confidence: float = Field(description="of that interval, 0 to 1: 0.95 or more from six runs on")
+    state: str = Field(default="", description="what stands behind the figure; empty: its state was shown")
 
 
 class SuiteResult(ResultBase):

@@ -168,7 +168,7 @@ def _trail(kept: Sequence[Searched]) -> Figure:
         "before its first slice did, what ran.",
         described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
-        tables=each_of(kept, lambda result: act.tries(result.tries, result.score)),
+        tables=each_of(kept, lambda result: act.tries(result.tries, result.score, judged=result.judged)),
         measured=(
             f"Each load ran for {span_text(kept[0][1].seconds)}, or until the drive fell behind by more than "
             "ACT allows, or was certain to.",

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.points import OF_POWER, state_of
+from ssdlab.methods.presented.act import verdict_words
+from ssdlab.methods.presented.points import OF_POWER
 from ssdlab.methods.presented.steady import check_claim
+from ssdlab.methods.results.act import ActResult
+from ssdlab.methods.results.figure_state import state_of
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
 from ssdlab.report.runs import with_result
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Latencies, Point, ResultBase, Scalar
 
 _TRIO = ("mean", "p99", "p99.99")
-_NOT_SHOWN = "the drive's state was not shown"
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,19 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
     for point in result.corners:
         label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
         if point.missing is None:
-            unshown = (_NOT_SHOWN,) if point.direction == "write" and not result.writes_shown else ()
-            beside = (*_latency(point.response_ns), *_power(point), *unshown)
+            states = [_state(result, each) for each in result.scalars if each.label == point.label]
+            beside = (*_latency(point.response_ns), *_power(point), *(states[0] if states else ()))
             yield label, Headline(shown.index, rates.format_rate(point), beside)
         else:
             yield label, Headline(shown.index, "not measured", (point.missing,))
+
+
+def of_act(shown: Shown) -> Iterator[tuple[str, Headline]]:
+    """Yield the load that passed, with what the other rule says of it."""
+    ((_, result),) = with_result([shown], ActResult)
+    other = tuple(verdict_words(result, each) for each in result.verdicts if each.rule != result.rule)
+    for label, headline in of_scalars(shown):
+        yield label, replace(headline, beside=(*headline.beside, *other))
 
 
 def of_trim(shown: Shown) -> Iterator[tuple[str, Headline]]:
@@ -112,7 +122,7 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
 def _state(result: ResultBase, figure: Scalar) -> tuple[str, ...]:
     """Return the state that a figure is of, where that was not written and shown as it should be."""
     state = state_of(result, figure)
-    return (f"the drive's state was {state}",) if state else ()
+    return (state,) if state else ()
 
 
 def _power(point: Point) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ def _rounds(one: Tested, group: str, read_pct: int, field: str, of: Measure) -> 
 
 def _window(name: str, title: str, kept: Sequence[Tested], group: str) -> Figure:
     judged = [
-        Judged(shown, variable, each.steady, each.first, each.last, cuts=each.cuts)
+        Judged(shown, variable, each.verdict, each.first, each.last, cuts=each.cuts)
         for shown, result in kept
         for each in result.groups
         if each.group == group

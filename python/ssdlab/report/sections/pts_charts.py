@@ -57,7 +57,7 @@ class Judged:
 
     shown: Shown
     variable: TrackedVariable
-    steady: bool
+    verdict: str
     first: int
     last: int
     unit: str = "round"
@@ -68,7 +68,7 @@ class Judged:
     @property
     def window(self) -> Window:
         """The same without its run."""
-        return Window(self.variable, self.steady, self.first, self.last, self.unit, self.cuts)
+        return Window(self.variable, self.verdict, self.first, self.last, self.unit, self.cuts)
 
 
 def window_view(judged: Judged, label: str) -> XyView:

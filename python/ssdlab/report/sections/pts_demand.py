@@ -97,7 +97,7 @@ def _samples(shown: Shown, result: DemandResult) -> Line:
 
 def _samples_window(kept: Sequence[Tested]) -> Figure:
     found = [
-        Judged(shown, each.variable, each.steady, each.first, each.last, "sample")
+        Judged(shown, each.variable, each.verdict, each.first, each.last, "sample")
         for shown, result in kept
         for each in (result.samples,)
     ]
@@ -109,7 +109,7 @@ def _rounds_window(kept: Sequence[Tested]) -> Figure:
         Judged(
             shown,
             result.rounds.tracked[0],
-            result.rounds.steady,
+            result.rounds.verdict,
             result.rounds.first,
             result.rounds.last,
             cuts=result.rounds.cuts,

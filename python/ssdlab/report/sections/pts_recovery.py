@@ -61,7 +61,7 @@ def _idle_pages(kept: Sequence[Rested]) -> Iterator[Figure]:
         Judged(
             shown,
             result.samples.variable,
-            result.samples.steady,
+            result.samples.verdict,
             result.samples.first,
             result.samples.last,
             "sample",

@@ -139,7 +139,7 @@ def _judged(kept: Sequence[Saturated]) -> list[Judged]:
         Judged(
             shown,
             result.samples.variable,
-            result.samples.steady,
+            result.samples.verdict,
             result.samples.first,
             result.samples.last,
             "sample",

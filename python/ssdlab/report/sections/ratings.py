@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.methods.presented.points import headline_label
+from ssdlab.methods.results.figure_state import headline_label
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table, of_unit, words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.methods.results.figure_state import labelled
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import Table, of_unit, words
@@ -85,7 +86,7 @@ def _repeated(figures: Sequence[RepeatedFigure]) -> Table:
     rows = tuple(
         (
             words(each.part),
-            words(each.label),
+            words(labelled(each.label, each.state)),
             *(words(of_unit(value, each.unit)) for value in (each.median, each.low, each.high)),
             numbers.share(each.confidence),
             numbers.count(len(each.values)),

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.repeats import median_interval
+from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
 from ssdlab.results.claim import Claim, clauses
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.schema import Departure, Scalar
+from ssdlab.results.schema import Departure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ssdlab.results.schema import Child, Manifest
+    from ssdlab.results.schema import Child, Manifest, Scalar
 
 
 QUICK = Claim("quick: every part took its quick presets; see what that costs below", judged=False)
@@ -50,7 +51,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
         quick=suite.quick,
         outcomes=tuple(outcomes),
         repeats=max((_number(child.part) for child in suite.children), default=1),
-        repeated=tuple(_repeated(suite.children, runs)),
+        repeated=tuple(_repeated(suite.children, folders)),
         caveats=clauses((QUICK,) if suite.quick else ()),
     )
 
@@ -73,25 +74,27 @@ def _number(part: str) -> int:
     return int(part.partition(" #")[2] or 1)
 
 
-def _repeated(children: Sequence[Child], runs: dict[str, Manifest]) -> Iterator[RepeatedFigure]:
-    parts: dict[str, list[Manifest]] = {}
+def _repeated(children: Sequence[Child], runs: dict[str, RunFolder]) -> Iterator[RepeatedFigure]:
+    parts: dict[str, list[RunFolder]] = {}
     for child in children:
         if child.run_id in runs:
             parts.setdefault(base_name(child.part), []).append(runs[child.run_id])
-    for part, manifests in parts.items():
-        if len(manifests) > 1:
-            yield from _figures(part, manifests)
+    for part, repeats in parts.items():
+        if len(repeats) > 1:
+            yield from _figures(part, repeats)
 
 
-def _figures(part: str, manifests: Sequence[Manifest]) -> Iterator[RepeatedFigure]:
+def _figures(part: str, repeats: Sequence[RunFolder]) -> Iterator[RepeatedFigure]:
     """Yield the headline figures that more than one run has, each as their median with its interval."""
     found: dict[str, list[Scalar]] = {}
-    for manifest in manifests:
-        stored = (manifest.result or {}).get("scalars")
-        for each in stored if isinstance(stored, list) else ():
-            scalar = Scalar.model_validate(each)
+    states: dict[str, dict[str, int]] = {}
+    for result in filter(None, map(read_result, repeats)):
+        for scalar in result.scalars:
             if scalar.value is not None:
                 found.setdefault(scalar.name, []).append(scalar)
+        for name, state in states_of(result).items():
+            states.setdefault(name, {}).setdefault(state, 0)
+            states[name][state] += 1
     for name, scalars in found.items():
         values = [scalar.value for scalar in scalars if scalar.value is not None]
         if len(values) > 1:
@@ -107,4 +110,12 @@ def _figures(part: str, manifests: Sequence[Manifest]) -> Iterator[RepeatedFigur
                 low=interval.low,
                 high=interval.high,
                 confidence=interval.confidence,
+                state=_state(states.get(name, {}), len(values)),
             )
+
+
+def _state(states: Mapping[str, int], runs: int) -> str:
+    """Return the state of a figure over its runs: where it is not that of all, of how many."""
+    return "; ".join(
+        state if count == runs else f"{state} in {count} of {runs} runs" for state, count in states.items()
+    )

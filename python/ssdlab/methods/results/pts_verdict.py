@@ -1,0 +1,33 @@
+"""The verdict on SNIA's steady state in words: achieved, NOT ACHIEVED, or not judged."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ssdlab.analysis.steady_state import MIN_CAPACITIES
+from ssdlab.model.stored import Stored
+from ssdlab.model.units import significant
+
+ACHIEVED = "achieved"
+
+
+def verdict_of(*, steady: bool, fills: float) -> str:
+    """Return what follows "steady state"; `fills` are the user capacities written until then."""
+    if steady:
+        return ACHIEVED
+    if fills < MIN_CAPACITIES:
+        return f"not judged after {significant(fills)} user capacities"
+    return "NOT ACHIEVED"
+
+
+class SteadyWindow(Stored):
+    """One judgement of steady state."""
+
+    what: str = Field(description="of what, for a sentence: 'the test', '128 KiB'")
+    steady: bool
+    fills: float = Field(description="user capacities written from the purge to the end of the window")
+
+    @property
+    def verdict(self) -> str:
+        """What follows "steady state"."""
+        return verdict_of(steady=self.steady, fills=self.fills)

@@ -1,0 +1,74 @@
+"""What was not shown or judged says so wherever a figure is told: tables, cards, repeats and JSON alike."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from methods.on_simulated import SMALL
+from ssdlab.cli import main
+from ssdlab.methods.results.pts_verdict import verdict_of
+
+
+def told(
+    words: list[str], library: Path, capsys: pytest.CaptureFixture[str], page: bool = False
+) -> tuple[dict[str, object], str, str]:
+    """The JSON of a run, what the terminal says of it, and the words of its page."""
+    common = ["--quick", "--seed", "5", "--destroy", SMALL, "--library", str(library)]
+    assert main(["run", *words, *common, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert main(["show", found["folder"]]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    if not page:
+        return found, shown, ""
+    place = library / "page.html"
+    assert main(["report", found["folder"], "-o", str(place)]) == 0
+    return found, shown, place.read_text(encoding="utf-8")
+
+
+def test_seconds_of_act_pass_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["act", SMALL, "--set", "load=10"]
+    found, shown, page = told(words, tmp_path, capsys, page=True)
+    assert found["states"] == {"act_load_passed": "not judged"}
+    assert "10x kept the limits of 6.x" in shown
+    assert "(not judged)" in shown
+    tables = shown.replace("ACT load passed", "")
+    assert not re.search(r"\bpassed\b", tables.partition("How this was measured")[0])
+    card = page[page.index('<div class="card">') :].partition("</div>")[0]
+    assert "not judged" in card
+    assert "by the rule of 2019: kept the limits, not judged" in card
+
+
+def test_headlines_of_snia_tests_bear_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["pts-host-idle-recovery", SMALL]
+    found, shown, page = told(words, tmp_path, capsys, page=True)
+    result = found["result"]
+    assert isinstance(result, dict)
+    assert not result["samples"]["steady"]
+    verdict = verdict_of(steady=False, fills=result["samples"]["fills"])
+    assert verdict.startswith("not judged after")
+    states = found["states"]
+    assert isinstance(states, dict)
+    assert set(states.values()) == {f"steady state {verdict}"}
+    assert set(states) == {each["name"] for each in result["scalars"]}
+    assert "NOT" not in shown.partition("Headline figures")[0], "three verdicts for one thing"
+    assert shown.count(verdict) >= 2
+    assert verdict in page[page.index('<div class="card">') :].partition("</div>")[0]
+
+
+def test_repeats_keep_the_state_of_a_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["consistency", SMALL, "--repeat", "2", "--set", "seconds=2"]
+    found, shown, _ = told(words, tmp_path, capsys)
+    result = found["result"]
+    assert isinstance(result, dict)
+    assert {each["state"] for each in result["repeated"]} == {"state not shown"}
+    assert "(state not shown)" in shown
+
+
+def test_the_verdict_has_three_words() -> None:
+    assert verdict_of(steady=True, fills=3.0) == "achieved"
+    assert verdict_of(steady=False, fills=3.0) == "NOT ACHIEVED"
+    assert verdict_of(steady=False, fills=0.543) == "not judged after 0.543 user capacities"
