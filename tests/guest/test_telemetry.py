@@ -33,7 +33,7 @@ print(json.dumps({"rests": rests, "temperature_c": told, "samples": [first.sampl
 
 def measured(guest, drive: str) -> dict:
     """Read a drive for three seconds in the guest, and give what it told meanwhile."""
-    done = guest.ssdlab("measure", drive, "--rw", "randread", "--seconds", "3", "--json", limit_s=150)
+    done = guest.ssdlab("measure", drive, "--rw", "randread", "--seconds", "3", "--json", limit_s=300)
     assert done.status == 0, done
     return json.loads(done.out)
 
@@ -80,7 +80,7 @@ def test_in_an_idle_step_nothing_is_sent(guest) -> None:
         "echo 1 > events/nvme/nvme_setup_cmd/enable"
     )
     try:
-        done = guest.python(RESTING, "/dev/nvme0n1", "6", limit_s=150)
+        done = guest.python(RESTING, "/dev/nvme0n1", "6", limit_s=300)
     finally:
         trace = guest.must(
             f"cd {tracing}; echo 0 > events/nvme/nvme_setup_cmd/enable; "

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssdlab.drives.admin.port import AdminPort, KernelPort
-from ssdlab.drives.settings import lba_format, nvme_power, write_cache
+from ssdlab.drives.settings import lba_format, nvme_power, saving_power, write_cache
 from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.lba_format import LbaFormat
 from ssdlab.drives.settings.nvme_power import NvmePowerState
 from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler, whole
+from ssdlab.drives.settings.saving_power import Apst, LinkPower
 from ssdlab.drives.settings.setting import Checked, Setting, no_such
 from ssdlab.drives.settings.write_cache import AtaCache, CacheControl, NvmeCache, ScsiCache, WriteCache
 from ssdlab.host.attributes import disk_of
@@ -23,6 +24,8 @@ from ssdlab.model.units import parse_bytes
 NAMES = {
     "write_cache": "the drive's volatile write cache: on or off",
     "power_state": "NVMe power state: ps1, or a limit such as 10W",
+    "apst": "whether an NVMe drive goes into states of less power by itself when it rests: on or off",
+    "link_power": "link power management of a SATA port: max_performance, med_power_with_dipm, min_power ...",
     "lba_format": "bytes of a block: 512 or 4k; a change formats the namespace and loses all data",
     "scheduler": "the I/O scheduler: none, mq-deadline ...",
     "nomerges": "0 merges neighbouring I/Os, 1 only simply, 2 never",
@@ -133,6 +136,10 @@ def check_wanted(name: str, wanted: str) -> None:
             write_cache.check_wanted(wanted)
         case "power_state":
             nvme_power.check_wanted(wanted)
+        case "apst":
+            saving_power.check_apst(wanted)
+        case "link_power":
+            saving_power.check_link_power(wanted)
         case "lba_format" | "max_io_bytes":
             parse_bytes(wanted)
         case _ if name in _NUMBERS:
@@ -168,6 +175,16 @@ def _power_state(of: DriveSettings) -> Setting:
     return NvmePowerState(of.port, of.disk.name)
 
 
+def _apst(of: DriveSettings) -> Setting:
+    if not of.is_nvme:
+        raise no_such(saving_power.APST, of.disk.name, "only NVMe drives have it", "leave it out")
+    return Apst(of.port, of.disk, of.files)
+
+
+def _link_power(of: DriveSettings) -> Setting:
+    return LinkPower(of.disk)
+
+
 def _lba_format(of: DriveSettings) -> Setting:
     if not of.is_nvme or of.identity.kind != "block":
         why = "only whole NVMe namespaces have LBA formats"
@@ -193,6 +210,8 @@ def _number(name: str) -> Callable[[DriveSettings], Setting]:
 _MAKERS: dict[str, Callable[[DriveSettings], Setting]] = {
     "write_cache": _write_cache,
     "power_state": _power_state,
+    "apst": _apst,
+    "link_power": _link_power,
     "lba_format": _lba_format,
     "scheduler": lambda of: Scheduler(of.disk),
     **{name: _number(name) for name in _NUMBERS},
