@@ -1,0 +1,74 @@
+"""The timing of the shipped drives: who waits for how long, and what closed forms say of large reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ssdlab
+from ssdlab.drives.simulated.profiles import check_profile
+
+FLASH = ["samsung-983-dct-960gb", "samsung-860-dct-960gb", "samsung-950-pro-512gb", "intel-p4510-8tb"]
+"""Of each link and NAND one."""
+UNIT, UNITS = 4096, 32
+
+
+def side(name: str, direction: str, **options: Any) -> Any:
+    return getattr(ssdlab.measure(f"sim:{name},scale=64", **options).summary(), direction)
+
+
+class Parts:
+    """Figures of a profile, in us."""
+
+    def __init__(self, name: str) -> None:
+        self.profile = check_profile(name)["profile"]
+        self.page_units = int(self("flash", "page_kib") * self("flash", "planes")) // 4
+        self.crossing_us = UNIT * (1 + self("flash", "bus_overhead_pct") / 100) / self("flash", "bus_mt_s")
+        self.link_us = UNIT / self("link", "bandwidth_mb_s")
+        self.turnaround_us = self("link", "turnaround_us")
+
+    def __call__(self, table: str, key: str) -> Any:
+        found = self.profile[table].get(key)
+        return 0.0 if found is None else found["value"]
+
+    def read_us(self, array_us: float, first: int) -> float:
+        """What a read takes of which the first page has so many units: pages side by side, then the link."""
+        pages, left = [first], UNITS - first
+        while left:
+            pages.append(min(left, self.page_units))
+            left -= pages[-1]
+        there = sorted(
+            (array_us + self("flash", "command_us") + units * self.crossing_us, units) for units in pages
+        )
+        done = 0.0
+        for at, units in there:
+            done = max(done, at) + units * self.link_us
+        fixed: float = self("link", "command_us") + self("controller", "read_us") + self.turnaround_us
+        return fixed + done
+
+
+@pytest.mark.parametrize("name", FLASH)
+def test_saturated_writes_wait_alike(name: str) -> None:
+    """A buffer that fills slows every write down a little, and not one in a word line by the time of all."""
+    waits = side(name, "write", rw="randwrite", threads=32, seconds=0.5, precondition="analytic").service_ns
+    assert waits["mean"] / 2 < waits["p50"] < 2 * waits["mean"]
+    # One write in a word line is 1 % to 5 % of all: were those to wait for all, they would stand far above.
+    assert waits["p99"] < 2 * waits["mean"]
+
+
+@pytest.mark.parametrize("name", FLASH)
+def test_large_reads_at_depth_1_against_their_closed_form(name: str) -> None:
+    """Pages on several dies are read together; of a stream that was read ahead the link is what is left."""
+    parts = Parts(name)
+    common = {"bs": UNITS * UNIT, "threads": 1, "seconds": 0.2, "precondition": "fill"}
+    alone = side(name, "read", rw="randread", **common).service_ns["mean"] / 1e3
+    ahead = side(name, "read", rw="read", **common).service_ns["mean"] / 1e3
+    # A read begins anywhere in a page, and at any of the pages of a cell.
+    cases = [
+        parts.read_us(us, first)
+        for us in parts("flash", "read_us")
+        for first in range(1, parts.page_units + 1)
+    ]
+    assert alone == pytest.approx(sum(cases) / len(cases), rel=0.10)
+    assert UNITS * parts.link_us + parts.turnaround_us <= ahead <= alone / 1.1
