@@ -16,7 +16,7 @@ from ssdlab.model.queue_settings import Conditions
 from ssdlab.model.summary import Summary
 from ssdlab.model.warning_texts import CATALOGUE
 from ssdlab.model.warnings import Warning, judge
-from ssdlab.model.workload import Bursts, Closed, Open, Stream, Workload
+from ssdlab.model.workload import Bursts, Closed, Open, Stop, Stream, Workload
 
 QUIET = {name.name: None for name in fields(Conditions)} | {
     "device": "nvme0n1",
@@ -100,6 +100,19 @@ def test_what_stands_around(around: HostContext, code: str) -> None:
 )
 def test_what_stands_around_and_is_no_reason(around: HostContext) -> None:
     assert codes(around=around) == []
+
+
+def test_a_drain_is_no_missing_depth() -> None:
+    """Half a second of 128 I/Os in flight, and 0.238 s until the last had returned: 107 on average."""
+    drained = summary(in_flight=107.0, elapsed_s=0.738)
+    by_time = Stop(time_ns=500_000_000)
+    assert codes(drained, workers=128, stop=by_time) == []
+    assert codes(drained, workers=128, stop=Stop(ios=100_000)) == ["depth-not-reached"]
+    assert codes(summary(in_flight=60.0, elapsed_s=0.738), workers=128, stop=by_time) == ["depth-not-reached"]
+
+
+def test_one_in_flight_has_no_lower_depth() -> None:
+    assert codes(summary(in_flight=0.931), workers=1) == ["host-between"]
 
 
 def test_the_write_cache_matters_to_writes() -> None:

@@ -33,7 +33,12 @@ CATALOGUE: dict[str, Entry] = {
     "depth-not-reached": Entry(
         "{reached} I/Os were in flight on average, not the {asked} asked for",
         "I/Os returned before the next were submitted, so that the drive never saw the depth asked for",
-        "read the figures as those of the lower depth; use more threads, or larger blocks",
+        "read the figures as those of the lower depth; measure for longer, or use more threads",
+    ),
+    "host-between": Entry(
+        "an I/O was in flight for only {share} of the time: the host had the rest",
+        "with one I/O in flight the drive waits while a thread stamps one completion and submits the next",
+        "read throughput as that of drive and host together; service times are still the drive's",
     ),
     "device-depth": Entry(
         "the block device had {reached} I/Os in flight on average; {due} had left the threads",

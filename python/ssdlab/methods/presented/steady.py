@@ -75,7 +75,10 @@ def lasted(steady: SteadyProof) -> dict[str, Amount | str]:
 
 
 def check_claim(check: StateCheck) -> Claim:
-    """Return in words what a check of the drive's state showed."""
+    """Return in words what a check of the drive's state showed.
+
+    One that came back proves nothing of the others: only a move is a conclusion, of the whole sweep.
+    """
     others: dict[str, Amount | str] = {
         "what": check.what,
         "then": check.then,
@@ -92,7 +95,7 @@ def check_claim(check: StateCheck) -> Claim:
         )
     else:
         says = "{what} ended at {figure}, and {then} gave {after} of the same work"
-    verdict = "the drive's state held" if check.held else "the drive's state moved"
+    verdict = "within a fifth of each other" if check.held else "the drive's state moved"
     return Claim(
         f"{says}: {verdict}",
         figure=Amount(check.before, check.unit),
