@@ -107,3 +107,15 @@ def test_sata_says_what_its_own_tool_says(guest) -> None:
     assert telemetry["health"]["temperature_c"] == tool["temperature"]["current"]
     assert (telemetry["health"]["failing"] == []) == tool["smart_status"]["passed"]
     assert "NVMe SMART log" not in telemetry["sources"]
+
+
+def test_what_a_drive_lacks_for_saving_power_is_said(guest) -> None:
+    """QEMU's NVMe drive has one power state and no APST; the policy of its SATA port is the kernel's file."""
+    shown = guest.ssdlab("conditions", "show", "/dev/nvme0n1", limit_s=200)
+    assert shown.status == 0, shown
+    (apst,) = (line for line in shown.out.splitlines() if line.startswith("apst"))
+    assert "it has none" in " ".join(shown.out.split()), apst
+    shown = guest.ssdlab("conditions", "show", "/dev/sda", limit_s=200)
+    policy = guest.must("cat /sys/class/scsi_host/host*/link_power_management_policy | sort -u").split()
+    (link,) = (line for line in shown.out.splitlines() if line.startswith("link_power"))
+    assert link.split()[1] in policy
