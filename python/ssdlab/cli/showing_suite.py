@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
@@ -13,6 +13,7 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
+from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
     from ssdlab.methods.results.suite import SuiteResult
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _FIGURES_SHOWN = 4
 """Of each part; all of them are in its own run."""
+_KINDS = ("caveat", "departure", "warning")
+_OF_FIGURES = ("throttled", "host-limited", "failed")
+"""Warnings without which the figures of a part are read as something else."""
 
 
 def print_suite(run: RunFolder, result: SuiteResult) -> None:
@@ -38,6 +42,8 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
         figures = [] if result.repeated else _headlines(runs[each.run_id])
         rows.append((each.part, short_id(each.run_id), figures[0] if figures else ""))
         rows += [("", "", figure) for figure in figures[1:_FIGURES_SHOWN]]
+        if len(figures) > _FIGURES_SHOWN:
+            rows.append(("", "", f"and {len(figures) - _FIGURES_SHOWN} more figures"))
     print_table(rows, ("part", "run", "result"))
     if result.repeated:
         print_line()
@@ -51,24 +57,36 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     if rated:
         print_line()
         print_table(rated, ("rated", "", "", ""), right=(1,))
-    _print_departures(result, runs)
+    _print_remarks(result, runs)
     first = next(each for each in result.outcomes if each.left_out is None)
     print_line()
     print_line(f"All of one part: ssdlab show {short_id(first.run_id)}", "dim")
 
 
-def _print_departures(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
-    """Print where the parts depart from their methods, each departure once with the parts it is of."""
+def _print_remarks(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
+    """Print limits, departures and warnings of the parts, each once with the parts it is of."""
     done = [each for each in result.outcomes if each.left_out is None]
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for each in done:
-        for departure in gathered_departures(runs[each.run_id].manifest):
-            found.setdefault(f"{departure.what}. {departure.why}", []).append(each.part)
+        for remark in _remarks(runs[each.run_id]):
+            found.setdefault(remark, []).append(each.part)
     if found:
         print_line()
-    for text, parts in found.items():
+    for (kind, text), parts in sorted(found.items(), key=lambda remark: _KINDS.index(remark[0][0])):
         whose = "" if len(parts) == len(done) else f" ({', '.join(parts)})"
-        print_line(f"{paint('departure:', 'warn')} {text}{whose}")
+        print_line(f"{paint(f'{kind}:', 'warn')} {text}{whose}")
+
+
+def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:
+    """Yield what must be known of a part beside its figures; all else is in its own run."""
+    result = read_result(run)
+    for caveat in () if result is None else result.caveats:
+        yield "caveat", caveat
+    for departure in gathered_departures(run.manifest):
+        yield "departure", f"{departure.what}. {departure.why}"
+    for warned in warned_steps(run.manifest.warnings, run.steps()):
+        if warned.code in _OF_FIGURES:
+            yield "warning", f"{warned.worded[0].what} ({warned.share})".removesuffix(" ()")
 
 
 def print_repeated(result: SuiteResult) -> None:

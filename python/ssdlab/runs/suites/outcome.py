@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ssdlab.results.schema import Child, Manifest, Scalar
 
 
-QUICK = Claim("quick: every part took its quick presets; see what that costs below", judged=False)
+QUICK = Claim("quick: every part took its quick presets; its caveats say what that costs", judged=False)
 
 
 def finished_children(library: Path, children: Sequence[Child]) -> list[RunFolder]:

@@ -1,0 +1,49 @@
+"""The summary of a suite tells what its figures cannot be read without: heat, the host, caveats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab.cli import showing_suite
+from ssdlab.methods.results.suite import ChildOutcome, SuiteResult
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import Step
+from ssdlab.results.schema import Scalar, Warned
+
+
+class _Manifest:
+    warnings = (Warned(code="throttled", what="throttled for heat"), Warned(code="governor", what="other"))
+
+
+class _Part:
+    """A run whose every step was throttled in the same words."""
+
+    manifest: Any = _Manifest()
+
+    def steps(self) -> list[Step]:
+        warned = (Warned(code="throttled", what="throttled for heat"),)
+        result = StepResult(seconds=1.0, measurement={}, warnings=warned)
+        return [Step(at, 1, "run", f"depth {at}", {}, result) for at in range(3)]
+
+
+def test_heat_and_caveats_of_a_part_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scalar = Scalar(name="a", label="speed", value=1.0, unit="IOPS", better="higher")
+    shown = SuiteResult(quick=True, outcomes=(), caveats=("TRIM is not judged",), scalars=(scalar,) * 6)
+    monkeypatch.setattr(showing_suite, "read_result", lambda run: shown)
+    monkeypatch.setattr(showing_suite, "gathered_departures", lambda manifest: ())
+    monkeypatch.setattr("ssdlab.runs.suites.outcome.finished_children", lambda *of: [part])
+    monkeypatch.setattr(showing_suite, "shares_of", lambda run: ())
+    part: Any = _Part()
+    part.manifest.run_id, part.path, part.manifest.children = "r-1", Path("/x"), ()
+    outcome = ChildOutcome(part="fill", run_id="r-1", method="m", title="M", state="fresh")
+    showing_suite.print_suite(part, SuiteResult(quick=True, outcomes=(outcome,)))
+    said = capsys.readouterr().out
+    assert "warning: throttled for heat (in 3 of 3 steps)" in said
+    assert "caveat: TRIM is not judged" in said
+    assert "and 2 more figures" in said
+    assert "other" not in said
