@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import ssdlab
+from methods.on_simulated import run
 from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.results.read_under_writes import ReadUnderWritesResult
 
 FLASH = ["samsung-983-dct-960gb", "samsung-860-dct-960gb", "samsung-950-pro-512gb", "intel-p4510-8tb"]
 """Of each link and NAND one."""
@@ -72,3 +76,24 @@ def test_large_reads_at_depth_1_against_their_closed_form(name: str) -> None:
     ]
     assert alone == pytest.approx(sum(cases) / len(cases), rel=0.10)
     assert UNITS * parts.link_us + parts.turnaround_us <= ahead <= alone / 1.1
+
+
+@pytest.mark.parametrize("name", ["samsung-983-dct-960gb", "samsung-860-dct-960gb"])
+def test_reads_wait_longer_the_more_is_written(name: str, tmp_path: Path) -> None:
+    """Reads are in front and programs are suspended, so they wait, but never for a program."""
+    settings: dict[str, Any] = {
+        "precondition": "analytic",
+        "overwrites": "0",
+        "least_seconds": "0.5",
+        "round_seconds": "0.1",
+        "ramp_seconds": "0.1",
+        "seconds": "0.5",
+        "read_shares": "5",
+        "write_shares": "0,50,95",
+    }
+    result = read_result(run("read-under-writes", tmp_path, f"sim:{name},scale=128", **settings))
+    assert isinstance(result, ReadUnderWritesResult)
+    means = [cell.service_ns["mean"] or 0.0 for cell in result.cells]
+    assert all(cell.held for cell in result.cells)
+    assert means == sorted(means)
+    assert means[-1] < 1e6
