@@ -48,6 +48,7 @@ __all__ = [
     "VerdictFailed",
     "Workload",
     "__version__",
+    "library",
     "measure",
     "open_drive",
     "read_ios",
@@ -83,6 +84,8 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         value = import_module("ssdlab._core").build_info()["version"]
+    elif name == "library":
+        value = import_module("ssdlab.library")
     else:
         value = getattr(import_module(_HOME.get(name, "ssdlab.model.errors")), name)
     globals()[name] = value

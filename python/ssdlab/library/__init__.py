@@ -1,1 +1,23 @@
-"""The library that compares: the catalogue's queries, rankings, the gate, tags, trash and archives."""
+"""The library that compares: the catalogue's queries, rankings, the gate, tags, trash and archives.
+
+The module can be called, since that is the public name: ``ssdlab.library()`` opens the runs as tables, see
+`ssdlab.library.frames.Library`.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Library(ModuleType):
+    """A module that opens the library when it is called."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - those of `Library`
+        from importlib import import_module
+
+        return import_module("ssdlab.library.frames").Library(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Library

@@ -49,6 +49,8 @@ class Index(Closing):
         self._mark: object = None
         self._snapshot: Snapshot | None = None
         self._held = catalogue_of(library)
+        self.source = "entries"
+        """Where the figure that `narrow` named is asked for."""
         self.connection = duckdb.connect(config={"threads": 1})
         self.refresh()
 
@@ -90,6 +92,19 @@ class Index(Closing):
             return self.connection.execute(query, list(values)).fetchall()
         except duckdb.Error as error:
             raise self._damaged() from error
+
+    def narrow(self, figure: str) -> None:
+        """Take one figure out of the files, once for all questions that follow; in memory it is at hand."""
+        if self._kept:
+            return
+        columns = ", ".join(f'"{name}"' for name in RUN_COLUMNS)
+        parts = ", ".join(f"figure.{name} AS {name}" for name in FIGURE_COLUMNS)
+        self.ask(
+            f"CREATE OR REPLACE TEMP TABLE narrowed AS SELECT {columns}, {parts} FROM (SELECT {columns}, "
+            "unnest(figures) AS figure FROM live) WHERE figure.name = ?",
+            [figure],
+        )
+        self.source = "narrowed"
 
     def figures(self) -> list[str]:
         """Return the names of all headline figures, sorted."""

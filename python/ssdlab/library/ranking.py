@@ -123,7 +123,7 @@ def rank(
     cut = "" if limit is None else f"LIMIT {limit}"
     found = index.ask(
         "SELECT drive_id, any_value(drive_name), median(value) AS middle, count(*), min(value), max(value), "
-        f"arg_max(folder, created) FROM entries WHERE {where} "
+        f"arg_max(folder, created) FROM {index.source} WHERE {where} "
         f"GROUP BY drive_id ORDER BY middle {direction}, drive_id {cut}",
         values,
     )
@@ -156,12 +156,18 @@ class Group:
 
 def alike(index: Index, figure: str, choice: Choice, like: str | None = None) -> Group:
     """Return the runs of one group; arguments and errors are those of `rank`."""
-    figure = index.figure(figure)
     if choice.tag is not None:
         index.tag(choice.tag)
-    where, values = choice.where(index)
-    where, values = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {where}", [figure, *values]
+    more, given = choice.where(index)
+    where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more}"
+    index.narrow(figure)
+    values = [figure, *given]
     groups = _groups(index, where, values)
+    if not groups:  # only then are all names looked at
+        figure = index.figure(figure)
+        index.narrow(figure)
+        values = [figure, *given]
+        groups = _groups(index, where, values)
     if not groups:
         raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
@@ -195,7 +201,7 @@ def _groups(index: Index, where: str, values: list[Any]) -> list[dict[str, Any]]
     names = ", ".join(LIKE)
     found = index.ask(
         f"SELECT {names}, any_value(label), any_value(unit), any_value(better), count(*) AS runs, "
-        f"count(DISTINCT drive_id) AS drives, max(created) AS newest FROM entries WHERE {where} "
+        f"count(DISTINCT drive_id) AS drives, max(created) AS newest FROM {index.source} WHERE {where} "
         f"GROUP BY {names} ORDER BY drives DESC, runs DESC, newest DESC",
         values,
     )
