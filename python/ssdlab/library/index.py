@@ -15,14 +15,17 @@ from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused, unknown
 from ssdlab.results import catalogue
 from ssdlab.results.catalogue_files import ANEW, CURRENT, ROWS, Snapshot, table_of
-from ssdlab.results.catalogue_row import COLUMNS
+from ssdlab.results.catalogue_row import COLUMNS, LIKE
 from ssdlab.results.run_folder import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RUN_COLUMNS = tuple(name for name in COLUMNS if name not in ("gone", "figures"))
+ALIKE = f"hash({', '.join(LIKE)})"
+"""SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
 FIGURE_COLUMNS = ("name", "label", "value", "unit", "better")
+_NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
 
 
 class Index(Closing):
@@ -97,11 +100,11 @@ class Index(Closing):
         """Take one figure out of the files, once for all questions that follow; in memory it is at hand."""
         if self._kept:
             return
-        columns = ", ".join(f'"{name}"' for name in RUN_COLUMNS)
+        columns = ", ".join((*LIKE, "folder", "created", "status", "tags", "drive_id", "drive_name"))
         parts = ", ".join(f"figure.{name} AS {name}" for name in FIGURE_COLUMNS)
         self.ask(
-            f"CREATE OR REPLACE TEMP TABLE narrowed AS SELECT {columns}, {parts} FROM (SELECT {columns}, "
-            "unnest(figures) AS figure FROM live) WHERE figure.name = ?",
+            f"CREATE OR REPLACE TEMP TABLE narrowed AS SELECT {columns}, {parts}, {_NUMBERS} FROM "
+            f"(SELECT {columns}, unnest(figures) AS figure FROM live) WHERE figure.name = ?",
             [figure],
         )
         self.source = "narrowed"
@@ -152,7 +155,7 @@ class Index(Closing):
             self.connection.execute(f"CREATE OR REPLACE TEMP VIEW live AS {live}")
             self.connection.execute(f"CREATE OR REPLACE {what} runs AS SELECT {columns} FROM live")
             self.connection.execute(
-                f"CREATE OR REPLACE {what} entries AS SELECT {columns}, {figures} "
+                f"CREATE OR REPLACE {what} entries AS SELECT {columns}, {figures}, {_NUMBERS} "
                 f"FROM (SELECT *, unnest(figures) AS figure FROM live) {order}"
             )
         except duckdb.Error as error:

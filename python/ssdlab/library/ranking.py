@@ -121,12 +121,21 @@ def rank(
     where, values = group.where, group.values
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
-    found = index.ask(
-        "SELECT drive_id, any_value(drive_name), median(value) AS middle, count(*), min(value), max(value), "
-        f"arg_max(folder, created) FROM {index.source} WHERE {where} "
-        f"GROUP BY drive_id ORDER BY middle {direction}, drive_id {cut}",
+    best = index.ask(
+        "SELECT drive, median(value) AS middle, count(*), min(value), max(value) "
+        f"FROM {index.source} WHERE {where} GROUP BY drive ORDER BY middle {direction}, drive {cut}",
         values,
     )
+    named = index.ask(
+        f"SELECT drive, any_value(drive_id), any_value(drive_name), arg_max(folder, created) "
+        f"FROM {index.source} WHERE {where} AND drive IN (SELECT unnest(?::UBIGINT[])) GROUP BY drive",
+        [*values, [line[0] for line in best]],
+    )
+    names = {drive: rest for drive, *rest in named}
+    found = [
+        (names[drive][0], names[drive][1], middle, runs, low, high, names[drive][2])
+        for drive, middle, runs, low, high in best
+    ]
     return Ranking(
         figure=figure,
         label=ours["label"],
@@ -171,9 +180,8 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
     if not groups:
         raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
-    same = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in LIKE)
     others = [group for group in groups if group is not ours]
-    return Group(figure, f"{where} AND {same}", [*values, *(ours[name] for name in LIKE)], ours, others)
+    return Group(figure, f"{where} AND kin = ?", [*values, ours["kin"]], ours, others)
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -198,15 +206,21 @@ def _shown(name: str, value: object) -> str:
 
 def _groups(index: Index, where: str, values: list[Any]) -> list[dict[str, Any]]:
     """Return the groups of runs that are alike, that to be ranked first."""
-    names = ", ".join(LIKE)
     found = index.ask(
-        f"SELECT {names}, any_value(label), any_value(unit), any_value(better), count(*) AS runs, "
-        f"count(DISTINCT drive_id) AS drives, max(created) AS newest FROM {index.source} WHERE {where} "
-        f"GROUP BY {names} ORDER BY drives DESC, runs DESC, newest DESC",
+        "SELECT kin, count(*) AS runs, count(DISTINCT drive) AS drives, max(created) AS newest "
+        f"FROM {index.source} WHERE {where} GROUP BY kin ORDER BY drives DESC, runs DESC, newest DESC",
         values,
     )
-    columns = (*LIKE, "label", "unit", "better", "runs", "drives", "newest")
-    return [dict(zip(columns, line, strict=True)) for line in found]
+    columns = (*LIKE, "label", "unit", "better")
+    names = ", ".join(columns)
+    groups = []
+    for kin, runs, drives, newest in found:
+        (line,) = index.ask(
+            f"SELECT {names} FROM {index.source} WHERE {where} AND kin = ? LIMIT 1", [*values, kin]
+        )
+        counted = {"kin": kin, "runs": runs, "drives": drives, "newest": newest}
+        groups.append(dict(zip(columns, line, strict=True)) | counted)
+    return groups
 
 
 def _group_of(index: Index, figure: str, run: str, groups: list[dict[str, Any]]) -> dict[str, Any]:
