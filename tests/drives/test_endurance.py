@@ -10,6 +10,7 @@ import pytest
 
 from ssdlab.drives.guard.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
 from ssdlab.host.identity import Identity
+from ssdlab.model.drive_options import endurance_cap
 from ssdlab.model.errors import Refused
 
 TB = 10**12
@@ -28,14 +29,47 @@ def drive(**more: object) -> Identity:
 
 
 def test_the_rating_comes_from_the_record(records: Path) -> None:
-    assert rating_of(drive()) is None
+    unknown = rating_of(drive())
+    assert unknown is not None and unknown.endurance_bytes is None and unknown.max_bytes == 18 * TB
     (records / "x.toml").write_text('model = "Model X"\ntbw = 600')
     rating = rating_of(drive())
     assert rating is not None
     assert rating.max_bytes == 60 * TB
     assert cap_of(None).share == DEFAULT_SHARE
     (records / "x.toml").write_text('model = "Model X"\nnand = "QLC"')
-    assert rating_of(drive()) is None
+    noted = rating_of(drive())
+    assert noted is not None and noted.endurance_bytes is None
+
+
+def test_an_unknown_rating_asks_for_an_explicit_cap(records: Path) -> None:
+    """18 capacities, as of the least rated drive; at least a terabyte; more when bytes are named."""
+    unknown = rating_of(drive())
+    assert unknown is not None
+    unknown.check("/dev/x", 18 * TB)
+    with pytest.raises(Refused) as caught:
+        unknown.check("/dev/x", 19 * TB, planned=True)
+    assert "not on record, and the cap is 18.0 TB" in caught.value.what
+    assert "--endurance-cap 38.0TB" in caught.value.advice and "tbw" in caught.value.advice
+    more = rating_of(drive(), cap_of(endurance_cap("40TB")))
+    assert more is not None
+    more.check("/dev/x", 40 * TB)
+    with pytest.raises(Refused):
+        more.check("/dev/x", 41 * TB)
+    # A share of what nobody knows says nothing.
+    shared = rating_of(drive(), cap_of(endurance_cap("50%")))
+    assert shared is not None and shared.max_bytes == 18 * TB
+    small = rating_of(Identity("/dev/x", "x", "block", "ID", TB // 1000, 512))
+    assert small is not None and small.max_bytes == TB
+
+
+@pytest.mark.parametrize(
+    ("name", "transport"), [("loop3", "loop"), ("zram0", "zram"), ("dm-1", "dm"), ("md0", None)]
+)
+def test_what_the_kernel_makes_up_has_no_endurance(records: Path, name: str, transport: str | None) -> None:
+    made = Identity(f"/dev/{name}", name, "block", "ID", TB, 512, transport=transport)
+    assert rating_of(made) is None
+    asked = rating_of(made, cap_of(endurance_cap("1GB")))
+    assert asked is not None and asked.max_bytes == 10**9
 
 
 def test_beyond_the_cap_is_refused_with_the_way_to_lift_it() -> None:

@@ -42,7 +42,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token
 
 Count = Annotated[int, Parameter(metavar="N", converter=whole_number(1, 1_000_000), n_tokens=1)]
 Port = Annotated[int | None, Parameter(metavar="PORT", converter=whole_number(0, 65_535), n_tokens=1)]
-Share = Annotated[str | None, Parameter(metavar="PERCENT")]
+Share = Annotated[str | None, Parameter(metavar="CAP")]
 Time = Annotated[str | None, Parameter(metavar="TIME")]
 DriveText = Annotated[str | None, Parameter(metavar="DRIVE")]
 RunText = Annotated[str | None, Parameter(metavar="RUN")]

@@ -147,7 +147,11 @@ def _times(planned: Plan) -> Iterator[tuple[str, str]]:
 
 def _endurance(planned: Plan) -> str:
     if planned.endurance_bytes is None:
-        return "share not known: the drive's rating is not on record"
+        unknown = "share not known: the drive's rating is not on record"
+        if planned.cap_bytes is None or planned.bytes_written.upper <= planned.cap_bytes:
+            return unknown
+        cap = units.capacity_text(planned.cap_bytes)
+        return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"
     written, rated = planned.bytes_written, planned.endurance_bytes
     lower, upper = written.lower / rated, written.upper / rated
     shares = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"

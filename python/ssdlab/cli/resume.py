@@ -36,7 +36,7 @@ def resume(
     wipe_signatures
         Consent to losing a file system, partition table or array member on the drive as well.
     endurance_cap
-        Share of the drive's rated endurance that may be written, where consent is given again: 50%.
+        Share of its rated endurance, or bytes, that may be written, where consent is given again: 50%.
     require_steady
         Exit with status 1 where steady state is judged and was not achieved; by default that is a result.
     library
@@ -45,7 +45,7 @@ def resume(
         Print the result as JSON, schema ssdlab.show/1.
     """
     from ssdlab.cli.suites import SuiteProgress
-    from ssdlab.model.drive_options import endurance_share
+    from ssdlab.model.drive_options import endurance_cap as cap_in
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.store import find_run
     from ssdlab.runs.consent_record import Renewal
@@ -57,7 +57,7 @@ def resume(
             "--wipe-signatures and --endurance-cap go with consent that is given again",
             "add --destroy and the drive's identifier (ssdlab drives shows it), or leave them out",
         )
-    cap = None if endurance_cap is None else endurance_share(endurance_cap)
+    cap = None if endurance_cap is None else cap_in(endurance_cap)
     renewal = None if destroy is None else Renewal(destroy, wipe_signatures, cap)
     folder = find_run(run, library_of(library))
     kept = RunFolder(folder)

@@ -86,6 +86,15 @@ def words_of(known: Capabilities, identity: Mapping[str, object]) -> str:
     """Return what a reader calls a drive: what the kernel makes up is no real one."""
     if not known.block_device:
         return known.words
-    name = re.match(r"[a-z]*", str(identity.get("name") or ""))
-    found = (str(identity.get("transport")), name.group() if name else "")
+    found = _made_of(identity.get("transport"), identity.get("name"))
     return next((MADE_UP[each] for each in found if each in MADE_UP), known.words)
+
+
+def is_made_up(transport: object, name: object) -> bool:
+    """Whether the kernel makes a block device up: it has no flash of its own."""
+    return any(each in MADE_UP for each in _made_of(transport, name))
+
+
+def _made_of(transport: object, name: object) -> tuple[str, str]:
+    found = re.match(r"[a-z]*", str(name or ""))
+    return str(transport), found.group() if found else ""

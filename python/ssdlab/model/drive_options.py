@@ -14,29 +14,33 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.frozen import Bytes, Frozen, Metavar
 
 
-def endurance_share(text: str) -> float:
-    """Return the share that the text of ``--endurance-cap`` means: a percentage, above 100 % too.
+def endurance_cap(text: str) -> float:
+    """Return what the text of ``--endurance-cap`` means: a share, above 1 too, or whole bytes.
 
-    >>> endurance_share("150%")
-    1.5
+    >>> endurance_cap("150%"), endurance_cap("40TB")
+    (1.5, 40000000000000)
 
     Raises
     ------
     UsageError
-        It is no percentage above 0.
+        It is neither a percentage nor a size above 0.
     """
+    if "%" not in text:
+        if (size := units.parse_bytes(text, noun="endurance cap")) == 0:
+            raise UsageError("an endurance cap of 0 leaves nothing to write", "give one such as 40TB")
+        return size
     share = float(units.parse_percent(text, noun="endurance cap", beyond=True))
     if share <= 0:
         raise UsageError(f"an endurance cap of {text} leaves nothing to write", "give one such as 20%")
     return share
 
 
-def _share(value: object) -> object:
-    return endurance_share(value) if isinstance(value, str) else value
+def _read(value: object) -> object:
+    return endurance_cap(value) if isinstance(value, str) else value
 
 
-EnduranceShare = Annotated[float, BeforeValidator(_share), Metavar("PERCENT")]
-"""A share of a drive's rated endurance; 0.1 is a tenth."""
+Endurance = Annotated[int | float, BeforeValidator(_read), Metavar("CAP")]
+"""A share of a drive's rated endurance, where 0.1 is a tenth; or whole bytes, an `int`."""
 
 
 class DriveOptions(Frozen):
@@ -53,6 +57,8 @@ class DriveOptions(Frozen):
     wipe_signatures: bool = Field(
         False, description="let --destroy cover a file system, partition table or array member on the drive"
     )
-    endurance_cap: EnduranceShare | None = Field(
-        None, gt=0, description="share of the rated endurance that may be written [default: 10%]"
+    endurance_cap: Endurance | None = Field(
+        None,
+        gt=0,
+        description="share of the rated endurance, or bytes, that may be written: 50%, 40TB [default: 10%]",
     )

@@ -199,4 +199,4 @@ def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
         rating.check(drive.path, round(plan.bytes_written.lower), planned=True)
     except Refused as error:
         plan = replace(plan, objection=plan.objection or error)
-    return replace(plan, endurance_bytes=rating.endurance_bytes)
+    return replace(plan, endurance_bytes=rating.endurance_bytes, cap_bytes=rating.max_bytes)

@@ -73,6 +73,8 @@ class Plan:
     """What is wiped off the drive before its first write, by consent."""
     endurance_bytes: int | None = None
     """Rated endurance of the drive, where it is on record."""
+    cap_bytes: int | None = None
+    """The run is refused, or ends, beyond so many bytes written."""
     planning: Planning = field(default_factory=Planning)
     """What was known of the drive."""
     keeps_time: bool = False

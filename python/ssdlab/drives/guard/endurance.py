@@ -1,7 +1,10 @@
 """How much of a drive's rated endurance a run may use up: the cap on bytes written, and who counts them.
 
-The rating stands in the drive record (:mod:`ssdlab.drives.drive_record`). What counts is what the kernel's
-own counters say was written to the disk; where it keeps none, all bytes of an I/O stream that writes.
+The rating stands in the drive record (:mod:`ssdlab.drives.drive_record`). A drive without one is taken for
+the least that is sold: what the default share of that allows may be written, and more only when bytes are
+named. What the kernel makes up (loop devices, memory, arrays, maps) has no rating to be found, and is not
+judged. What counts is what the kernel's own counters say was written to the disk; where it keeps none, all
+bytes of an I/O stream that writes.
 """
 
 from __future__ import annotations
@@ -10,12 +13,19 @@ from dataclasses import dataclass
 
 from ssdlab.drives.drive_record import find_record
 from ssdlab.host.identity import Identity
+from ssdlab.model.capabilities import is_made_up
 from ssdlab.model.errors import Refused
 from ssdlab.model.units import capacity_text
 
 DEFAULT_SHARE = 0.10
 """A tenth of its life: 180 capacities of a drive of one drive write a day over five years, 18 of one of 0.1.
 Preconditioning and a whole suite take 5 to 50."""
+
+
+MIN_RATED_CAPACITIES = 180
+"""Rated endurance of the least that is sold, in capacities: a tenth of the drive a day over five years."""
+NEVER_MATTERS_BYTES = 10**12
+"""A few per cent of what the smallest drives are rated for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +36,39 @@ class EnduranceCap:
     ----------
     share
         Of the rated endurance, 0 to 1; above 1 lifts it beyond the rating.
+    max_bytes
+        In place of a share: bytes, whatever the rating.
     bytes_written
         What earlier sessions of the same run have written.
     """
 
     share: float = DEFAULT_SHARE
     bytes_written: int = 0
+    max_bytes: int | None = None
 
 
-def cap_of(share: float | None, bytes_written: int = 0) -> EnduranceCap:
-    """Return the cap that a user asked for; the default for None."""
-    return EnduranceCap(DEFAULT_SHARE if share is None else share, bytes_written)
+def cap_of(asked: float | None, bytes_written: int = 0) -> EnduranceCap:
+    """Return the cap that a user asked for, a share or whole bytes (an `int`); the default for None."""
+    if isinstance(asked, int):
+        return EnduranceCap(DEFAULT_SHARE, bytes_written, asked)
+    return EnduranceCap(DEFAULT_SHARE if asked is None else asked, bytes_written)
 
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The rated endurance of a drive in bytes, and what of it may be written in all."""
+    """The rated endurance of a drive in bytes, None where nobody noted it; and what may be written in all."""
 
-    endurance_bytes: int
+    endurance_bytes: int | None
     cap: EnduranceCap
+    capacity_bytes: int = 0
 
     @property
     def max_bytes(self) -> int:
         """Bytes that may be written."""
+        if self.cap.max_bytes is not None:
+            return self.cap.max_bytes
+        if self.endurance_bytes is None:
+            return max(round(DEFAULT_SHARE * MIN_RATED_CAPACITIES * self.capacity_bytes), NEVER_MATTERS_BYTES)
         return round(self.endurance_bytes * self.cap.share)
 
     def check(self, path: str, written_bytes: int, *, planned: bool = False) -> None:
@@ -64,9 +84,8 @@ class Rating:
             return
         verb = "would write" if planned else "has written"
         raise Refused(
-            f"this run {verb} {capacity_text(total)} to {path}: {total / self.endurance_bytes:.1%} of its "
-            f"rated endurance, {capacity_text(self.endurance_bytes)}, and the cap is {self.cap.share:.0%}",
-            "if that much of its life may go, raise the cap: --endurance-cap 50%",
+            f"this run {verb} {capacity_text(total)} to {path}: {self._why(total)}",
+            self._advice(total),
             reason="endurance",
             target=path,
             bytes_written=total,
@@ -74,17 +93,35 @@ class Rating:
             cap_bytes=self.max_bytes,
         )
 
+    def _why(self, total: int) -> str:
+        cap = capacity_text(self.max_bytes)
+        if self.endurance_bytes is None:
+            return f"its rated endurance is not on record, and the cap is {cap}"
+        share = f"{total / self.endurance_bytes:.1%} of its rated endurance"
+        rated = capacity_text(self.endurance_bytes)
+        cap = f"{self.cap.share:.0%}" if self.cap.max_bytes is None else cap
+        return f"{share}, {rated}, and the cap is {cap}"
+
+    def _advice(self, total: int) -> str:
+        if self.endurance_bytes is None:
+            enough = capacity_text(2 * total).replace(" ", "")
+            return f"say what may be written, --endurance-cap {enough}, or note its tbw in a drive record"
+        return "if that much of its life may go, raise the cap: --endurance-cap 50%"
+
 
 def rating_of(identity: Identity, cap: EnduranceCap | None = None) -> Rating | None:
-    """Return the rating of a drive; None where nobody noted one.
+    """Return the rating of a drive; None where nobody noted one, and it is no drive that wears out.
 
     Raises
     ------
     UsageError, HostError
         The drive's record is wrong.
     """
+    cap = cap or EnduranceCap()
+    capacity_bytes = identity.capacity_bytes
     record = find_record(identity.model, identity.serial)
-    if record is None:
+    endurance_bytes = None if record is None else record.endurance_bytes(capacity_bytes)
+    wears = not is_made_up(identity.transport, identity.name)
+    if endurance_bytes is None and not wears and cap.max_bytes is None:
         return None
-    endurance_bytes = record.endurance_bytes(identity.capacity_bytes)
-    return None if endurance_bytes is None else Rating(endurance_bytes, cap or EnduranceCap())
+    return Rating(endurance_bytes, cap, capacity_bytes)
