@@ -214,6 +214,7 @@ def test_a_kind_that_cannot_be_used_is_told(fault: str, site: Path) -> None:
 
 
 OWN_KIND = """
+import ssdlab.plugin
 import ssdlab.results.schema
 
 
@@ -232,7 +233,8 @@ def conclude(data, p):
 
 
 def test_a_run_whose_package_is_absent_shows_its_figures_and_says_so(site: Path, scratch: Path) -> None:
-    text = fenced("python").replace("METHOD = Method(", OWN_KIND + "\n\nMETHOD = Method(")
+    own = "\n\nMETHOD = Method(\n    result=ssdlab.plugin.ResultKind('after-writes', OwnResult),"
+    text = fenced("python").replace("METHOD = Method(", OWN_KIND + own)
     install(site, "own", {"after-writes": "of_its_own:METHOD"}, of_its_own=text)
     environment = {**os.environ, "PYTHONPATH": str(site), "XDG_DATA_HOME": str(scratch / "data")}
     words = [sys.executable, "-m", "ssdlab"]

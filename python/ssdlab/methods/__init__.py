@@ -210,12 +210,14 @@ def find_method(name: str) -> Method:
     if place is not None:
         found: Method = import_module(place).METHOD
         return found
-    others = methods_of_others()
+    others = methods_of_others(name)
     if name in others.methods:
         return others.methods[name]
     if broken := next((each for each in others.broken if each.name == name), None):
         raise Unsupported(broken.what, "update that package, or ask those who made it", method=name)
-    raise unknown("method", name, [*REGISTRY, *others.methods], elsewhere="see ssdlab methods")
+    from ssdlab.methods.plugins import names
+
+    raise unknown("method", name, [*REGISTRY, *names()], elsewhere="see ssdlab methods")
 
 
 def all_methods() -> list[Method]:
@@ -223,8 +225,11 @@ def all_methods() -> list[Method]:
     return [find_method(name) for name in REGISTRY]
 
 
-def methods_of_others() -> Offered:
-    """Return the methods that other packages bring along, and which of them cannot be used."""
+def methods_of_others(only: str | None = None) -> Offered:
+    """Return the methods that other packages bring along, and which of them cannot be used.
+
+    With `only`, those of that name: no other package is imported.
+    """
     from ssdlab.methods.plugins import offered
 
-    return offered({*REGISTRY, *_UNLISTED, *SUITES})
+    return offered({*REGISTRY, *_UNLISTED, *SUITES}, only)

@@ -129,8 +129,9 @@ class Method:
     reads_unwritten
         Whether its source has it read before every block was written; a simulated drive refuses that else.
     result
-        The kind of its Result: who reads and shows it. None: of one of ssdlab's own kinds, or of a kind that
-        is shown by its headline figures.
+        The kind of its Result: who reads and shows it. None: one of ssdlab's own kinds.
+    package
+        Name and version of the package that brings it along, set as it is loaded; empty: ssdlab itself.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Method:
     remarks: Callable[[RunFacts, Any], Remarks] = no_remarks
     reads_unwritten: bool = False
     result: ResultKind[Any] | None = None
+    package: str = ""
 
     @property
     def prose(self) -> str:

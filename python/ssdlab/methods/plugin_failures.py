@@ -1,32 +1,31 @@
-"""A method of another package that fails, as it runs or is shown, is named with package and line."""
+"""A method of another package with a guard around each of its functions, and all they give looked at."""
 
 from __future__ import annotations
 
-import functools
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+from ssdlab.methods.plugin_guard import PluginGuard
+from ssdlab.methods.results.checking import conclusion_fault, result_fault
 from ssdlab.methods.results.kinds import KINDS
-from ssdlab.model.errors import HostError, LabError
-from ssdlab.model.python_errors import TRACEBACK_VARIABLE
-from ssdlab.results.claim import Claim
+from ssdlab.model.fitting import misfit
 from ssdlab.results.kind import loaded
-from ssdlab.results.schema import ResultBase
+from ssdlab.results.schema import Departure, ResultBase, Warned
 
 if TYPE_CHECKING:
-    from ssdlab.methods.method import Method, RunData
+    from pydantic import JsonValue
+
+    from ssdlab.methods.method import Method, Remarks, RunData, RunFacts
     from ssdlab.methods.results.kinds import Kind
 
-_OURS = Path(__file__).parents[1]
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-_TABLE = "ssdlab.results.numbers:Table"
-_SECTION = "ssdlab.report.view:Section"
-_CARD = "builtins:tuple"
+_COUNT_MAX = 10_000
+"""Findings, tables or cards of one result: more are none, but a loop without an end."""
+_Fault = Callable[[object], "str | None"] | str
+_CLAIM = "ssdlab.results.showable:claim_fault"
+_TABLE = "ssdlab.results.showable:table_fault"
+_SECTION = "ssdlab.report.showable:section_fault"
 
 
 def naming_failures(method: Method, package: str, module: str) -> Method:
@@ -39,57 +38,83 @@ def naming_failures(method: Method, package: str, module: str) -> Method:
     module
         Where the package has it.
     """
-    return _Naming(method, package, module).method()
+    return _Guarded(method, PluginGuard(method.name, package, module)).method()
 
 
-class _Naming:
-    """One method of another package, and where its code lies."""
+class _Guarded:
+    """One method of another package, and what guards it."""
 
-    def __init__(self, method: Method, package: str, module: str) -> None:
-        top = Path(getattr(sys.modules.get(module.partition(".")[0]), "__file__", None) or module)
-        self._code = top.parent if top.name == "__init__.py" else top
-        self._method, self._package = method, package
+    def __init__(self, method: Method, guard: PluginGuard) -> None:
+        self._method, self._guard = method, guard
 
     def method(self) -> Method:
-        method = self._method
+        method, named = self._method, self._guard.named
         kind = method.result
         return replace(
             method,
-            procedure=self._named(method.procedure),
-            conclude=self._named(self._conclude),
-            writes=self._named(method.writes),
-            remarks=self._named(method.remarks),
+            package=self._guard.package,
+            procedure=named(method.procedure),
+            conclude=named(self._conclude, quiet=True, of=method.conclude),
+            writes=named(method.writes, quiet=True),
+            remarks=named(self._remarks, quiet=True, of=method.remarks),
             result=kind if kind is None or KINDS.get(kind.name) is kind else self._kind(kind),
         )
 
     def _conclude(self, data: RunData, params: Any) -> ResultBase:  # noqa: ANN401 - the method's own Params
         result = self._method.conclude(data, params)
         if not isinstance(result, ResultBase):
-            raise self._wrong(
-                self._method.conclude, f"conclude returned a {type(result).__name__}, no Result"
-            )
+            why = f"conclude returned a {type(result).__name__}, no Result"
+            raise self._guard.wrong(self._method.conclude, why)
+        look = self._guard.named(conclusion_fault, pure=True, of=self._method.conclude)
+        if fault := look(result, self._method.result):
+            raise self._guard.wrong(self._method.conclude, f"conclude returned what cannot be kept: {fault}")
         return result
 
+    def _remarks(self, facts: RunFacts, params: Any) -> Remarks:  # noqa: ANN401 - as of `_conclude`
+        from ssdlab.methods.method import Remarks
+
+        made: object = self._method.remarks(facts, params)
+        if not isinstance(made, Remarks):
+            why = f"remarks returned a {type(made).__name__}, no Remarks"
+            raise self._guard.wrong(self._method.remarks, why)
+        fault = misfit(made.departures, tuple[Departure, ...], "departures")
+        if fault := fault or misfit(made.warnings, tuple[Warned, ...], "warnings"):
+            raise self._guard.wrong(self._method.remarks, f"remarks: {fault}")
+        return made
+
     def _kind(self, kind: Kind) -> Kind:
-        """Return the kind with everything that the package brings for showing it named."""
+        """Return the kind with everything that the package brings for reading and showing it guarded."""
+        headlines, terminal = kind.headlines, kind.terminal
         return replace(
             kind,
-            findings=self._shower("findings", kind.findings, Claim, many=True),
-            tables=self._shower("tables", kind.tables, _TABLE, many=True),
-            section=self._shower("section", kind.section, _SECTION),
-            headlines=None
-            if kind.headlines is None
-            else self._shower("headlines", kind.headlines, _CARD, many=True),
-            terminal=None if kind.terminal is None else self._shower("terminal", kind.terminal, None),
+            read=self._guard.named(self._reader(kind), pure=True, quiet=True, of=kind.loaded_model()),
+            findings=self._shower("findings", kind.findings, _CLAIM, "Claim", many=True),
+            tables=self._shower("tables", kind.tables, _TABLE, "Table", many=True),
+            section=self._shower("section", kind.section, _SECTION, "Section"),
+            headlines=headlines and self._shower("headlines", headlines, _card_fault, "card", many=True),
+            terminal=terminal and self._shower("terminal", terminal, None, "", prints=True),
         )
 
-    def _shower(
-        self, part: str, place: Callable[..., Any] | str, gives: type | str | None, *, many: bool = False
-    ) -> Callable[..., Any] | str:
-        """Return one of the functions that show a result; what it gives is looked at before it is used.
+    def _reader(self, kind: Kind) -> Callable[[Mapping[str, JsonValue]], ResultBase]:
+        def read(stored: Mapping[str, JsonValue]) -> ResultBase:
+            result: ResultBase = kind.loaded_model().model_validate(stored)
+            if fault := result_fault(result):
+                raise ValueError(fault)
+            return result
 
-        It is pure, so what ssdlab raises beneath it comes of what the package gave.
-        """
+        return read
+
+    def _shower(
+        self,
+        part: str,
+        place: Callable[..., Any] | str,
+        fault_of: _Fault | None,
+        noun: str,
+        *,
+        many: bool = False,
+        prints: bool = False,
+    ) -> Callable[..., Any] | str:
+        """Return one of the functions that show a result; what it gives is looked at before it is used."""
         if isinstance(place, str) and place.startswith("ssdlab."):
             return place
 
@@ -97,67 +122,27 @@ class _Naming:
             try:
                 call = loaded(place)
             except (ImportError, AttributeError) as error:
-                raise self._wrong(self._method.conclude, f"{part} is {place}: {error}") from error
+                raise self._guard.wrong(self._method.conclude, f"{part} is {place}: {error}") from error
             made = call(*args)
-            if gives is None:
+            if fault_of is None:
                 return None
             if many and not isinstance(made, Iterator | Sequence):
-                raise self._wrong(call, f"{part} gave a {type(made).__name__}, and no sequence")
-            found = tuple(made) if many else (made,)
-            wanted = loaded(gives)
+                raise self._guard.wrong(call, f"{part} gave a {type(made).__name__}, and no sequence")
+            found = tuple(islice(made, _COUNT_MAX + 1)) if many else (made,)
+            if len(found) > _COUNT_MAX:
+                raise self._guard.wrong(call, f"{part} gave more than {_COUNT_MAX}, perhaps without an end")
+            look = loaded(fault_of)
             for each in found:
-                if not isinstance(each, wanted):
-                    raise self._wrong(call, f"{part} gave a {type(each).__name__}, no {wanted.__name__}")
+                if (fault := look(each)) is not None:
+                    whole = fault.startswith("it is ")
+                    why = f"{part} gave a {type(each).__name__}, no {noun}" if whole else f"{part}: {fault}"
+                    raise self._guard.wrong(call, why)
             return found if many else made
 
-        return self._named(show, pure=True)
-
-    def _named(self, call: Callable[_P, _T], *, pure: bool = False) -> Callable[_P, _T]:
-        @functools.wraps(call)
-        def called(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-            try:
-                return call(*args, **kwargs)
-            except (LabError, MemoryError):
-                raise
-            except (Exception, SystemExit) as error:
-                place = _place(traceback.extract_tb(error.__traceback__), self._code, pure=pure)
-                if place is None:
-                    raise  # ssdlab did, which the package called: the host, or a fault of ours
-                why = f"{type(error).__name__}: {error}".rstrip(": ")
-                raise self._failed(place.filename, place.lineno or 0, why) from error
-
-        return called
-
-    def _wrong(self, call: Callable[..., Any], why: str) -> HostError:
-        """Return the failure of a function that gave the wrong thing."""
-        code = getattr(call, "__code__", None)
-        if code is None:
-            return self._failed("unknown", 0, why)
-        return self._failed(code.co_filename, code.co_firstlineno, why)
-
-    def _failed(self, file: str, line: int, why: str) -> HostError:
-        return HostError(
-            f"method {self._method.name} of package {self._package} failed at {file}:{line}: {why}",
-            f"report it to those who made that package, with the output under {TRACEBACK_VARIABLE}=1",
-            reason="plugin",
-            method=self._method.name,
-            package=self._package,
-            file=file,
-            line=line,
-        )
+        of = None if isinstance(place, str) else place
+        return self._guard.named(show, pure=True, quiet=not prints, of=of)
 
 
-def _place(
-    frames: Sequence[traceback.FrameSummary], code: Path, *, pure: bool
-) -> traceback.FrameSummary | None:
-    """Return the line of the package that raised, or called a library that did; None where ssdlab did.
-
-    Of what is `pure` ssdlab raises only over what the package gave it, so that is the package's too.
-    """
-    place = None
-    for each in frames:
-        if Path(each.filename).is_relative_to(_OURS):
-            place = place if pure else None
-        elif Path(each.filename).is_relative_to(code):
-            place = each
-    return place
+def _card_fault(card: object) -> str | None:
+    """Return why a card of a headline figure is none."""
+    return None if isinstance(card, tuple) and len(card) == 2 else "it is no label with a card"

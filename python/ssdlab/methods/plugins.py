@@ -39,28 +39,40 @@ class Offered:
     broken: tuple[Broken, ...]
 
 
-def offered(taken: Collection[str]) -> Offered:
+def offered(taken: Collection[str], only: str | None = None) -> Offered:
     """Load the methods of other packages.
 
     Parameters
     ----------
     taken
         Names that are ours: another method cannot have them.
+    only
+        Of this name alone: no other package is imported.
     """
     methods: dict[str, Method] = {}
     broken = []
-    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    all_there = entry_points(group=GROUP)
+    wanted = all_there if only is None else all_there.select(name=only)
+    found = sorted(wanted, key=lambda entry: (entry.name, _package(entry)))
     if found:
         from ssdlab.methods.plugin_failures import naming_failures
         from ssdlab.methods.plugin_loading import load  # what a method is made of; most have no plug-in
 
         for entry in found:
-            method = load(entry, {*taken, *methods})
+            whose = "ssdlab" if entry.name in taken else ""
+            if entry.name in methods:
+                whose = f"package {methods[entry.name].package}"
+            method = f"the name is taken by {whose}" if whose else load(entry)
             if isinstance(method, str):
                 broken.append(Broken(entry.name, _package(entry), method))
             else:
                 methods[entry.name] = naming_failures(method, _package(entry), entry.module)
     return Offered(methods, tuple(broken))
+
+
+def names() -> list[str]:
+    """Return the names of the methods that other packages say they bring; nothing is imported."""
+    return sorted(entry_points(group=GROUP).names)
 
 
 def _package(entry: EntryPoint) -> str:

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from ssdlab.methods.ground import Ground, Segments, derived_seed
 from ssdlab.methods.verbs.context import Tables
+from ssdlab.methods.verbs.foreign import check_verb
 from ssdlab.methods.verbs.verb import Verb
 from ssdlab.model.errors import UsageError
 from ssdlab.model.span import Span, span_unit_bytes
@@ -257,6 +258,7 @@ class LabBase:
         policy
             What an interruption means, unless a block says otherwise; by default the verb's own.
         """
+        check_verb(asked)
         policy = self._policy or policy or asked.policy
         asked.check(policy)
         ground = self._ground(self._seed)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ssdlab.report.charts import Chart
-    from ssdlab.results.numbers import Table
+from ssdlab.report.charts import Chart
+from ssdlab.results.numbers import Table
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,12 @@ named by a text, `module:function`, is loaded when it is asked for, so that read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
+
+from pydantic import JsonValue
 
 from ssdlab.results.claim import Claim
 from ssdlab.results.numbers import Table
@@ -49,6 +51,8 @@ class ResultKind(Generic[R]):
         `(result) -> Iterable[Table]`: what it shows, in the terminal and on the page alike.
     terminal
         `(result) -> None`: prints it in another way than by findings and tables; None: it needs none.
+    read
+        `(stored) -> result`: reads a stored one; None: as its model does.
     """
 
     name: str
@@ -58,6 +62,7 @@ class ResultKind(Generic[R]):
     section: Callable[..., Any] | str = PLAIN
     headlines: Callable[..., Any] | str | None = CARDS
     terminal: Callable[[R], None] | str | None = None
+    read: Callable[[Mapping[str, JsonValue]], R] | None = None
 
     def loaded_model(self) -> type[R]:
         """Return the class of its results."""

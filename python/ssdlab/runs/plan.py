@@ -12,6 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.verbs.bounds import NOTHING, Bounds, Planned, Planning
+from ssdlab.methods.verbs.foreign import plan_of
 from ssdlab.results.journal import step_hash
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
@@ -157,7 +158,7 @@ class Recorder:
     def perform(self, request: Request) -> Step:
         """Count a step."""
         known = self._known.get(request.ordinal) if request.asked.planned_once else None
-        planned = request.asked.plan(replace(self._planning, known=known))
+        planned = plan_of(request.asked, replace(self._planning, known=known))
         self.steps.append(_planned_step(request, planned))
         result = known or StepResult(seconds=planned.seconds.lower, facts=planned.facts)
         return Step(request.ordinal, 0, request.verb, request.label, dict(request.args), result)
@@ -165,7 +166,7 @@ class Recorder:
 
 def planned_step(request: Request, planning: Planning | None = None) -> PlannedStep:
     """Work out the bounds of one step."""
-    return _planned_step(request, request.asked.plan(planning or Planning()))
+    return _planned_step(request, plan_of(request.asked, planning or Planning()))
 
 
 def _planned_step(request: Request, planned: Planned) -> PlannedStep:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.durable import library_errors
 from ssdlab.methods.traces.recording import in_folder
+from ssdlab.methods.verbs.foreign import done
 from ssdlab.methods.verbs.workload_verb import totals
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
@@ -97,7 +98,7 @@ class StepExecutor:
         """Do a step; `parts` are attempts at it that were cut short and count."""
         name = power_name(request.ordinal, attempt)
         with library_errors(self._steps.path / name), self.metering.step(self._steps, name):
-            return request.asked.do(_StepAtWork(self, request, attempt, parts))
+            return done(request.asked, _StepAtWork(self, request, attempt, parts))
 
     def again(self, request: Request) -> None:
         """Do a finished step once more, for the state that it leaves."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import ConfigDict, JsonValue, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
 from ssdlab.methods import find_method
 from ssdlab.methods.results.kinds import KINDS, UNKNOWN
-from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.errors import HostError, LabError, Refused
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
@@ -20,17 +20,25 @@ if TYPE_CHECKING:
 
 
 class UnknownResult(ResultBase):
-    """A Result of a kind that nobody here knows: only its headline figures and caveats can be shown."""
+    """A Result that nobody here can read: only its headline figures and caveats can be shown."""
 
     model_config = ConfigDict(extra="ignore")
+
+    why: str = Field(default="", exclude=True)
+    """Why, where its package is installed."""
 
     @property
     def unknown(self) -> str:
         """What is to be said in the place of everything else."""
+        if self.why:
+            return f"This result of the kind {self.kind} cannot be read: {self.why}. {_FIGURES}"
         return (
             f"This ssdlab knows no results of the kind {self.kind}: the package that brings the method is "
-            "not installed. These are its headline figures."
+            f"not installed. {_FIGURES}"
         )
+
+
+_FIGURES = "These are its headline figures."
 
 
 def kind_of(name: str, method: str = "") -> Kind:
@@ -66,10 +74,18 @@ def parse_result(stored: dict[str, JsonValue], method: str = "") -> ResultBase:
     Raises
     ------
     pydantic.ValidationError
-        When the stored object does not fit its kind.
+        When the stored object does not fit its kind. One of another package's kind is then an
+        `UnknownResult`, as long as it has headline figures.
     """
-    found: ResultBase = kind_of(str(stored.get("kind")), method).loaded_model().model_validate(stored)
-    return found
+    kind = kind_of(str(stored.get("kind")), method)
+    if kind.read is None:
+        found: ResultBase = kind.loaded_model().model_validate(stored)
+        return found
+    try:
+        result: ResultBase = kind.read(stored)
+    except HostError as error:  # the package has another model by now, or one that fails
+        return UnknownResult.model_validate({**stored, "why": error.what})
+    return result
 
 
 def read_result(run: RunFolder) -> ResultBase | None:

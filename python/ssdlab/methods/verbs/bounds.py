@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
 
 from ssdlab.analysis.pace import ANY_DRIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pydantic import JsonValue
-
     from ssdlab.analysis.pace import Pace
     from ssdlab.results.records import StepResult
 

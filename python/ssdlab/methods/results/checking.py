@@ -1,0 +1,80 @@
+"""Results of other packages, looked at where they are made and where they are read: they have to last."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ssdlab.methods.results.kinds import KINDS
+from ssdlab.model.fitting import misfit
+from ssdlab.results.drive_states import SteadyProof
+
+if TYPE_CHECKING:
+    from ssdlab.methods.results.kinds import Kind
+    from ssdlab.results.schema import ResultBase
+
+_KEY = re.compile(r"[A-Za-z0-9_.%+-]{1,100}")
+"""Of a headline figure: what rankings and queries go by."""
+
+
+def conclusion_fault(result: ResultBase, kind: Kind | None) -> str | None:
+    """Return why a result that was just concluded could not be read back as it is; None: it could.
+
+    Parameters
+    ----------
+    result
+        As `conclude` gave it.
+    kind
+        What the method names as the kind of its Result.
+    """
+    known = kind if kind is not None else KINDS.get(result.kind)
+    if known is None:
+        return f"its kind is {result.kind!r}, and the method names none: Method(result=ResultKind(...))"
+    model = known.loaded_model()
+    if not isinstance(result, model):
+        return f"it is a {type(result).__name__}, and results of the kind {known.name} are {model.__name__}"
+    stored = result.model_dump(mode="json")
+    if place := _endless(stored, ""):
+        return f"{place} is no finite number: use None where there is none"
+    try:
+        again = model.model_validate(json.loads(json.dumps(stored, allow_nan=False)))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        return f"read back, {'.'.join(map(str, first['loc']))}: {first['msg']}"
+    if again.model_dump(mode="json") != stored:
+        lost = [name for name, value in stored.items() if again.model_dump(mode="json").get(name) != value]
+        return f"read back, {', '.join(lost) or 'it'} is another"
+    return result_fault(result)
+
+
+def result_fault(result: ResultBase) -> str | None:
+    """Return what is wrong with what a result says of itself; None: nothing."""
+    fault = misfit(result.passed, bool | None, "passed")
+    fault = fault or misfit(result.unsteady, tuple[str, ...], "unsteady")
+    fault = fault or misfit(result.proofs, tuple[SteadyProof, ...], "proofs")
+    for figure in result.scalars:
+        fault = fault or misfit(result.shows(figure), bool, "shows")
+        if not _KEY.fullmatch(figure.name):
+            fault = fault or f"the name {figure.name!r} of a Scalar is no word of letters, digits and _"
+    names = Counter(figure.name for figure in result.scalars)
+    if twice := next((name for name, count in names.items() if count > 1), None):
+        fault = fault or f"two Scalars are called {twice!r}"
+    return fault
+
+
+def _endless(value: object, place: str) -> str | None:
+    """Return the place of a number that is none, or infinite."""
+    if isinstance(value, float):
+        return None if isfinite(value) else place or "it"
+    if isinstance(value, dict):
+        inner = ((f"{place}.{name}".lstrip("."), each) for name, each in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{place}[{at}]", each) for at, each in enumerate(value))
+    else:
+        return None
+    return next((found for name, each in inner if (found := _endless(each, name))), None)
