@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Count, RunText, Settings
-from ssdlab.cli.output import print_json, print_line
+from ssdlab.cli.output import print_json, print_line, say
 from ssdlab.formats.act import IndexConfig, StorageConfig, derived, options
 from ssdlab.formats.act_files import act_log, changed, config_of, echo, power_counts, write_config
 from ssdlab.host.output_files import write_new
@@ -56,7 +56,9 @@ def show(file: Path, /, *, index: bool = False, json: bool = False) -> None:
     json
         Print JSON, schema ssdlab.act-config/1.
     """
-    _print(_read(file, index), json=json)
+    read = _read(file, index)
+    tell_of_no_drive(read)
+    _print(read, json=json)
 
 
 def config(
@@ -100,6 +102,7 @@ def config(
         raise UsageError("--file and --run are two beginnings", "give one of them")
     begun = config_of_run(act_run(run, library)[1]) if run is not None else _read(file, index)
     made = changed(begun, _settings(set), load=load, devices=device)
+    tell_of_no_drive(made)
     if output is not None:
         write_new(output, write_config(made))
     if json:
@@ -108,6 +111,12 @@ def config(
         print_line(write_config(made).rstrip("\n"))
     else:
         print_line(f"written: {output}")
+
+
+def tell_of_no_drive(made: ActConfig) -> None:
+    """Say that the original refuses the file as it is: a run's drive need not be there for it."""
+    if not made.device_names:
+        say("it names no drive, and the original refuses it so: give --device, or write device-names into it")
 
 
 def _read(file: Path | None, index: bool) -> StorageConfig | IndexConfig:

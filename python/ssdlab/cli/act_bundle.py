@@ -7,7 +7,7 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.act import act_run, config_of_run, log_lines
+from ssdlab.cli.act import act_run, config_of_run, log_lines, tell_of_no_drive
 from ssdlab.cli.output import print_line
 from ssdlab.formats.act_files import write_config
 from ssdlab.host.output_files import write_new
@@ -52,6 +52,7 @@ def bundle(run: str, /, *, output: Path, library: Path | None = None) -> None:
         raise UsageError(why, "name a folder that does not exist") from error
     for name, text in files.items():
         write_new(output / name, text)
+    tell_of_no_drive(config_of_run(result))
     print_line(f"written: {output}: {', '.join(files)}")
 
 

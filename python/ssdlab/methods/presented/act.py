@@ -90,7 +90,7 @@ def slices(result: ActResult, rule: Rule) -> Table:
         "Slice",
         *(f"≥ {ms} ms" for ms in THRESHOLDS_MS),
         "Reads/s",
-        "Load done",
+        "Load done, least stream",
         "Verdict" if result.judged else "Limits, not judged",
     )
     rows = [
@@ -122,7 +122,7 @@ def load(result: ActResult) -> Table:
         *((f"{name}, asked a second", f"{rate:g}") for name, rate in result.asked.items()),
         ("ran", f"{span_text(result.ran_s)} of {span_text(result.asked_s)}"),
         ("ended early", result.stopped or "no"),
-        ("due at the end and not done", str(result.undone)),
+        ("due at the end and not done a second later", str(result.undone)),
         ("mean power", of_unit(result.mean_w, "W") if result.mean_w is not None else numbers.NOTHING),
     ]
     rows = tuple((numbers.words(name), numbers.words(text)) for name, text in fields)
