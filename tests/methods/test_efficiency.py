@@ -9,10 +9,12 @@ import pytest
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
 from ssdlab.analysis.efficiency import efficiency
+from ssdlab.cli.showing_ratings import rating_row
 from ssdlab.drives.rated import Rated, rated_values
 from ssdlab.methods import find_method
 from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.report.sections.ratings import format_share
 from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar
@@ -75,6 +77,11 @@ def test_a_result_is_held_against_the_rating_of_its_own_state() -> None:
         ("fill_mb_s", 1500.0, 0.8),
         ("qd1_random_read_mean_ns", 100.0, pytest.approx(1.2)),
     ]
+    latency = scalar("qd1_random_read_mean_ns", 83_000.0, "ns").model_copy(update={"better": "lower"})
+    (read,) = rated_shares([latency], [Rated(metric="depth_1_read_us", value=100.0, source="x")])
+    assert format_share(read).endswith(", lower is better")
+    assert rating_row("", read)[2].endswith(", lower is better")
+    assert not format_share(found[0]).endswith("better")
     (only,) = rated_shares(figures[:1], [fresh])
     assert (only.rated.state, only.share) == ("fresh", 0.3)
 

@@ -19,7 +19,7 @@ def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
     return (
         name,
         units.figure_text(each.figure.value, each.figure.unit),
-        f"{each.share:.0%} of the rated {units.figure_text(each.rated.value, each.unit)}",
+        f"{each.share:.0%} of the rated {units.figure_text(each.rated.value, each.unit)}{each.direction}",
         f"{each.rated.state or 'state not said'}, {each.rated.source}",
     )
 

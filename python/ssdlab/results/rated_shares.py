@@ -70,6 +70,11 @@ class RatedShare:
         """Whether a share above 1 is the better one."""
         return self.figure.better == "higher"
 
+    @property
+    def direction(self) -> str:
+        """What follows a share where less is better; a share alone reads as if more were."""
+        return "" if self.above_is_better else ", lower is better"
+
 
 def rated_shares(figures: Iterable[Scalar], ratings: Sequence[Rated]) -> tuple[RatedShare, ...]:
     """Return each headline figure that has a rating, with its share of it; the others are left out."""

@@ -45,7 +45,8 @@ def shares(shown: Shown) -> tuple[RatedShare, ...]:
 
 def format_share(each: RatedShare) -> str:
     """Return a share in words: `98.4 % of the rated 98.0k IOPS`."""
-    return f"{numbers.share(each.share).text} of the rated {of_unit(each.rated.value, each.unit)}"
+    rated = of_unit(each.rated.value, each.unit)
+    return f"{numbers.share(each.share).text} of the rated {rated}{each.direction}"
 
 
 def _table(rows: Sequence[tuple[Shown, RatedShare]]) -> Table:
