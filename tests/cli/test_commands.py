@@ -30,6 +30,7 @@ WHERE = (
     "endurance-cap",
     "save",
     "library",
+    "meter",
 )
 OPTIONS = (*WHAT, *HOW, *WHEN, *WHERE)
 
