@@ -72,3 +72,12 @@ def test_the_verdict_has_three_words() -> None:
     assert verdict_of(steady=True, fills=3.0) == "achieved"
     assert verdict_of(steady=False, fills=3.0) == "NOT ACHIEVED"
     assert verdict_of(steady=False, fills=0.543) == "not judged after 0.543 user capacities"
+
+
+def test_the_lowest_percent_needs_ten_rows_below_it(tmp_path: Path) -> None:
+    from methods.on_simulated import run
+    from ssdlab.methods.presented.consistency import stretches
+    from ssdlab.methods.results.outcome import read_result
+
+    result = read_result(run("consistency", tmp_path, seconds="2"))
+    assert {row[5].text for row in stretches(result).rows} == {"—"}  # type: ignore[arg-type]

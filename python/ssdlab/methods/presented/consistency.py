@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.analysis.percentiles import sayable
 from ssdlab.model.units import significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -50,7 +51,7 @@ def stretches(result: ConsistencyResult) -> Table:
             numbers.seconds(part.from_s),
             numbers.count(part.rows),
             numbers.iops(part.floor),
-            numbers.iops(part.p1),
+            numbers.iops(part.p1 if sayable("99", part.rows) else None),
             numbers.iops(part.mean),
             numbers.iops(part.deviation),
             numbers.plain(part.evenness),
