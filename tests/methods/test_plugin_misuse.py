@@ -365,5 +365,28 @@ def test_a_result_that_its_package_no_longer_reads_opens(
     assert "cannot be read" in page.read_text()
 
 
+def test_a_failed_verdict_is_said_and_the_package_is_on_record(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = "class R(R):\n    @property\n    def passed(self): return False"
+    lay(site, change)
+    library = ["--library", str(site.parent / "runs")]
+    assert main(["run", "odd-one", "sim:tiny-test", "--quick", "--json", *library]) == 1
+    told = capsys.readouterr()
+    assert "the verdict of odd-one is a fail" in told.err
+    shown = json.loads(told.out)
+    assert shown["manifest"]["tool"]["plugin"] == "odd-one 0.1"
+
+
+def test_a_resume_without_the_package_names_it(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lay(site, "conclude = lambda data, p: 1 / 0")
+    library = site.parent / "runs"
+    assert main(["run", "odd-one", "sim:tiny-test", "--quick", "--library", str(library)]) == 3
+    (run,) = library.glob("2*")
+    shutil.rmtree(site)
+    assert main(["resume", str(run)]) == 2
+    assert "is of method odd-one of package odd-one 0.1, which is not installed" in capsys.readouterr().err
+
+
 def test_a_section_is_held_against_what_can_be_drawn() -> None:
     assert section_fault(None) == "it is a NoneType, no Section"

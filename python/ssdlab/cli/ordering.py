@@ -125,6 +125,8 @@ def print_run(folder: Path, *, json: bool, require_steady: bool = False) -> int:
             print_result(run)
     result = read_result(run)
     failed = result is not None and result.passed is False
+    if failed:
+        say(f"the verdict of {run.manifest.method.name} is a fail: exit status 1")
     if require_steady:
         for where in unsteady(run):
             say(f"steady state was not achieved, and --require-steady asks for it: {where}")

@@ -46,7 +46,7 @@ def first_manifest(order: Order, drive: Drive, writing: bool) -> Manifest:
         engine="sim" if info.capabilities.virtual_time else engine,
         seed=order.seed if order.seed is not None else secrets.randbits(63),
         environment=host_context(drive, order.rig),
-        tool=tool(),
+        tool={**tool(), **({"plugin": order.method.package} if order.method.package else {})},
         created=started,
         sessions=(first_session(started),),
         member=order.member,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ssdlab.host.chain import difference
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.methods import find_method
-from ssdlab.model.errors import LabError, Refused
+from ssdlab.model.errors import LabError, Refused, UsageError
 from ssdlab.model.printable import quoted
 from ssdlab.results.journal import boot_id
 from ssdlab.results.run_folder import STEPS, step_logs
@@ -34,12 +34,25 @@ def resumable_method(manifest: Manifest) -> tuple[Method, Params]:
     Refused
         This ssdlab has another version of the method, or other parameters.
     """
-    known = find_method(manifest.method.name)
+    package = manifest.tool.get("plugin")
+    began = f"the package that began it, {package}" if package else "the ssdlab that began it"
+    try:
+        known = find_method(manifest.method.name)
+    except UsageError as error:
+        if package is None:
+            raise
+        raise Refused(
+            f"run {manifest.run_id} is of method {manifest.method.name} of package {package}, which is not "
+            "installed",
+            "install that package and resume again",
+            method=manifest.method.name,
+            package=package,
+        ) from error
     if known.version != manifest.method.version:
         raise Refused(
             f"run {manifest.run_id} was begun with version {manifest.method.version} of {known.name}, "
             f"this ssdlab has version {known.version}",
-            "resume with the ssdlab that began it, or start a new run",
+            f"resume with {began}, or start a new run",
             begun=manifest.method.version,
             known=known.version,
         )
@@ -48,7 +61,7 @@ def resumable_method(manifest: Manifest) -> tuple[Method, Params]:
     except LabError as error:
         raise Refused(
             f"run {manifest.run_id} has other parameters than this ssdlab's {known.name}: {error.what}",
-            "resume with the ssdlab that began it, or start a new run",
+            f"resume with {began}, or start a new run",
         ) from error
 
 
