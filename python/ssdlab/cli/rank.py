@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.cli.kinds import Count, RunText
 from ssdlab.cli.ordering import library_of
@@ -13,6 +13,7 @@ from ssdlab.cli.runs import Moment, Part, Word
 from ssdlab.model.units import figure_text
 
 if TYPE_CHECKING:
+    from ssdlab.library.index import Columns
     from ssdlab.library.ranking import Ranking
 
 SCHEMA = "ssdlab.rank/1"
@@ -95,7 +96,7 @@ def _print(found: Ranking) -> None:
         print_line(f"left out: {_count(rest, 'run')} more, each unlike these in some way")
 
 
-def _common(like: dict[str, Any]) -> str:
+def _common(like: Columns) -> str:
     """Return what the ranked runs have in common."""
     words = [f"{like['method']} version {like['version']}", f"engine {like['engine']}"]
     words += ["quick"] if like["quick"] else []

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from ssdlab.cli.kinds import Count
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say, warn
+
+if TYPE_CHECKING:
+    from ssdlab.library.index import Columns
 
 SCHEMA = "ssdlab.runs/1"
 SHOWN = 40
@@ -79,7 +82,7 @@ def runs(
         say(f"the newest {len(found.runs)} of {found.total}; more with --limit")
 
 
-def _cells(line: dict[str, Any]) -> tuple[str, ...]:
+def _cells(line: Columns) -> tuple[str, ...]:
     quick = " quick" if line["quick"] else ""
     of_suite = " (part)" if line["suite"] else ""
     begun = line["created"][:16].replace("T", " ")

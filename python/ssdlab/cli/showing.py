@@ -10,8 +10,8 @@ from ssdlab.cli.showing_result import print_kind, print_tables
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.presented.points import of_points
 from ssdlab.methods.results.figure_state import states_of
+from ssdlab.methods.results.kinds import SUITE
 from ssdlab.methods.results.outcome import read_result, shown_by
-from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
@@ -89,7 +89,7 @@ def print_result(run: RunFolder) -> None:
     result = read_result(run)
     if result is None:
         _print_unfinished(run, status)
-    elif isinstance(result, SuiteResult):
+    elif SUITE.holds(result):
         from ssdlab.cli.showing_suite import print_suite
 
         print_suite(run, result)

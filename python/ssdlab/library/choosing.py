@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.model.errors import UsageError, excerpt
 from ssdlab.model.units import parse_duration
 
 if TYPE_CHECKING:
-    from ssdlab.library.index import Index
+    from ssdlab.library.index import Columns, Index
 
 STATUSES = ("running", "interrupted", "finished", "failed")
 _DAYS = re.compile(r"(\d{1,5}) ?d(ays?)?")
@@ -39,7 +39,7 @@ class Choice:
     since: str | None = None
     status: str | None = None
 
-    def where(self, index: Index) -> tuple[str, list[Any]]:
+    def where(self, index: Index) -> tuple[str, list[object]]:
         """Return the condition as SQL, with its values.
 
         Raises
@@ -47,7 +47,7 @@ class Choice:
         UsageError
             No run has that tag.
         """
-        parts, values = ["true"], list[Any]()
+        parts, values = ["true"], list[object]()
         if self.drive is not None:
             parts.append("(contains(lower(drive_id), ?) OR contains(lower(drive_name), ?))")
             values += [self.drive.lower()] * 2
@@ -65,7 +65,7 @@ class Choice:
             values.append(self.status)
         return " AND ".join(parts), values
 
-    def fits(self, line: dict[str, Any]) -> bool:
+    def fits(self, line: Columns) -> bool:
         """Whether a run that is in no table is meant, by the same rules."""
         drive = (self.drive or "").lower()
         return (

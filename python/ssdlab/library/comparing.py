@@ -11,9 +11,9 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from ssdlab.library.index import FIGURE_COLUMNS, Index, figure_among
+from ssdlab.library.index import FIGURE_COLUMNS, Columns, Index, figure_among
 from ssdlab.library.ranking import difference, differences
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.results.catalogue_row import LIKE, row_of
@@ -49,7 +49,7 @@ class Side:
 
     text: str
     runs: tuple[str, ...]
-    figures: dict[str, list[dict[str, Any]]]
+    figures: dict[str, list[Columns]]
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def side_of(text: str, library: Path) -> Side:
         A run is damaged.
     """
     lines = _tagged(text.removeprefix(TAG), library) if text.startswith(TAG) else _of_run(text, library)
-    figures: dict[str, list[dict[str, Any]]] = {}
+    figures: dict[str, list[Columns]] = {}
     for line in lines:
         if line["value"] is not None and math.isfinite(line["value"]):
             figures.setdefault(line["name"], []).append(line)
@@ -196,7 +196,7 @@ def side_of(text: str, library: Path) -> Side:
     return Side(text, tuple(dict.fromkeys(line["folder"] for line in lines)), figures)
 
 
-def _tagged(tag: str, library: Path) -> list[dict[str, Any]]:
+def _tagged(tag: str, library: Path) -> list[Columns]:
     """Return the figures of all runs with a tag; of a suite those of its runs, not its medians."""
     columns = ("folder", *LIKE, *FIGURE_COLUMNS)
     with Index(library) as index:
@@ -210,7 +210,7 @@ def _tagged(tag: str, library: Path) -> list[dict[str, Any]]:
     return [dict(zip(columns, line, strict=True)) for line in found]
 
 
-def _of_run(text: str, library: Path) -> list[dict[str, Any]]:
+def _of_run(text: str, library: Path) -> list[Columns]:
     """Return the figures of a run, or of the finished runs of a suite, read from their folders."""
     folder = find_run(text, library)
     run = RunFolder(folder)
@@ -228,7 +228,7 @@ def _of_run(text: str, library: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def _compared(name: str, base: list[dict[str, Any]], new: list[dict[str, Any]]) -> Compared:
+def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
     from ssdlab.analysis.shift import shift_of
 
     first = base[0]

@@ -21,6 +21,8 @@ from ssdlab.results.run_folder import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Columns = dict[str, Any]
+"""A row by the names of its columns: what the catalogue or a query holds of a run or a figure."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name not in ("gone", "figures"))
 ALIKE = f"hash({', '.join(LIKE)})"
 """SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ssdlab.library.index import RUN_COLUMNS, Index, catalogue_of
+from ssdlab.library.index import RUN_COLUMNS, Columns, Index, catalogue_of
 from ssdlab.model.errors import Refused, unknown
 from ssdlab.results.catalogue import OPEN
 from ssdlab.results.catalogue_row import row_of
@@ -32,7 +32,7 @@ class Listing:
         Folders of runs without an end that are damaged, or that a newer ssdlab wrote, with why.
     """
 
-    runs: tuple[dict[str, Any], ...]
+    runs: tuple[Columns, ...]
     total: int
     unreadable: tuple[tuple[str, str], ...]
 
@@ -64,7 +64,7 @@ def list_runs(library: Path, choice: Choice, limit: int | None = None) -> Listin
     return Listing(tuple(both[:limit]), total + len(chosen), tuple(unreadable))
 
 
-def _check(choice: Choice, index: Index, unfinished: list[dict[str, Any]]) -> None:
+def _check(choice: Choice, index: Index, unfinished: list[Columns]) -> None:
     """Refuse a method or a tag that no run has."""
     if choice.tag is not None:
         tags = {*index.tags(), *(tag for line in unfinished for tag in line["tags"])}
@@ -79,7 +79,7 @@ def _check(choice: Choice, index: Index, unfinished: list[dict[str, Any]]) -> No
             raise unknown("method", choice.method, sorted(methods), elsewhere=elsewhere)
 
 
-def _unfinished(library: Path) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+def _unfinished(library: Path) -> tuple[list[Columns], list[tuple[str, str]]]:
     """Return the runs that the catalogue knows as begun, as they are now, and those that cannot be read."""
     held = catalogue_of(library)
     if held is None:
@@ -101,7 +101,7 @@ def _unfinished(library: Path) -> tuple[list[dict[str, Any]], list[tuple[str, st
     return found, unreadable
 
 
-def _line(folder: Path) -> dict[str, Any]:
+def _line(folder: Path) -> Columns:
     run = RunFolder(folder)
     row = row_of(run, run.manifest.seal_state).model_dump(include=set(RUN_COLUMNS))
     return row | {"status": actual_status(folder, run.manifest), "tags": list(row["tags"])}

@@ -16,7 +16,7 @@ from ssdlab.results.catalogue_row import LIKE
 
 if TYPE_CHECKING:
     from ssdlab.library.choosing import Choice
-    from ssdlab.library.index import Index
+    from ssdlab.library.index import Columns, Index
 
 GROUPS_NAMED = 12
 """So many groups that were left out are described; the rest are counted."""
@@ -86,7 +86,7 @@ class Ranking:
     label: str
     unit: str
     better: str
-    like: dict[str, Any]
+    like: Columns
     lines: tuple[Ranked, ...]
     drives: int
     left_out: tuple[LeftOut, ...]
@@ -158,9 +158,9 @@ class Group:
 
     figure: str
     where: str
-    values: list[Any]
-    ours: dict[str, Any]
-    others: list[dict[str, Any]]
+    values: list[object]
+    ours: Columns
+    others: list[Columns]
 
 
 def alike(index: Index, figure: str, choice: Choice, like: str | None = None) -> Group:
@@ -204,7 +204,7 @@ def _shown(name: str, value: object) -> str:
     return str(value)
 
 
-def _groups(index: Index, where: str, values: list[Any]) -> list[dict[str, Any]]:
+def _groups(index: Index, where: str, values: list[object]) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first."""
     found = index.ask(
         "SELECT kin, count(*) AS runs, count(DISTINCT drive) AS drives, max(created) AS newest "
@@ -223,7 +223,7 @@ def _groups(index: Index, where: str, values: list[Any]) -> list[dict[str, Any]]
     return groups
 
 
-def _group_of(index: Index, figure: str, run: str, groups: list[dict[str, Any]]) -> dict[str, Any]:
+def _group_of(index: Index, figure: str, run: str, groups: list[Columns]) -> Columns:
     """Return the group that a run belongs to."""
     names = ", ".join(LIKE)
     found = index.ask(f"SELECT {names} FROM runs WHERE folder = ?", [run])

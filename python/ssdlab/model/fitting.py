@@ -84,13 +84,10 @@ def _of_mapping(value: object, parts: tuple[_Wanted, ...], place: str) -> str | 
 
 
 def _of_class(value: object, wanted: type, place: str) -> str | None:
-    if wanted in (int, float):
-        number = isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
-        if number and not isfinite(value):  # type: ignore[arg-type]
-            return f"{place} is {value}, no finite number"
-    else:
-        number = isinstance(value, wanted)
-    if not number:
+    accepted = (int, float) if wanted is float else wanted
+    if wanted in (int, float) and isinstance(value, int | float) and not isfinite(value):
+        return f"{place} is {value}, no finite number"
+    if not isinstance(value, accepted) or (wanted in (int, float) and isinstance(value, bool)):
         return f"{place} is a {type(value).__name__}, no {_word(wanted)}"
     if not is_dataclass(wanted):
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeGuard, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -67,6 +67,10 @@ class ResultKind(Generic[R]):
     def loaded_model(self) -> type[R]:
         """Return the class of its results."""
         return loaded(self.model)
+
+    def holds(self, result: ResultBase) -> TypeGuard[R]:
+        """Whether a result is of this kind, without loading what models it."""
+        return result.kind == self.name
 
 
 def loaded(place: T | str) -> T:

@@ -5,9 +5,12 @@ A method names its kind (`Method.result`). Places are texts: reading one kind lo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab.results.kind import ResultKind
+
+if TYPE_CHECKING:
+    from ssdlab.methods.results.suite import SuiteResult
 
 Kind = ResultKind[Any]
 
@@ -161,7 +164,7 @@ JOB: Kind = ResultKind(
     findings=f"{_SAYS}points:job_findings",
     tables=f"{_SAYS}points:points_tables",
 )
-SUITE: Kind = ResultKind("suite", f"{_MODELS}suite:SuiteResult", headlines=None)
+SUITE: ResultKind[SuiteResult] = ResultKind("suite", f"{_MODELS}suite:SuiteResult", headlines=None)
 """Shown by its runs, in the terminal and on the page."""
 UNKNOWN: Kind = ResultKind(
     "unknown",
