@@ -35,6 +35,27 @@ def test_every_chart_is_drawn_and_nothing_is_said_or_asked(
     assert web_browser.run("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def test_a_chart_that_cannot_be_drawn_says_so_and_spoils_no_other(
+    web_browser: Browser, built: Path, tmp_path: Path
+) -> None:
+    before, opening, rest = built.read_text().partition('<script type="application/json" id="page-data">')
+    data, closing, after = rest.partition("</script>")
+    content = json.loads(data)
+    spoilt = next(name for name, chart in content["charts"].items() if chart["kind"] in ("xy", "bars"))
+    content["charts"][spoilt]["views"] = []
+    text = json.dumps(content).replace("<", "\\u003c")  # names are hostile here
+    (tmp_path / "spoilt.html").write_text(before + opening + text + closing + after)
+    web_browser.open(tmp_path / "spoilt.html")
+    settled = "figure:not([data-drawn]):not([data-failed])"
+    web_browser.until(f"document.querySelectorAll('{settled}').length === 0")
+    failed = "[...document.querySelectorAll('figure[data-failed]')]"
+    assert web_browser.run(f"{failed}.map((figure) => figure.dataset.chart)") == [spoilt]
+    said = web_browser.run(f"{failed}[0].querySelector('.plot').textContent")
+    assert said == "This chart cannot be drawn: a chart without a view"
+    drawn = web_browser.run("document.querySelectorAll('figure canvas').length")
+    assert drawn == len(figures(web_browser)) - 1
+
+
 BLANK = """[...document.querySelectorAll('figure')].filter((figure) => {
   const canvas = figure.querySelector('canvas');
   const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;

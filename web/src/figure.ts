@@ -44,11 +44,23 @@ export class Figure {
     plot.addEventListener("blur", () => this.chart?.dispatchAction({ type: "hideTip" }));
   }
 
-  /** Unpacks what the pressed buttons ask for, then draws. */
+  /** Unpacks what the pressed buttons ask for, then draws; a chart that cannot be drawn says so, and spoils no other. */
   async show(): Promise<void> {
+    try {
+      await this.unpack();
+      this.draw();
+    } catch (error) {
+      console.error(error);
+      this.chart?.dispose();
+      this.chart = undefined;
+      this.element.dataset["failed"] = "true";
+      this.plot.textContent = `This chart cannot be drawn: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  }
+
+  private async unpack(): Promise<void> {
     if (this.spec.kind === "series") await this.columns.load(this.spec, this.choice(this.spec), this.pressed["measure"] ?? 0);
     if (this.spec.kind === "timeline") await this.columns.loadTracks(at(this.spec.views, this.view).tracks, timelineKeys(this.spec));
-    this.draw();
   }
 
   /** Draws what was shown before again, in the theme of now; as wide as its column, unless told. */
