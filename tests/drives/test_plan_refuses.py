@@ -47,6 +47,7 @@ def check_refused_alike(
     return objection
 
 
+@pytest.mark.machine  # loop and zram devices, asked for by their kind
 @pytest.mark.parametrize("name", ["peak-random-read", "steady-random-write", "quick-look"])
 @pytest.mark.parametrize("kind", ["loop", "zram", "file"])
 def test_a_variant_that_a_drive_cannot_be(

@@ -94,7 +94,7 @@ def test_what_was_worked_out_ahead_and_not_taken_is_thrown_away(on: Any, tmp_pat
     method = sweeping([8, 3])  # asked for by the plan, and in the rehearsal
     with pytest.raises(Interrupted):
         start(Order(method, NoParams(), SMALL, destroy=SMALL, seed=3), tmp_path)
-    (folder,) = tmp_path.iterdir()
+    (folder,) = tmp_path.glob("2*")
     run_folder = RunFolder(folder)
     done = [step.label for step in run_folder.steps() if step.verb == "run"]
     assert done == ["depth 1", "depth 2", "depth 4"]

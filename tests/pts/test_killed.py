@@ -79,7 +79,7 @@ def killed_and_resumed(
         time.sleep(0.01)
     started.send_signal(signal.SIGKILL)
     started.communicate()
-    (folder,) = library.iterdir()
+    (folder,) = library.glob("2*")
     resumed = throttle.run([*command, "resume", str(folder)], env=environment)
     assert resumed.returncode == 0, resumed.stderr
     return folder

@@ -11,6 +11,7 @@ from methods.on_simulated import run
 from ssdlab.cli import main
 from ssdlab.cli.ordering import print_run
 from ssdlab.methods import find_method
+from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.pts.iops import BLOCKS, MIXES
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsResult
@@ -56,7 +57,9 @@ def test_quick_on_a_file_lists_every_departure(
     assert {each.code for each in departures} >= expected
     # What a host's queue in front of the file may add; nothing else can be.
     assert {each.code for each in departures} <= expected | {"condition-scheduler"}
-    assert all(f"{each.what}. {each.why}" in printed.replace("\n", " ") for each in departures)
+    told = gathered_departures(found.manifest)
+    assert all(f"{each.what}. {each.why}" in printed.replace("\n", " ") for each in told)
+    assert all(any(each.what in one.what for one in told) for each in departures)
     result = read_result(found)
     assert isinstance(result, PtsResult) and not result.purged
 

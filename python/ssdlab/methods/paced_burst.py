@@ -50,7 +50,6 @@ from ssdlab.methods.results import kinds
 from ssdlab.methods.results.paced import BurstLoad, PacedBurstResult, highest_held
 from ssdlab.model.arrival import Bursts
 from ssdlab.model.frozen import Bytes
-from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -100,18 +99,6 @@ class PacedBurstParams(Params):
         ge=0,
         le=864_000,
     )
-
-
-def words_of(burst_bytes: int, every_ns: int, block_bytes: int) -> str:
-    """Return what asks for such bursts on a command line, within what the method takes.
-
-    >>> words_of(40_000_000, 2_000_000_000, 4096)
-    '--set block=4096 --set burst=40001536 --set every_seconds=2'
-    """
-    block = min(max(512, block_bytes // 512 * 512), 65536)
-    burst = -(-burst_bytes // block) * block
-    every_s = min(max(every_ns / NS_PER_S, 0.001), 3600.0)
-    return f"--set block={block} --set burst={burst} --set every_seconds={every_s:.9g}"
 
 
 def lay_out(usable_bytes: int, p: PacedBurstParams) -> Layout:

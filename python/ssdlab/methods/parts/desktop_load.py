@@ -164,6 +164,18 @@ def rate_workload(layout: Layout, rate: int, seconds: float) -> Workload:
     return Workload.of(layout.writes(every_ns=every_ns, time_ns=round(seconds * NS_PER_S)))
 
 
+def words_of(burst_bytes: int, every_ns: int, block_bytes: int) -> str:
+    """Return what asks for such bursts on a command line, within what the method takes.
+
+    >>> words_of(40_000_000, 2_000_000_000, 4096)
+    '--set block=4096 --set burst=40001536 --set every_seconds=2'
+    """
+    block = min(max(512, block_bytes // 512 * 512), 65536)
+    burst = -(-burst_bytes // block) * block
+    every_s = min(max(every_ns / NS_PER_S, 0.001), 3600.0)
+    return f"--set block={block} --set burst={burst} --set every_seconds={every_s:.9g}"
+
+
 def judge_rates(
     steps: Iterable[Step], maximum: int, *, suffix: str = _SUFFIX, unloaded_ns: float | None = None
 ) -> list[PacedRate]:
