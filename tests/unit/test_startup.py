@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lab.synthetic import make_finished_run
+from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.verbs import table
 from ssdlab.methods.verbs.verb import Verb
 
@@ -20,6 +21,17 @@ from ssdlab.cli import main
 with contextlib.redirect_stdout(io.StringIO()):
     status = main(sys.argv[1:])
 print(json.dumps([status, sorted(sys.modules)]))
+"""
+_KINDS = f"""
+import json, sys
+from ssdlab.methods.results.kinds import KINDS
+from ssdlab.results.kind import loaded
+told = {{}}
+for name, kind in KINDS.items():
+    for place in (kind.model, kind.findings, kind.tables, kind.terminal):
+        loaded(place)
+    told[name] = [each for each in {HEAVY!r} if each != "pydantic" and each in sys.modules]
+print(json.dumps(told))
 """
 
 
@@ -57,6 +69,14 @@ def test_show_loads_neither_tables_nor_drives_nor_other_results(method: str, tmp
     assert "ssdlab.methods.job" not in modules
     assert not [name for name in modules if name.startswith("ssdlab.methods.results.pts")]
     assert len(ours(modules)) <= 75, ours(modules)
+
+
+def test_a_stored_result_of_any_kind_is_read_and_told_without_what_made_it() -> None:
+    """Arithmetic on rows is done once, when a run ends: `show` of no kind loads numpy or duckdb for it."""
+    done = subprocess.run([sys.executable, "-c", _KINDS], capture_output=True, text=True, check=True, cwd="/")
+    told = json.loads(done.stdout)
+    assert len(told) == len(KINDS) > 15
+    assert not {name: found for name, found in told.items() if found}
 
 
 @pytest.mark.parametrize("name", sorted(table._MEASURING))

@@ -26,8 +26,6 @@ from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -266,6 +264,8 @@ def share_over(
     The bucket that the limit cuts counts by the part of it that lies above: latencies within a bucket, which
     is at most 1.6 % wide, are taken as evenly spread.
     """
+    import numpy as np
+
     total = int(count.sum())
     if not total:
         return 0.0

@@ -12,8 +12,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,6 +36,8 @@ def backlog_grows(waits_ns: Sequence[float]) -> bool:
     >>> backlog_grows([5e6, 1e6, 9e6, 2e6, 7e6, 1e6, 8e6, 3e6])
     False
     """
+    import numpy as np
+
     if len(waits_ns) < QUARTERS:
         return False
     means = [float(np.mean(part)) for part in np.array_split(np.asarray(waits_ns, float), QUARTERS)]

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -28,6 +26,8 @@ def busy_ns(begin_ns: npt.NDArray[Any], end_ns: npt.NDArray[Any]) -> int:
     begin_ns, end_ns
         Begin and end of each, in whole nanoseconds.
     """
+    import numpy as np
+
     if begin_ns.size == 0:
         return 0
     order = np.argsort(begin_ns, kind="stable")
@@ -48,6 +48,8 @@ def spans_ns(group: npt.NDArray[Any], end_ns: npt.NDArray[Any]) -> list[int]:
     end_ns
         When each was done.
     """
+    import numpy as np
+
     due, which = np.unique(group, return_inverse=True)
     last = np.zeros(due.size, dtype=np.int64)
     np.maximum.at(last, which, end_ns.astype(np.int64))

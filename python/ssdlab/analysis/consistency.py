@@ -14,8 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ssdlab.analysis.steady_state import first_lasting
 
 if TYPE_CHECKING:
@@ -65,6 +63,8 @@ def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, t
     values
         Throughput of each, in any one unit.
     """
+    import numpy as np  # a stored stretch is read without it
+
     kept = values[(ends_s > from_s) & (ends_s <= to_s)]
     if kept.size == 0:
         return None

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -34,6 +32,8 @@ def written_over_time(
     tables
         Rows of steps that followed one another: `end_ns` and `bytes` of each.
     """
+    import numpy as np
+
     ends, moved, before_s = [np.zeros(1)], [np.zeros(1)], 0.0
     for rows in tables:
         ends.append(before_s + rows["end_ns"].astype(np.float64) / NS_PER_S)
@@ -44,6 +44,8 @@ def written_over_time(
 
 def speeds_over(rows: Mapping[str, npt.NDArray[Any]], max_parts: int) -> tuple[list[float], float]:
     """Return the speed over each equal part of what was written in MB/s, and the bytes of a part."""
+    import numpy as np
+
     written, ends_s = written_over_time([rows])
     total = float(written[-1])
     # A part needs several rows, or its speed would be that of the rows' edges.
@@ -62,6 +64,8 @@ def mean_speed(speeds: Sequence[float]) -> float:
 
 def speed_until(tables: Sequence[Mapping[str, npt.NDArray[Any]]], seconds: float) -> float:
     """Return the mean speed in MB/s over the first seconds of steps that followed one another."""
+    import numpy as np
+
     written, ends_s = written_over_time(tables)
     until_s = min(seconds, float(ends_s[-1]))
     return float(np.interp(until_s, ends_s, written)) / until_s / 1e6

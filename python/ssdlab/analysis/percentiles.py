@@ -25,8 +25,6 @@ from fractions import Fraction
 from math import ceil, exp, inf, lgamma, log, sqrt
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -100,7 +98,7 @@ def of_buckets(
         The percentile, as text or a fraction so that 99.9 is exact.
     """
     total = int(count.sum())
-    at = int(np.searchsorted(np.cumsum(count), rank(percent, total)))
+    at = int(count.cumsum().searchsorted(rank(percent, total)))
     return (float(low_ns[at]) + float(high_ns[at]) - 1) / 2
 
 
@@ -145,12 +143,12 @@ def estimate(
     total = int(count.sum())
     if not total:
         return None
-    reached = np.cumsum(count)
+    reached = count.cumsum()
 
     def at(place: int | None) -> float | None:
         if place is None:
             return None
-        bucket = int(np.searchsorted(reached, place))
+        bucket = int(reached.searchsorted(place))
         return min((float(low_ns[bucket]) + float(high_ns[bucket]) - 1) / 2, max_ns)
 
     low, high = bounding_ranks(percent, total)
@@ -168,8 +166,8 @@ def of_time(
     """
     if not count.size:
         return None
-    middle = (low_ns.astype(np.float64) + high_ns.astype(np.float64) - 1) / 2
-    waited = np.cumsum(middle * count)
-    at = int(np.searchsorted(waited, float(Fraction(percent)) / 100 * waited[-1]))
+    middle = (low_ns.astype(float) + high_ns.astype(float) - 1) / 2
+    waited = (middle * count).cumsum()
+    at = int(waited.searchsorted(float(Fraction(percent)) / 100 * waited[-1]))
     at = min(at, count.size - 1)
     return float(middle[at]) if int(count[at + 1 :].sum()) >= SAMPLES_BEYOND else None

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ssdlab.model.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -51,6 +49,8 @@ def round_speeds(ends_ns: npt.NDArray[Any], moved: npt.NDArray[Any], round_secon
     ends_ns, moved
         End of each row, and the bytes done in it.
     """
+    import numpy as np
+
     ends_s = ends_ns.astype(np.float64) / NS_PER_S
     if not ends_s.size:
         return []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Literal, Self
 
-import numpy as np
 from pydantic import Field
 
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
@@ -81,8 +80,8 @@ class ConsistencyEntry(Stored):
         raw_bytes: int | None = None,
     ) -> Self:
         """Return what the long write of one amount of spare area found; steady by rounds of `round_s`."""
-        ends_s = rows["end_ns"].astype(np.float64) / NS_PER_S
-        iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(np.float64)
+        ends_s = rows["end_ns"].astype(float) / NS_PER_S
+        iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(float)
         whole = ~rows["partial"]
         ends_s, iops = ends_s[whole], iops[whole]
         end_s = float(ends_s[-1]) if ends_s.size else 0.0

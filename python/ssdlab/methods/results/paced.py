@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
 from pydantic import Field
 
 from ssdlab.analysis.bursts import busy_ns, spans_ns
@@ -258,6 +257,6 @@ def _reads_s(ios: Columns) -> tuple[float, ...]:
 def _by_time(buckets: Columns, direction: Direction) -> dict[str, float | None]:
     """Return percentiles of the time waited, of the histogram of one direction."""
     ours = (buckets["direction"] == direction) & (buckets["clock"] == "service")
-    order = np.argsort(buckets["low_ns"][ours], kind="stable")
+    order = buckets["low_ns"][ours].argsort(kind="stable")
     low, high, count = (buckets[name][ours][order] for name in ("low_ns", "high_ns", "count"))
     return {f"p{percent}": of_time(low, high, count, percent) for percent in _PERCENTILES}
