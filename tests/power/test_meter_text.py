@@ -38,6 +38,9 @@ def test_text_and_table_say_the_same(tmp_path: Path) -> None:
         ("hwmon:a,colour=red", "no setting of a meter 'colour'"),
         ("hwmon:a,offset=5", "is not a power"),
         ("hwmon:a,rate=0", "rate is"),
+        ("hwmon:a,rate=1.2.3", "is no rate of a meter"),
+        ("hwmon:a,rate=.", "is no rate of a meter"),
+        ("hwmon:a,rate=" + "9" * 400, "is no rate of a meter"),
         ("hwmon:a,calibrated=soon", "calibrated is 'soon'"),
     ],
 )

@@ -41,6 +41,14 @@ def _watts(value: object) -> object:
     return parse_watts(value) if isinstance(value, str) else value
 
 
+def _rate(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(r"\d{1,4}(\.\d{1,6})?", value) is None:
+        raise UsageError(
+            f"{excerpt(value)!r} is no rate of a meter", "write readings a second, such as rate=10"
+        )
+    return float(value) if isinstance(value, str) else value
+
+
 def _rails(value: object) -> object:
     return tuple(value.split("+")) if isinstance(value, str) else value
 
@@ -61,7 +69,9 @@ class MeterText(Frozen):
     rails: Annotated[tuple[str, ...], BeforeValidator(_rails)] = Field(
         (), description="rails that feed the drive, of those that the meter has: 12V+3V3 [default: all]"
     )
-    rate: float | None = Field(None, gt=0, le=1000, description="readings a second of what is polled")
+    rate: Annotated[float, BeforeValidator(_rate)] | None = Field(
+        None, gt=0, le=1000, description="readings a second of what is polled"
+    )
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -86,7 +96,7 @@ class MeterText(Frozen):
                     f"{excerpt(setting)!r} in --meter does not say name=value once",
                     "write it so: --meter hwmon:ina226,accuracy=0.5%",
                 )
-            given[name] = float(value) if name == "rate" and re.fullmatch(r"[\d.]+", value) else value
+            given[name] = value
         return cls.model_validate({"use": use, **given})
 
     @property
