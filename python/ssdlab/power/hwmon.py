@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssdlab.host.sysfs import HostFiles, names, number, text, within
-from ssdlab.model.closing import Closing
 from ssdlab.model.errors import Refused, UsageError
-from ssdlab.power.meter import POLL_HZ, MeterInfo, Samples, chosen_rails, silent
+from ssdlab.power.meter import POLL_HZ, Polled, Samples, chosen_rails, silent
 
 if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
@@ -89,7 +88,7 @@ def _product(volts: Callable[[], float], amperes: Callable[[], float]) -> Callab
     return lambda: volts() * amperes()
 
 
-class HwmonMeter(Closing):
+class HwmonMeter(Polled):
     """A chip of hwmon, asked `POLL_HZ` times a second.
 
     Parameters
@@ -112,24 +111,8 @@ class HwmonMeter(Closing):
         offered = tuple(chip.rails)
         chosen = chosen_rails(text, offered)
         self._readers = [chip.rails[offered[at]] for at in chosen]
-        rate_hz = text.rate or chip.rate_hz
-        self._info = MeterInfo(
-            use=text.use,
-            name=f"{chip.name} ({chip.folder.name})",
-            rails=tuple(offered[at] for at in chosen),
-            rate_hz=rate_hz,
-            bound_ns=round(1e9 / rate_hz),
-        ).as_described(text)
-
-    @property
-    def info(self) -> MeterInfo:
-        """What it is."""
-        return self._info
-
-    @property
-    def drift_ppm(self) -> float:
-        """None: each reading is dated by the host."""
-        return 0.0
+        rails = tuple(offered[at] for at in chosen)
+        self._describe(text, f"{chip.name} ({chip.folder.name})", rails, text.rate or chip.rate_hz)
 
     def read(self, timeout_s: float) -> Samples:
         """Read each rail once."""

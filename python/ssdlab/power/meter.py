@@ -6,6 +6,7 @@ import datetime
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, Refused, unknown
 
 if TYPE_CHECKING:
@@ -121,6 +122,24 @@ class Meter(Protocol):
 
     def close(self) -> None:
         """Leave it as it was."""
+
+
+class Polled(Closing):
+    """A meter that is asked for each reading: the host dates it, so that no clock runs away."""
+
+    drift_ppm = 0.0
+    _info: MeterInfo
+
+    @property
+    def info(self) -> MeterInfo:
+        """What it is."""
+        return self._info
+
+    def _describe(self, text: MeterText, name: str, rails: tuple[str, ...], rate_hz: float) -> None:
+        """Keep what it is: a reading is off by the time between two at most."""
+        bound_ns = round(1e9 / rate_hz)
+        info = MeterInfo(use=text.use, name=name, rails=rails, rate_hz=rate_hz, bound_ns=bound_ns)
+        self._info = info.as_described(text)
 
 
 def chosen_rails(text: MeterText, offered: tuple[str, ...]) -> tuple[int, ...]:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ssdlab.model.closing import Closing
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.power.lines import Lines, address
-from ssdlab.power.meter import POLL_HZ, MeterInfo, Samples, silent
+from ssdlab.power.meter import POLL_HZ, Polled, Samples, silent
 
 if TYPE_CHECKING:
     from ssdlab.model.meter_text import MeterText
@@ -28,7 +27,7 @@ _NO_NUMBER = 9.9e37
 """SCPI-99, 7.2.1: NaN is 9.91E37, infinity 9.9E37."""
 
 
-class ScpiMeter(Closing):
+class ScpiMeter(Polled):
     """An instrument, asked `POLL_HZ` times a second.
 
     Parameters
@@ -54,24 +53,8 @@ class ScpiMeter(Closing):
         except BaseException:
             self._lines.close()
             raise
-        rate_hz = text.rate or POLL_HZ
-        self._info = MeterInfo(
-            use=text.use,
-            name=f"{maker.strip()} {model.strip()}".strip(),
-            rails=text.rails or ("power",),
-            rate_hz=rate_hz,
-            bound_ns=round(1e9 / rate_hz),
-        ).as_described(text)
-
-    @property
-    def info(self) -> MeterInfo:
-        """What it is."""
-        return self._info
-
-    @property
-    def drift_ppm(self) -> float:
-        """None: each reading is dated by the host."""
-        return 0.0
+        name = f"{maker.strip()} {model.strip()}".strip()
+        self._describe(text, name, text.rails or ("power",), text.rate or POLL_HZ)
 
     def read(self, timeout_s: float) -> Samples:
         """Ask once for each rail; the time is the middle between question and answer."""
