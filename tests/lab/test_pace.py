@@ -88,6 +88,30 @@ def test_a_plan_of_a_known_drive_is_one_to_plan_by() -> None:
     assert [line.label for line in lines[3:5]] == ["round 1", "round 2"]
 
 
+@pytest.mark.parametrize(
+    ("name", "tries"),
+    [
+        ("act-search", ["load 150x ... load 2x"]),
+        ("act-certify", ["load 150x ... load 2x"]),
+        ("rate-limit", ["2000 IOPS offered ... "]),
+        ("paced-burst", ["10 MB/s paced ... ", ", beyond the cache"]),
+        ("low-depths", []),
+        ("whole-drive-fill", []),
+    ],
+)
+def test_a_search_is_one_line_of_a_plan(name: str, tries: list[str]) -> None:
+    plan = planned(name, "sim:samsung-950-pro-512gb")
+    lines = lines_of(plan.steps)
+    assert sum(line.steps for line in lines) == len(plan.steps)
+    several = [line for line in lines if line.steps > 1]
+    assert len(several) == len(tries)
+    for line, label in zip(several, tries, strict=True):
+        assert label in line.label and line.seconds.lower == 0
+    assert sum(line.bytes_written.upper for line in lines) == pytest.approx(
+        sum(step.bytes_written.upper for step in plan.steps)
+    )
+
+
 def test_bytes_are_never_more_than_the_link_moves_in_the_time() -> None:
     for name in ("pts-write-saturation", "steady-random-write", "consistency", "pts-demand-intensity"):
         plan = planned(name, SATA)

@@ -330,12 +330,18 @@ def test_what_is_no_device_yet_is_not_made(fio: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(7200)
-def test_every_kind_with_100_seeds(bench: Bench, fio: str, scratch: Path) -> None:
-    for name, stream in EXACT.items():
-        check_exact(bench, stream, many(name))
-    for name, stream in DRAWN.items():
-        check_drawn(bench, stream, many(name))
-    for name, (stream, ramp_ns) in TIMED.items():
-        check_timed(bench, stream, ramp_ns, many(name))
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", [*EXACT, *DRAWN, *TIMED])
+def test_each_kind_with_100_seeds(bench: Bench, name: str) -> None:
+    if name in EXACT:
+        check_exact(bench, EXACT[name], many(name))
+    elif name in DRAWN:
+        check_drawn(bench, DRAWN[name], many(name))
+    else:
+        check_timed(bench, *TIMED[name], many(name))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_no_file_grows_with_any_seed(fio: str, scratch: Path) -> None:
     check_file(fio, scratch, on_file(), many("on a file")[:10])

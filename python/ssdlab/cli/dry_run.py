@@ -1,19 +1,22 @@
 """`--dry-run` of `run` and `job`: every command and write that would reach the drive, and nothing done.
 
 It says what `ssdlab plan` says, and step by step what reaches the drive. It ends as the run would begin: with
-the refusal, if it would be refused.
+the refusal, if it would be refused, which as JSON is part of the plan.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.cli.failures import InDocument
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.cli.plan import plan_as_json, print_plan
 
 if TYPE_CHECKING:
+    from ssdlab.model.errors import LabError
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
+    from ssdlab.runs.suites.ordering import SuiteOrder
 
 
 def dry_run(order: Order, *, json: bool) -> None:
@@ -23,6 +26,8 @@ def dry_run(order: Order, *, json: bool) -> None:
     ------
     UsageError, Refused
         As the run itself would.
+    InDocument
+        Likewise, where the JSON that was printed says so.
     """
     from ssdlab.runs.order import plan_order
 
@@ -32,8 +37,32 @@ def dry_run(order: Order, *, json: bool) -> None:
     else:
         print_plan(planned)
         _print_effects(order, planned)
-    if planned.objection is not None:
-        raise planned.objection
+    _end_as_it_would(planned.objection, json=json)
+
+
+def dry_run_of_suite(several: SuiteOrder, *, json: bool) -> None:
+    """Print what each run of a suite would do, and raise what would stop it.
+
+    Raises
+    ------
+    UsageError, Refused, InDocument
+        As of `dry_run`.
+    """
+    from ssdlab.cli.suite_plan import print_suite_effects, print_suite_plan, suite_plan_as_json
+    from ssdlab.runs.suites.session import plan_suite
+
+    planned = plan_suite(several)
+    if json:
+        print_json(suite_plan_as_json(several, planned))
+    else:
+        print_suite_plan(several, planned)
+        print_suite_effects(planned)
+    _end_as_it_would(planned.objection, json=json)
+
+
+def _end_as_it_would(objection: LabError | None, *, json: bool) -> None:
+    if objection is not None:
+        raise InDocument(objection) if json else objection
 
 
 def _print_effects(order: Order, planned: Plan) -> None:

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from ssdlab.model.errors import LabError, UsageError
 
 
+class InDocument(Exception):
+    """Ends a command whose JSON already holds the error that ends it: one document, whatever happens."""
+
+    def __init__(self, error: LabError) -> None:
+        super().__init__(error.what)
+        self.error = error
+
+
 def guarded(command: Callable[[], int], *, as_json: bool, words: Sequence[str] = ()) -> int:
     """Run a command; show what it raises and return the exit status.
 
@@ -39,16 +47,23 @@ def guarded(command: Callable[[], int], *, as_json: bool, words: Sequence[str] =
         sys.stdout.flush()
     except ReaderGone:
         return 0
+    except InDocument as printed:
+        return _end_with(printed.error, printed, as_json=False, words=words)
     except BaseException as error:
         failure = as_lab_error(error)
         if failure is None:
             raise
-        if "--" in failure.advice:
-            from ssdlab.cli.own_options import in_own_words
-
-            failure.advice = in_own_words(words, failure.advice)
-        return show(failure, error, as_json=as_json)
+        return _end_with(failure, error, as_json=as_json, words=words)
     return status
+
+
+def _end_with(failure: LabError, cause: BaseException, *, as_json: bool, words: Sequence[str]) -> int:
+    """Show an error in the words of the command that was called, and return its exit status."""
+    if "--" in failure.advice:
+        from ssdlab.cli.own_options import in_own_words
+
+        failure.advice = in_own_words(words, failure.advice)
+    return show(failure, cause, as_json=as_json)
 
 
 def as_lab_error(error: BaseException) -> LabError | None:

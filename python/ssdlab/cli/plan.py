@@ -12,16 +12,13 @@ from ssdlab.cli.order_options import Precondition, Quick, Repeat, Set
 from ssdlab.cli.ordering import library_of, of_order, order, preconditioned
 from ssdlab.cli.output import print_fields, print_json, print_table, warn
 from ssdlab.cli.plan_lines import lines_of
-from ssdlab.cli.progress import bytes_text, range_text
+from ssdlab.cli.plan_texts import endurance_text, known_by_text, seconds_text, times_of, writes_text
 from ssdlab.model import units
 from ssdlab.model.drive_options import DriveOptions
 from ssdlab.model.errors import UsageError
 from ssdlab.runs.conditions.variant import Variant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ssdlab.methods.verbs.bounds import Bounds
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
     from ssdlab.runs.suites.ordering import SuiteOrder
@@ -72,7 +69,7 @@ def plan(
     if several is not None:
         if probe:
             raise UsageError("a suite is planned without a probe", "leave --probe out, or plan its methods")
-        _plan_suite(name, several, json=json)
+        _plan_suite(several, library_of(library), json=json)
         return
     ordered = order(name, drive, set, quick=quick, **of_order(options))
     planned = plan_order(ordered, library_of(library), probing=probe)
@@ -84,29 +81,17 @@ def plan(
         warn(f"as things stand the run would be refused: {planned.objection.what}", planned.objection.advice)
 
 
-def _plan_suite(name: str, several: SuiteOrder, *, json: bool) -> None:
+def _plan_suite(several: SuiteOrder, library: Path, *, json: bool) -> None:
     """Plan a suite, or a method several times."""
-    from ssdlab.cli.suites import plan_json, print_suite_plan
+    from ssdlab.cli.suite_plan import print_suite_plan, suite_plan_as_json
     from ssdlab.runs.suites.session import plan_suite
 
-    planned = plan_suite(several)
-    objection = planned.objection
+    planned = plan_suite(several, library)
     if json:
-        problem = None if objection is None else objection.as_dict()
-        parts = plan_json(planned)
-        print_json(
-            {
-                "schema": SCHEMA,
-                "suite": name,
-                "drive": several.drive,
-                "parts": parts,
-                "objection": problem,
-                "left_set": left_set(),
-            }
-        )
+        print_json(suite_plan_as_json(several, planned))
         return
     print_suite_plan(several, planned)
-    if objection is not None:
+    if (objection := planned.objection) is not None:
         warn(f"as things stand the suite would be refused: {objection.what}", objection.advice)
 
 
@@ -117,45 +102,25 @@ def print_plan(planned: Plan) -> None:
             line.number,
             line.verb,
             line.label if line.steps == 1 else f"{line.label}: {line.steps} steps",
-            _seconds(line.seconds),
-            _bytes(line.bytes_written),
+            seconds_text(line.seconds),
+            writes_text(line.bytes_written),
         )
         for line in lines_of(planned.steps)
     ]
     if planned.preparation_bytes:
         written = units.capacity_text(planned.preparation_bytes)
-        rows.insert(0, ("", "layout", "the file is made and written", _seconds(planned.preparation), written))
+        rows.insert(
+            0, ("", "layout", "the file is made and written", seconds_text(planned.preparation), written)
+        )
     print_table(rows, ("step", "verb", "label", "time", "writes"), right=(0,))
     print_fields(
         [
-            *_times(planned),
-            ("writes", _bytes(planned.bytes_written) or "nothing"),
-            ("endurance", _endurance(planned)),
+            *times_of(planned),
+            ("known by", known_by_text(planned.planning.pace.sources)),
+            ("writes", writes_text(planned.bytes_written) or "nothing"),
+            ("endurance", endurance_text(planned)),
         ]
     )
-
-
-def _times(planned: Plan) -> Iterator[tuple[str, str]]:
-    """Yield how long it takes, of a simulated drive in its time and in ours; and by what that is known."""
-    if planned.keeps_time:
-        yield "drive time", _seconds(planned.seconds)
-        yield "real time", _seconds(planned.real_seconds)
-    else:
-        yield "time", _seconds(planned.seconds)
-    yield "known by", ", ".join(planned.planning.pace.sources) or "nothing: bounds are those of any drive"
-
-
-def _endurance(planned: Plan) -> str:
-    if planned.endurance_bytes is None:
-        unknown = "share not known: the drive's rating is not on record"
-        if planned.cap_bytes is None or planned.bytes_written.upper <= planned.cap_bytes:
-            return unknown
-        cap = units.capacity_text(planned.cap_bytes)
-        return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"
-    written, rated = planned.bytes_written, planned.endurance_bytes
-    lower, upper = written.lower / rated, written.upper / rated
-    shares = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"
-    return f"{shares} of the rated {units.capacity_text(planned.endurance_bytes)}"
 
 
 def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
@@ -192,11 +157,3 @@ def plan_as_json(ordered: Order, planned: Plan) -> dict[str, Any]:
         "objection": None if planned.objection is None else planned.objection.as_dict(),
         "left_set": left_set(),
     }
-
-
-def _seconds(bounds: Bounds) -> str:
-    return range_text(bounds.lower, bounds.upper)
-
-
-def _bytes(bounds: Bounds) -> str:
-    return bytes_text(bounds.lower, bounds.upper)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ssdlab.cli.dry_run import dry_run as show_effects
+from ssdlab.cli.dry_run import dry_run, dry_run_of_suite
 from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.order_options import OrderOptions, Precondition, Quick, Repeat, Set
 from ssdlab.cli.ordering import library_of, of_order, order, preconditioned, print_run
@@ -42,7 +42,7 @@ def run(
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
-    from ssdlab.cli.suites import SuiteProgress, show_suite_effects, suite_order
+    from ssdlab.cli.suites import SuiteProgress, suite_order
     from ssdlab.runs.session import start
     from ssdlab.runs.suites.session import start_suite
 
@@ -51,14 +51,14 @@ def run(
     several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
     if several is not None:
         if asked.dry_run:
-            show_suite_effects(several, json=json)
+            dry_run_of_suite(several, json=json)
             return 0
         with SuiteProgress() as shown:
             folder = start_suite(several, library_of(asked.library), shown)
         return print_run(folder, json=json, require_steady=require_steady)
     ordered = order(name, drive, set, quick=quick, **of_order(options))
     if asked.dry_run:
-        show_effects(ordered, json=json)
+        dry_run(ordered, json=json)
         return 0
     with RunProgress() as progress:
         folder = start(ordered, library_of(asked.library), [progress])

@@ -1,4 +1,4 @@
-"""Suites on the command line: from words to an order, their plan, and while they run."""
+"""Suites on the command line: from words to an order, and while they run."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.ordering import order, settings
-from ssdlab.cli.output import print_fields, print_json, print_line, print_table
-from ssdlab.cli.progress import RunProgress, bytes_text, display, range_text, status_lines
+from ssdlab.cli.progress import RunProgress, display, status_lines
 from ssdlab.model import units
 
 if TYPE_CHECKING:
@@ -17,9 +15,6 @@ if TYPE_CHECKING:
     from ssdlab.results.progress import Observer, Progress
     from ssdlab.results.schema import Child
     from ssdlab.runs.suites.ordering import SuiteOrder
-    from ssdlab.runs.suites.session import SuitePlan
-
-PLAN_SCHEMA = "ssdlab.plan/1"
 
 
 def suite_order(
@@ -93,77 +88,3 @@ def suite_lines(running: Mapping[str, Progress]) -> tuple[str, ...]:
     return tuple(
         f"{part}: {line.strip()}" for part, progress in running.items() for line in status_lines(progress)[:1]
     )
-
-
-def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
-    """Print what each run of a suite will do."""
-    rows: list[tuple[object, ...]] = []
-    for each in planned.children:
-        if each.plan is None:
-            rows.append((each.child.part, each.child.state, "", "", "", f"left out: {each.child.left_out}"))
-            continue
-        plan = each.plan
-        scaled = "" if each.child.drive == several.drive else f"on {each.child.drive}"
-        rows.append(
-            (
-                each.child.part,
-                each.child.state,
-                len(plan.steps),
-                range_text(plan.seconds.lower, plan.seconds.upper),
-                bytes_text(plan.bytes_written.lower, plan.bytes_written.upper),
-                scaled,
-            )
-        )
-    print_table(rows, ("part", "begins", "steps", "time", "writes", ""), right=(2,))
-    plans = [each.plan for each in planned.children if each.plan is not None]
-    lower, upper = (sum(getattr(plan.seconds, end) for plan in plans) for end in ("lower", "upper"))
-    written = [sum(getattr(plan.bytes_written, end) for plan in plans) for end in ("lower", "upper")]
-    print_fields([("time", range_text(lower, upper)), ("writes", bytes_text(*written) or "nothing")])
-
-
-def show_suite_effects(several: SuiteOrder, *, json: bool) -> None:
-    """Print what each run of a suite would do to the drive, and raise what would stop it.
-
-    Raises
-    ------
-    UsageError, Refused
-        As the suite itself would.
-    """
-    from ssdlab.runs.suites.session import plan_suite
-
-    planned = plan_suite(several)
-    if json:
-        listing = {"schema": PLAN_SCHEMA, "drive": several.drive, "parts": plan_json(planned)}
-        print_json({**listing, "left_set": left_set()})
-    else:
-        print_suite_plan(several, planned)
-        for each in planned.children:
-            print_line()
-            print_line(f"what reaches the drive in {each.child.part}", "dim")
-            for step in () if each.plan is None else each.plan.steps:
-                for effect in step.effects:
-                    print_line(f"{step.ordinal + 1:>4} {effect}")
-    if planned.objection is not None:
-        raise planned.objection
-
-
-def plan_json(planned: SuitePlan) -> list[dict[str, Any]]:
-    """Return what each run of a suite will do, as JSON holds it."""
-    return [
-        {
-            "part": each.child.part,
-            "method": each.child.method,
-            "state": each.child.state,
-            "drive": each.child.drive,
-            "left_out": each.child.left_out,
-            "steps": 0 if each.plan is None else len(each.plan.steps),
-            "effects": []
-            if each.plan is None
-            else [effect for step in each.plan.steps for effect in step.effects],
-            "seconds": None if each.plan is None else [each.plan.seconds.lower, each.plan.seconds.upper],
-            "bytes_written": None
-            if each.plan is None
-            else [each.plan.bytes_written.lower, each.plan.bytes_written.upper],
-        }
-        for each in planned.children
-    ]

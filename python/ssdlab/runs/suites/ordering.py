@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import SIMULATED_PREFIX
@@ -14,6 +15,9 @@ from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.analysis.pace import Pace
     from ssdlab.drives.opening import Look
     from ssdlab.host.identity import Identity
     from ssdlab.methods.method import Method, Params
@@ -164,16 +168,26 @@ def derived(seed: int, *path: object) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
 
-def planned_children(order: SuiteOrder, seed: int, look: Look) -> tuple[PlannedChild, ...]:
-    """Name and plan every run of a suite on a drive that was looked at, and touch nothing."""
+def planned_children(
+    order: SuiteOrder, seed: int, look: Look, library: Path | None = None
+) -> tuple[PlannedChild, ...]:
+    """Name and plan every run of a suite on a drive that was looked at, and touch nothing.
+
+    Earlier runs in a library say how fast the drive is.
+    """
+    from ssdlab.runs.pace import pace_of
+
+    pace = cache(partial(pace_of, library=library))
     return tuple(
-        _planned(order, seed, part, at, look)
+        _planned(order, seed, part, at, look, pace)
         for at in range(1, order.repeat + 1)
         for part in order.suite.parts
     )
 
 
-def _planned(order: SuiteOrder, seed: int, part: Part, at: int, look: Look) -> PlannedChild:
+def _planned(
+    order: SuiteOrder, seed: int, part: Part, at: int, look: Look, pace: Callable[[Identity], Pace]
+) -> PlannedChild:
     from ssdlab.runs.order import plan_on
 
     method, params = order.suite.method(part), order.params[part.label]
@@ -196,10 +210,12 @@ def _planned(order: SuiteOrder, seed: int, part: Part, at: int, look: Look) -> P
     )
     try:
         _check_one_scale(order.drive, child.drive)
+        identity = identity_at(child.drive, order.drive, look)
         plan = plan_on(
             method,
             params,
-            identity_at(child.drive, order.drive, look),
+            identity,
+            pace=pace(identity),
             seed=child.seed,
             preparation_seed=preparation,
             span_bytes=child.span_bytes,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +19,8 @@ from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.rated import rated_values
 from ssdlab.host.durable import library_errors
 from ssdlab.methods import find_method
+from ssdlab.methods.verbs.bounds import NOTHING
+from ssdlab.methods.verbs.stream_bounds import layout_bounds
 from ssdlab.model.errors import Interrupted, LabError, Refused
 from ssdlab.results.journal import RunLock, now
 from ssdlab.results.run_folder import MANIFEST, RunFolder
@@ -35,11 +37,13 @@ from ssdlab.runs.suites.children import kept_options
 from ssdlab.runs.suites.forks import Forks
 from ssdlab.runs.suites.in_order import one_after_another
 from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, planned_children
-from ssdlab.runs.suites.side_by_side import side_by_side
+from ssdlab.runs.suites.side_by_side import processes, side_by_side
+from ssdlab.runs.suites.suite_plan import SuitePlan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ssdlab.drives.guard.endurance import Rating
     from ssdlab.drives.opening import Look
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.host.identity import Identity
@@ -51,16 +55,15 @@ if TYPE_CHECKING:
 _READ_ONLY = 0o444
 
 
-@dataclass(frozen=True)
-class SuitePlan:
-    """What a suite will do, run by run, and why it would be refused as things stand."""
-
-    children: tuple[PlannedChild, ...]
-    objection: LabError | None = None
-
-
-def plan_suite(order: SuiteOrder) -> SuitePlan:
+def plan_suite(order: SuiteOrder, library: Path | None = None) -> SuitePlan:
     """Work out what a suite will do; looks at the drive and touches nothing.
+
+    Parameters
+    ----------
+    order
+        What is to be run on what.
+    library
+        Whose earlier runs of the drive say how fast it is.
 
     Raises
     ------
@@ -68,8 +71,19 @@ def plan_suite(order: SuiteOrder) -> SuitePlan:
         As of `session.plan_order`.
     """
     found = _look(order)
-    children = planned_children(order, order.like.seed or 1, found)
-    return SuitePlan(children, _guarded(order, found) or _objection(order, children, found))
+    children = planned_children(order, order.like.seed or 1, found, library)
+    rating = _rating(order, found)
+    beside = runs_side_by_side(order.drive)
+    made_bytes = found.identity.capacity_bytes if found.identity is not None and not found.exists else 0
+    return SuitePlan(
+        children,
+        _guarded(order, found) or _objection(order, children, found),
+        endurance_bytes=None if rating is None else rating.endurance_bytes,
+        cap_bytes=None if rating is None else rating.max_bytes,
+        at_once=processes() if beside else 1,
+        preparation=layout_bounds(made_bytes) if made_bytes else NOTHING,
+        preparation_bytes=made_bytes,
+    )
 
 
 def start_suite(
@@ -170,7 +184,7 @@ class _Suite:
     def do(self) -> dict[str, object]:
         suite, library, observer = self._record.manifest, self._library, self._observer
         children = tuple(child for child in suite.children if child.left_out is None)
-        if can_run_side_by_side(suite):
+        if runs_side_by_side(suite.drive.text):
             side_by_side(self._folder, children, Forks(suite, library), observer)
         else:
             one_after_another(suite, self._held, children, observer, self._environment, self._renewal)
@@ -223,10 +237,7 @@ def _no_meter(order: SuiteOrder, identity: Identity) -> LabError | None:
 
 def _too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look) -> Refused | None:
     """Return why a suite would write more than may be: all its runs together are held against the cap."""
-    identity = found.identity
-    if identity is None or not identity.capabilities.block_device:
-        return None
-    rating = rating_of(identity, cap_of(order.like.endurance_cap))
+    rating = _rating(order, found)
     if rating is None:
         return None
     lower = sum(each.plan.bytes_written.lower for each in children if each.plan is not None)
@@ -237,11 +248,17 @@ def _too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look
     return None
 
 
-def can_run_side_by_side(suite: Manifest) -> bool:
-    """Whether the runs of a suite disturb one another in nothing: each has a simulated drive of its own."""
+def _rating(order: SuiteOrder, found: Look) -> Rating | None:
+    identity = found.identity
+    if identity is None or not identity.capabilities.block_device:
+        return None
+    return rating_of(identity, cap_of(order.like.endurance_cap))
+
+
+def runs_side_by_side(text: str) -> bool:
+    """Whether runs on a drive disturb one another in nothing: each has a simulated drive of its own."""
     from ssdlab.drives.simulated.text import SimulatedText
 
-    text = suite.drive.text
     return text.startswith(SIMULATED_PREFIX) and SimulatedText.parse(text).state is None
 
 

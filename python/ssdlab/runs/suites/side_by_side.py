@@ -74,8 +74,12 @@ def side_by_side(
     Interrupted
         A signal came; all runs were stopped and can be resumed.
     """
-    max_processes = at_once or min(AT_ONCE, len(os.sched_getaffinity(0)))
-    _Pool(folder, children, forks, observer, max_processes).run()
+    _Pool(folder, children, forks, observer, at_once or processes()).run()
+
+
+def processes() -> int:
+    """Return how many runs go on at a time."""
+    return min(AT_ONCE, len(os.sched_getaffinity(0)))
 
 
 class _Pool:

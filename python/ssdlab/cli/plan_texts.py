@@ -1,0 +1,53 @@
+"""The sums of a plan in words, of a single run or of a suite."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.cli.progress import bytes_text, range_text
+from ssdlab.model import units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ssdlab.methods.verbs.bounds import Bounds
+    from ssdlab.runs.plan import Plan
+    from ssdlab.runs.suites.suite_plan import SuitePlan
+
+
+def seconds_text(bounds: Bounds) -> str:
+    """Return a range of time."""
+    return range_text(bounds.lower, bounds.upper)
+
+
+def writes_text(bounds: Bounds) -> str:
+    """Return a range of bytes written; nothing for none."""
+    return bytes_text(bounds.lower, bounds.upper)
+
+
+def times_of(planned: Plan | SuitePlan) -> Iterator[tuple[str, str]]:
+    """Yield how long it takes, of a simulated drive in its time and in ours."""
+    if planned.keeps_time:
+        yield "drive time", seconds_text(planned.seconds)
+        yield "real time", seconds_text(planned.real_seconds)
+    else:
+        yield "time", seconds_text(planned.seconds)
+
+
+def known_by_text(sources: Sequence[str]) -> str:
+    """Return by what the bounds are known."""
+    return ", ".join(sources) or "nothing: bounds are those of any drive"
+
+
+def endurance_text(planned: Plan | SuitePlan) -> str:
+    """Return what share of the rated endurance is written, or what is done where none is on record."""
+    written, rated = planned.bytes_written, planned.endurance_bytes
+    if rated is None:
+        unknown = "share not known: the drive's rating is not on record"
+        if planned.cap_bytes is None or written.upper <= planned.cap_bytes:
+            return unknown
+        cap = units.capacity_text(planned.cap_bytes)
+        return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"
+    lower, upper = written.lower / rated, written.upper / rated
+    shares = f"{lower:.2%}" if lower == upper else f"{lower:.2%} to {upper:.2%}"
+    return f"{shares} of the rated {units.capacity_text(rated)}"

@@ -1,0 +1,97 @@
+"""What a suite will do: the plans of its runs, and their sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.suites.suite import SHARED_BY_FORK
+from ssdlab.methods.verbs.bounds import NOTHING, Bounds
+from ssdlab.runs.suites.ordering import groups, shared_steps
+
+if TYPE_CHECKING:
+    from ssdlab.model.errors import LabError
+    from ssdlab.runs.plan import Plan
+    from ssdlab.runs.suites.ordering import PlannedChild
+
+
+@dataclass(frozen=True)
+class SuitePlan:
+    """What a suite will do, run by run, and why it would be refused as things stand.
+
+    Attributes
+    ----------
+    children
+        Its runs, in order.
+    objection
+        Why it would be refused.
+    endurance_bytes, cap_bytes
+        As of `Plan`, of all runs together.
+    at_once
+        How many runs go on at the same time: on simulated drives more than one.
+    preparation, preparation_bytes
+        Seconds of laying out a file that does not exist yet, and its size.
+    """
+
+    children: tuple[PlannedChild, ...]
+    objection: LabError | None = None
+    endurance_bytes: int | None = None
+    cap_bytes: int | None = None
+    at_once: int = 1
+    preparation: Bounds = NOTHING
+    preparation_bytes: int = 0
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """Those of the runs that fit the drive."""
+        return tuple(each.plan for each in self.children if each.plan is not None)
+
+    @property
+    def keeps_time(self) -> bool:
+        """The drives keep time of their own."""
+        return any(plan.keeps_time for plan in self.plans)
+
+    @property
+    def seconds(self) -> Bounds:
+        """Seconds of all runs one after another; of drives that keep time of their own, of that time."""
+        return sum((plan.seconds for plan in self.plans), self.preparation)
+
+    @property
+    def real_seconds(self) -> Bounds:
+        """Seconds of the host's clock.
+
+        Several at a time take no less than the longest of them and than an even share of all work, in which a
+        state that is made once counts once; and as nobody waits while there is work, no more than an even
+        share and what the longest adds to it.
+
+        Source of the upper bound: R. L. Graham, "Bounds for certain multiprocessing anomalies" (1966).
+        """
+        every = [plan.real_seconds for plan in self.plans]
+        total = sum(every, self.preparation)
+        if self.at_once == 1 or not every:
+            return total
+        longest = Bounds(max(each.lower for each in every), max(each.upper for each in every))
+        even = (total.lower - self._made_once_s()) / self.at_once
+        upper = (total.upper + (self.at_once - 1) * longest.upper) / self.at_once
+        return Bounds(max(longest.lower, even), upper)
+
+    def _made_once_s(self) -> float:
+        """Return the seconds that runs are planned with at least, and that another run spends for them."""
+        found = 0.0
+        for group in groups(self.children, SHARED_BY_FORK):
+            first = group[0].plan
+            steps = () if first is None else first.steps[: shared_steps(group)]
+            found += (len(group) - 1) * sum(step.simulating.lower for step in steps)
+            found += 0.0 if first is None or not steps else (len(group) - 1) * first.preparation.lower
+        return found
+
+    @property
+    def bytes_written(self) -> Bounds:
+        """Bytes written, all runs together; what simulated drives share is written on each."""
+        laid = float(self.preparation_bytes)
+        return sum((plan.bytes_written for plan in self.plans), Bounds(laid, laid))
+
+    @property
+    def known_by(self) -> tuple[str, ...]:
+        """What the bounds come from, of any run."""
+        return tuple(dict.fromkeys(each for plan in self.plans for each in plan.planning.pace.sources))
