@@ -9,9 +9,10 @@ const echarts = `${here}node_modules/echarts`;
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
+// `page` is the page's script; `stills` makes pictures where there is no page, in an engine without a document.
 await build({
-  entryPoints: [`${here}src/page.ts`],
-  outfile: `${out}/report.js`,
+  entryPoints: { report: `${here}src/page.ts`, pictures: `${here}src/stills.ts` },
+  outdir: out,
   bundle: true,
   minify: true,
   format: "iife",

@@ -1,45 +1,62 @@
-/** Horizontal bars from zero, the value printed at the end of each. */
+/** Horizontal bars from zero, the value printed at the end of each: grouped by interface, best first within a group. */
 
 import { axisOption } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
+import { textWidth } from "./fonts";
 import { number } from "./numbers";
 import type { Bar, BarsView, RunStyle } from "./spec";
 import { base, colourOf, escaped } from "./theme";
 
-interface Row {
-  name: string;
+/** One row: a heading, or a bar with its label as it is drawn. */
+export interface BarRow {
+  label: string;
+  group: string;
   bar: Bar | undefined;
 }
 
-/** Width of a letter of a label in pixels, roughly. */
-const LETTER = 7;
+type Place = "beside" | "above";
+
+const SIZE = 13;
+/** Share of the width that labels may take beside the bars. */
+const BESIDE = 0.4;
+const ROW: Record<Place, number> = { beside: 30, above: 46 };
+/** The order of interfaces on a page: the fastest first; others follow in the order of their names. */
+const FASTEST = ["NVMe", "SAS", "SATA"];
 
 /** Pixels that the rows of a view want. */
-export function barsHeight(view: BarsView, runs: RunStyle[]): number {
-  return 64 + rows(view, { runs }).length * 30;
+export function barsHeight(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): number {
+  return 64 + barRows(view, canvas).length * ROW[placed(view, canvas)];
 }
 
 export function bars(view: BarsView, canvas: Canvas): Option {
-  const { theme, width } = canvas;
-  const list = rows(view, canvas);
-  const values = list.map(({ bar }) => Math.max(bar?.value ?? 0, bar?.high ?? 0));
-  const longest = Math.max(...list.map(({ bar }) => (bar === undefined ? 0 : printed(view, bar).length)));
+  const { theme, width, height } = canvas;
+  const list = barRows(view, canvas);
+  const place = placed(view, canvas);
+  // Views of one figure have one height, so that switching moves nothing; rows keep theirs, and what is left is below.
+  const left = canvas.filled ? 0 : Math.max(0, height - barsHeight(view, canvas));
+  const reached = list.map(({ bar }) => Math.max(bar?.value ?? 0, bar?.high ?? 0, bar?.rated ?? 0));
+  const links = linkLimits(view, list, canvas, Math.max(...reached));
+  const longest = Math.max(...list.map(({ bar }) => (bar === undefined ? 0 : textWidth(printed(view, bar), SIZE, theme.font))));
   const common = base(theme);
-  const xAxis = axisOption(view.axis, { theme, side: "x", values, length: width });
+  const rated = list.some(({ bar }) => bar?.rated !== undefined);
+  const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( ▏rated )" : ""}` };
+  const xAxis = axisOption(axis, { theme, side: "x", values: [...reached, ...links.map(({ mb_s }) => mb_s)], length: width });
+  const label = { color: theme.text, fontSize: SIZE, interval: 0, rich: { group: { fontWeight: "bold", fontSize: SIZE, color: theme.text } } };
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: { dataIndex: number }) => told(view, list[hit.dataIndex], canvas) },
-    grid: { left: 8, right: longest * LETTER + 12, top: 8, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } }, },
+    grid: { left: 8, right: longest + 14, top: links.length > 0 ? 22 : 8, bottom: 40 + left, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    xAxis: { ...xAxis, splitLine: { show: true, lineStyle: { color: theme.grid } } },
     yAxis: {
       type: "category",
       inverse: true,
-      data: list.map(({ name }) => name),
+      data: list.map(({ label: text, bar }) => (bar === undefined ? `{group|${text}}` : text)),
       axisLine: { lineStyle: { color: theme.rule } },
       axisTick: { show: false },
-      axisLabel: { color: theme.text, fontSize: 13, interval: 0, width: Math.min(220, width * 0.34), overflow: "truncate", rich: { group: { fontWeight: "bold", fontSize: 13, color: theme.text } } },
+      axisLabel: place === "beside" ? label : { ...label, inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] },
+      z: 5,
     },
-    series: [column(view, list, canvas), whiskers(list, canvas)],
+    series: [column(view, list, place, canvas), whiskers(list, place, canvas), ratings(list, place, canvas), ...links.map((link) => limit(link, canvas))],
   };
 }
 
@@ -48,43 +65,101 @@ function printed(view: BarsView, bar: Bar): string {
   return [number(bar.value, view.axis.quantity), bar.note].filter((text) => text !== "").join("   ");
 }
 
-/** Where several runs are compared, each group has its name as a row and each bar the name of its run. */
-function rows(view: BarsView, canvas: Pick<Canvas, "runs">): Row[] {
+/** The rows of a view with the labels that they have at this width; where several runs are compared, groups have a heading. */
+export function barRows(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): BarRow[] {
   const several = view.groups.some((group) => group.bars.length > 1);
-  return view.groups.flatMap(({ name, bars: inside }) => {
-    if (!several) return inside.map((bar) => ({ name, bar }));
-    return [{ name: `{group|${name}}`, bar: undefined }, ...inside.map((bar) => ({ name: runStyle(canvas, bar.run).label, bar }))];
+  if (!several) return view.groups.flatMap(({ name, bars: inside }) => inside.map((bar) => ({ label: name, group: name, bar })));
+  const label = labelled(view, canvas);
+  return view.groups.flatMap(({ name, bars: inside }) => [{ label: name, group: name, bar: undefined }, ...ranked(view, inside, canvas).map((bar) => ("heading" in bar ? { label: bar.heading, group: name, bar: undefined } : { label: label(bar), group: name, bar }))]);
+}
+
+/** Bars of different runs in the order in which they are read; bars of one run stay as they come. */
+function ranked(view: BarsView, inside: Bar[], canvas: Pick<Canvas, "runs">): (Bar | { heading: string })[] {
+  if (new Set(inside.map(({ run }) => run)).size < inside.length) return inside;
+  const sign = view.better === "higher" ? -1 : 1;
+  const faster = [...inside].sort((one, other) => sign * (one.value - other.value));
+  const interfaceOf = (bar: Bar) => runStyle(canvas, bar.run).interface ?? "Other";
+  const all = new Set(view.groups.flatMap((group) => group.bars.map(interfaceOf)));
+  if (all.size < 2) return faster;
+  const order = [...all].sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1));
+  return order.flatMap((name) => {
+    const members = faster.filter((bar) => interfaceOf(bar) === name);
+    return members.length === 0 ? [] : [{ heading: `  ${name}` }, ...members];
   });
 }
 
-function column(view: BarsView, list: Row[], canvas: Canvas): Option {
+function rank(name: string): number {
+  const at = FASTEST.indexOf(name);
+  return at < 0 ? (name === "Other" ? FASTEST.length + 1 : FASTEST.length) : at;
+}
+
+/** Full names where they fit beside the bars, else short ones, else names above their bars, where there is room for most. */
+function labelled(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): (bar: Bar) => string {
+  const { width } = canvas;
+  const full = (run: RunStyle) => run.label;
+  const short = (run: RunStyle) => run.short;
+  const room = placed(view, canvas) === "beside" ? width * BESIDE : width - 16;
+  const naming = widest(view, canvas, full) <= room ? full : short;
+  return (bar) => naming(runStyle(canvas, bar.run));
+}
+
+function placed(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): Place {
+  const several = view.groups.some((group) => group.bars.length > 1);
+  const needed = several ? widest(view, canvas, (run) => run.short) : Math.max(...view.groups.map(({ name }) => textWidth(name, SIZE, canvas.theme.font)));
+  return needed <= canvas.width * BESIDE ? "beside" : "above";
+}
+
+function widest(view: BarsView, canvas: Pick<Canvas, "runs" | "theme">, naming: (run: RunStyle) => string): number {
+  const names = new Set(view.groups.flatMap((group) => group.bars.map((bar) => naming(runStyle(canvas, bar.run)))));
+  return Math.max(0, ...[...names].map((name) => textWidth(name, SIZE, canvas.theme.font)));
+}
+
+/** By how many pixels bars lie below the middle of their rows, to leave room for a name. */
+function lowered(place: Place): number {
+  return place === "above" ? 9 : 0;
+}
+
+function column(view: BarsView, list: BarRow[], place: Place, canvas: Canvas): Option {
   return {
-    type: "bar",
-    barWidth: 18,
-    data: list.map(({ bar }) => {
-      if (bar === undefined) return { value: "-" };
+    type: "custom",
+    data: list.map(({ bar }, at) => [bar?.value ?? 0, at]),
+    encode: { x: 0, y: 1 },
+    z: 2,
+    renderItem: (hit: { dataIndex: number }, api: Api) => {
+      const bar = list[hit.dataIndex]?.bar;
+      if (bar === undefined) return undefined;
       const run = runStyle(canvas, bar.run);
       const colour = colourOf(run, canvas.theme);
-      const style = run.hollow ? { color: canvas.theme.paper, borderColor: colour, borderWidth: 2, borderType: [2, 3] } : { color: colour };
-      return { value: bar.value, itemStyle: style };
-    }),
-    emphasis: { disabled: true },
-    label: {
-      show: true,
-      position: "right",
-      distance: 8,
-      color: canvas.theme.text,
-      fontSize: 13,
-      formatter: ({ dataIndex }: { dataIndex: number }) => {
-        const bar = list[dataIndex]?.bar;
-        return bar === undefined ? "" : printed(view, bar);
-      },
+      const [from, middle] = api.coord([0, hit.dataIndex]);
+      const [until] = api.coord([bar.value, hit.dataIndex]);
+      const style = run.hollow ? { fill: canvas.theme.paper, stroke: colour, lineWidth: 2, lineDash: [2, 3] } : { fill: colour };
+      const ends = bar.high === undefined ? until : Math.max(until, api.coord([bar.high, hit.dataIndex])[0]);
+      const thick = thickness(api, place);
+      const text = { text: printed(view, bar), x: ends + 8, y: middle + lowered(place), fill: canvas.theme.text, font: `${SIZE}px ${canvas.theme.font}`, verticalAlign: "middle" };
+      return {
+        type: "group",
+        children: [
+          { type: "rect", shape: { x: from, y: middle - thick / 2 + lowered(place), width: Math.max(0, until - from), height: thick }, style },
+          { type: "text", style: text, silent: true },
+        ],
+      };
     },
   };
 }
 
-/** Slowest and fastest interval as a thin line through the end of the bar. */
-function whiskers(list: Row[], canvas: Canvas): Option {
+interface Api {
+  value(index: number): number;
+  coord(at: number[]): [number, number];
+  size(of: number[]): [number, number];
+}
+
+/** Pixels of a bar: three fifths of its row, less under a name, and neither a thread nor a block. */
+function thickness(api: Api, place: Place): number {
+  return Math.min(28, Math.max(8, Math.round(api.size([1, 1])[1] * (place === "beside" ? 0.6 : 0.38))));
+}
+
+/** Slowest and fastest interval as a thin line over the bar. */
+function whiskers(list: BarRow[], place: Place, canvas: Canvas): Option {
   const known = list.flatMap(({ bar }, at) => (bar?.low !== undefined && bar.high !== undefined ? [[at, bar.low, bar.high]] : []));
   return {
     type: "custom",
@@ -92,22 +167,81 @@ function whiskers(list: Row[], canvas: Canvas): Option {
     data: known,
     encode: { x: [1, 2], y: 0 },
     z: 4,
-    renderItem: (_: unknown, api: { value(index: number): number; coord(at: number[]): [number, number] }) => {
-      const [x1, y] = api.coord([api.value(1), api.value(0)]);
+    renderItem: (_: unknown, api: Api) => {
+      const [x1, middle] = api.coord([api.value(1), api.value(0)]);
       const [x2] = api.coord([api.value(2), api.value(0)]);
+      const y = middle + lowered(place);
       const style = { stroke: canvas.theme.text, lineWidth: 1 };
-      const edge = (x: number) => ({ type: "line", shape: { x1: x, y1: y - 13, x2: x, y2: y - 9 }, style });
-      return { type: "group", children: [edge(x1), edge(x2), { type: "line", shape: { x1, y1: y - 11, x2, y2: y - 11 }, style }] };
+      const top = y - thickness(api, place) / 2 - 2;
+      const edge = (x: number) => ({ type: "line", shape: { x1: x, y1: top - 2, x2: x, y2: top + 2 }, style });
+      return { type: "group", children: [edge(x1), edge(x2), { type: "line", shape: { x1, y1: top, x2, y2: top }, style }] };
     },
   };
 }
 
-function told(view: BarsView, row: Row | undefined, canvas: Canvas): string {
+/** What a drive is rated for, as a tick across its bar. */
+function ratings(list: BarRow[], place: Place, canvas: Canvas): Option {
+  const known = list.flatMap(({ bar }, at) => (bar?.rated === undefined ? [] : [[at, bar.rated]]));
+  return {
+    type: "custom",
+    silent: true,
+    data: known,
+    encode: { x: 1, y: 0 },
+    z: 4,
+    renderItem: (_: unknown, api: Api) => {
+      const [x, middle] = api.coord([api.value(1), api.value(0)]);
+      const [y, reach] = [middle + lowered(place), thickness(api, place) / 2 + 3];
+      const shape = { x1: x, y1: y - reach, x2: x, y2: y + reach };
+      return {
+        type: "group",
+        children: [
+          { type: "line", shape, style: { stroke: canvas.theme.paper, lineWidth: 5 } },
+          { type: "line", shape, style: { stroke: canvas.theme.text, lineWidth: 2 } },
+        ],
+      };
+    },
+  };
+}
+
+interface LinkLimit {
+  mb_s: number;
+  text: string;
+}
+
+/** What the links of the drives carry, where a bar comes near one: beyond that no bar can go. */
+function linkLimits(view: BarsView, list: BarRow[], canvas: Canvas, most: number): LinkLimit[] {
+  if (view.axis.quantity !== "mb_s") return [];
+  const found = new Map<number, string>();
+  for (const { bar } of list) {
+    const run = bar === undefined ? undefined : runStyle(canvas, bar.run);
+    if (run?.link_mb_s !== undefined && run.link_mb_s <= 1.3 * most) found.set(run.link_mb_s, `${run.interface ?? ""} link, ${number(run.link_mb_s, "mb_s")}`);
+  }
+  return [...found].map(([mb_s, text]) => ({ mb_s, text }));
+}
+
+function limit({ mb_s, text }: LinkLimit, canvas: Canvas): Option {
+  const { theme } = canvas;
+  return {
+    type: "line",
+    data: [],
+    silent: true,
+    markLine: {
+      silent: true,
+      symbol: "none",
+      data: [{ xAxis: mb_s }],
+      lineStyle: { color: theme.muted, width: 1.5, type: [5, 3] },
+      label: { show: true, position: "end", distance: 3, formatter: text, color: theme.muted, fontSize: 11 },
+    },
+  };
+}
+
+function told(view: BarsView, row: BarRow | undefined, canvas: Canvas): string {
   const bar = row?.bar;
   if (bar === undefined) return "";
   const lines = [runStyle(canvas, bar.run).label, `${number(bar.value, view.axis.quantity)} ${bar.note}`];
   if (bar.low !== undefined && bar.high !== undefined) {
     lines.push(`intervals: ${number(bar.low, view.axis.quantity)} to ${number(bar.high, view.axis.quantity)}`);
   }
+  if (bar.rated !== undefined) lines.push(`rated: ${number(bar.rated, view.axis.quantity)}`);
   return lines.map(escaped).join("<br>");
 }

@@ -4,7 +4,7 @@ import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import { DataZoomComponent, GridComponent, MarkAreaComponent, MarkLineComponent, ToolboxComponent, TooltipComponent } from "echarts/components";
 import { init, use } from "echarts/core";
 import { LabelLayout } from "echarts/features";
-import { CanvasRenderer } from "echarts/renderers";
+import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 
 use([
   BarChart,
@@ -19,6 +19,7 @@ use([
   TooltipComponent,
   LabelLayout,
   CanvasRenderer,
+  SVGRenderer,
 ]);
 
 export { init };

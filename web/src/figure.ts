@@ -1,19 +1,19 @@
 /** One figure of the page: its chart, the buttons that switch views, its downloads. */
 
-import { bars, barsHeight } from "./bars";
+import { at, chartHeight, chartOption } from "./chart";
 import { type EChartsType, init } from "./charts";
 import { csvOf, save, seriesCsv, timelineCsv } from "./downloads";
-import type { Canvas, Option } from "./draw";
-import { heat, heatHeight } from "./heat";
-import { marks, marksHeight } from "./marks";
-import { Columns, series } from "./series";
+import type { Canvas } from "./draw";
+import { Columns } from "./series";
+import { picture } from "./picture";
 import type { Chart, Page, SeriesChart } from "./spec";
 import { readTheme } from "./theme";
-import { timeline, timelineHeight, timelineKeys } from "./timeline";
-import { xy } from "./xy";
+import { timelineKeys } from "./timeline";
+import { type Pressed, told } from "./told";
 
-const CURVE_HEIGHT = 380;
-const NARROW_HEIGHT = 320;
+/** Width and height of a saved picture, in pixels of which each is so many by so many. */
+const SAVED: [number, number] = [1200, 675];
+const RATIO = 2;
 
 export class Figure {
   private chart: EChartsType | undefined;
@@ -39,7 +39,7 @@ export class Figure {
     }
     this.on("reset", () => this.chart?.dispatchAction({ type: "dataZoom", start: 0, end: 100 }));
     this.on("csv", () => void this.saveCsv());
-    this.on("png", () => this.savePng());
+    this.on("png", () => void this.savePng());
     plot.addEventListener("keydown", (event) => this.step(event));
     plot.addEventListener("blur", () => this.chart?.dispatchAction({ type: "hideTip" }));
   }
@@ -65,17 +65,40 @@ export class Figure {
 
   /** Draws what was shown before again, in the theme of now; as wide as its column, unless told. */
   draw(width = this.plot.clientWidth): void {
-    const height = this.height(width);
+    const sized = { runs: this.page.runs, theme: readTheme(), width };
+    const height = chartHeight(this.spec, sized);
     this.plot.style.height = `${height}px`;
-    const canvas: Canvas = { runs: this.page.runs, theme: readTheme(), width, height };
-    const option = this.option(canvas);
+    const canvas: Canvas = { ...sized, height };
+    const option = chartOption(this.spec, this.shown, this.columns, canvas);
     this.chart ??= init(this.plot);
     this.chart.resize({ width, height });
     this.chart.setOption(option, { notMerge: true });
     if (this.spec.kind === "series" || this.spec.kind === "timeline") {
       this.chart.dispatchAction({ type: "takeGlobalCursor", key: "dataZoomSelect", dataZoomSelectActive: true });
     }
+    this.tell(canvas);
     this.element.dataset["drawn"] = "true";
+  }
+
+  /** Says what is drawn in words, for who listens: a line of its own for each bar, row or line, under the name that it has in the chart. */
+  private tell(canvas: Canvas): void {
+    const list = this.told ?? document.createElement("ul");
+    if (this.told === undefined) {
+      list.className = "unseen told";
+      list.id = `${this.element.id}-told`;
+      this.plot.after(list);
+      this.plot.setAttribute("aria-describedby", list.id);
+      this.told = list;
+    }
+    const lines = told(this.spec, this.shown, this.columns, canvas);
+    list.replaceChildren(...lines.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+  }
+
+  private told: HTMLUListElement | undefined;
+
+  private get shown(): Pressed {
+    const choice = this.spec.kind === "series" ? this.choice(this.spec) : 0;
+    return { view: this.view, choice, measure: this.pressed["measure"] ?? 0 };
   }
 
   get drawn(): boolean {
@@ -102,40 +125,6 @@ export class Figure {
   /** Which choice the pressed view and variant select. */
   private choice(spec: SeriesChart): number {
     return this.view * spec.variants + (this.pressed["variant"] ?? 0);
-  }
-
-  private height(width: number): number {
-    switch (this.spec.kind) {
-      case "bars":
-        return Math.max(...this.spec.views.map((view) => barsHeight(view, this.page.runs)));
-      case "marks":
-        return marksHeight(this.spec, width);
-      case "heat":
-        return heatHeight(this.spec);
-      case "timeline":
-        return timelineHeight(this.spec);
-      case "xy":
-      case "series":
-        return width < 560 ? NARROW_HEIGHT : CURVE_HEIGHT;
-    }
-  }
-
-  private option(canvas: Canvas): Option {
-    const { spec } = this;
-    switch (spec.kind) {
-      case "xy":
-        return xy(at(spec.views, this.view), canvas);
-      case "bars":
-        return bars(at(spec.views, this.view), canvas);
-      case "marks":
-        return marks(spec, at(spec.views, this.view), canvas);
-      case "heat":
-        return heat(spec, at(spec.views, this.view), canvas);
-      case "timeline":
-        return timeline(spec, at(spec.views, this.view), this.columns, canvas);
-      case "series":
-        return series(spec, this.columns, this.choice(spec), this.pressed["measure"] ?? 0, canvas);
-    }
   }
 
   private cursor = 0;
@@ -169,35 +158,21 @@ export class Figure {
     return csvOf(this.element);
   }
 
-  /** The picture carries its heading and where it came from, so that it can be judged away from the page. */
-  private savePng(): void {
-    if (this.chart === undefined) return;
-    const theme = readTheme();
-    const ratio = 2;
-    const picture = this.chart.renderToCanvas({ pixelRatio: ratio, backgroundColor: theme.paper });
+  /** The picture that is complete in itself, of what is shown, in the theme of now. */
+  private async savePng(): Promise<void> {
+    await this.unpack();
+    const [width, height] = SAVED;
+    const theme = { ...readTheme(), font: "sans-serif" };
+    const head = this.page.heads[this.element.id] ?? { title: this.element.querySelector("h3")?.textContent ?? "", facts: [], footer: "" };
+    const svg = picture({ chart: this.spec, pressed: this.shown, head, runs: this.page.runs, theme, width, height }, this.columns);
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+    await image.decode();
     const sheet = document.createElement("canvas");
-    const [head, foot] = [44 * ratio, 32 * ratio];
-    sheet.width = picture.width;
-    sheet.height = picture.height + head + foot;
-    const pen = sheet.getContext("2d");
-    if (pen === null) return;
-    pen.fillStyle = theme.paper;
-    pen.fillRect(0, 0, sheet.width, sheet.height);
-    pen.drawImage(picture, 0, head);
-    pen.fillStyle = theme.text;
-    pen.font = `600 ${16 * ratio}px ${theme.font}`;
-    pen.fillText(this.element.querySelector("h3")?.textContent ?? "", 10 * ratio, 28 * ratio, sheet.width - 20 * ratio);
-    pen.fillStyle = theme.muted;
-    pen.font = `${11 * ratio}px ${theme.font}`;
-    pen.fillText(this.page.footer, 10 * ratio, sheet.height - 12 * ratio, sheet.width - 20 * ratio);
+    [sheet.width, sheet.height] = [image.naturalWidth * RATIO, image.naturalHeight * RATIO];
+    sheet.getContext("2d")?.drawImage(image, 0, 0, sheet.width, sheet.height);
     sheet.toBlob((blob) => {
       if (blob !== null) save(blob, `${this.fileName}.png`);
     });
   }
-}
-
-function at<T>(list: T[], index: number): T {
-  const found = list[index] ?? list[0];
-  if (found === undefined) throw new Error("a chart without a view");
-  return found;
 }

@@ -2,6 +2,7 @@
 
 import { axisOption, extent, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
+import { textWidth } from "./fonts";
 import { number } from "./numbers";
 import type { Axis, MarksChart, MarksView } from "./spec";
 import { base, colourOf, escaped } from "./theme";
@@ -13,16 +14,40 @@ const LABEL = 108;
 /** Below this width names stand over their rows, not beside them. */
 const NARROW = 460;
 
+/** Share of the width that names may take beside their rows. */
+const BESIDE = 0.4;
+
+type Sized = Pick<Canvas, "runs" | "theme" | "width">;
+
 /** Pixels that the rows want. */
-export function marksHeight(chart: MarksChart, width: number): number {
-  return 64 + Math.max(...chart.views.map(({ rows }) => rows.length)) * (width < NARROW ? 92 : 44);
+export function marksHeight(chart: MarksChart, canvas: Sized): number {
+  return 64 + Math.max(...chart.views.map((view) => view.rows.length * (stacked(view, canvas) ? 92 : 44)));
+}
+
+/** The name of a row, that of a run in full where it fits, and never cut. */
+export function rowNames(view: MarksView, canvas: Sized): string[] {
+  const full = view.rows.map(({ name }) => name);
+  const short = view.rows.map(({ name, run }) => (name === runStyle(canvas, run).label ? runStyle(canvas, run).short : name));
+  const room = stacked(view, canvas) ? canvas.width - 16 : canvas.width * BESIDE;
+  return widest(full, canvas) <= room ? full : short;
+}
+
+function widest(names: string[], { theme }: Sized): number {
+  return Math.max(0, ...names.map((name) => textWidth(name, 13, theme.font)));
+}
+
+/** Whether names stand over their rows: the page is narrow, or even short names are too long. */
+function stacked(view: MarksView, canvas: Sized): boolean {
+  const short = view.rows.map(({ name, run }) => (name === runStyle(canvas, run).label ? runStyle(canvas, run).short : name));
+  return canvas.width < NARROW || widest(short, canvas) > canvas.width * BESIDE;
 }
 
 export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Option {
   const { theme, width } = canvas;
   // One range for all views, so that switching compares.
   const values = chart.views.flatMap(({ rows }) => rows.flatMap((row) => row.marks.map(({ value }) => value)));
-  const narrow = width < NARROW;
+  const narrow = stacked(view, canvas);
+  const names = rowNames(view, canvas);
   if (values.length > 0) values.push(...widened(extent(values), narrow ? LABEL / 2 : LABEL, width * 0.66));
   const common = base(theme);
   const xAxis = axisOption(chart.axis, { theme, side: "x", values, length: width });
@@ -37,7 +62,7 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
     yAxis: {
       type: "category",
       inverse: true,
-      data: view.rows.map(({ name, note }) => (note === "" ? name : `${name}${narrow ? "  " : "\n"}{note|${note}}`)),
+      data: view.rows.map(({ note }, at) => (note === "" ? names[at] : `${names[at]}${narrow ? "  " : "\n"}{note|${note}}`)),
       axisLine: { lineStyle: { color: theme.rule } },
       axisTick: { show: false },
       axisLabel: {
@@ -45,13 +70,11 @@ export function marks(chart: MarksChart, view: MarksView, canvas: Canvas): Optio
         fontSize: 13,
         lineHeight: 17,
         interval: 0,
-        width: narrow ? width * 0.9 : Math.min(220, width * 0.34),
-        overflow: "truncate",
         ...(narrow ? { inside: true, verticalAlign: "bottom", margin: 2, padding: [0, 0, 8, 0] } : {}),
         rich: { note: { color: theme.muted, fontSize: 12 } },
       },
     },
-    series: [...view.rows.map((row, at) => span(chart.axis, row, at, canvas)), ...view.rows.map((row, at) => dots(chart.axis, row, at, canvas))],
+    series: [...view.rows.map((row, at) => span(chart.axis, row, at, canvas)), ...view.rows.map((row, at) => dots(chart.axis, row, at, narrow, canvas))],
   };
 }
 
@@ -78,13 +101,13 @@ function widened([least, most]: [number, number], room: number, length: number):
 }
 
 /** Labels of a row never meet: the least stands left of its mark, the greatest right, the others above; narrow, each has a line. */
-function placed(rank: number, count: number, index: number, width: number): Option {
-  if (width < NARROW) return { position: "bottom", distance: 4 + 14 * index };
+function placed(rank: number, count: number, index: number, narrow: boolean): Option {
+  if (narrow) return { position: "bottom", distance: 4 + 14 * index };
   if (rank === count - 1) return { position: "right", distance: 6 };
   return rank === 0 ? { position: "left", distance: 6 } : { position: "top", distance: 8 };
 }
 
-function dots(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
+function dots(axis: Axis, row: Row, at: number, narrow: boolean, canvas: Canvas): Option {
   const run = runStyle(canvas, row.run);
   const colour = colourOf(run, canvas.theme);
   const style = run.hollow ? { color: canvas.theme.paper, borderColor: colour, borderWidth: 2 } : { color: colour, opacity: 1 };
@@ -92,7 +115,7 @@ function dots(axis: Axis, row: Row, at: number, canvas: Canvas): Option {
   const data = row.marks.map(({ name, value }, index) => ({
     value: [place(axis, value), at],
     symbol: SHAPES[index % SHAPES.length],
-    label: { ...placed(ranked.indexOf(index), row.marks.length, index, canvas.width), formatter: `${name} ${number(value, axis.quantity)}` },
+    label: { ...placed(ranked.indexOf(index), row.marks.length, index, narrow), formatter: `${name} ${number(value, axis.quantity)}` },
     told: [`${run.label} · ${row.name}`, `${name}: ${number(value, axis.quantity)}`].map(escaped).join("<br>"),
   }));
   return {

@@ -1,6 +1,6 @@
 /** One row per interval: IOPS or latency over time. Intervals without any I/O are rows too and are marked as such. */
 
-import { axisOption, logRange, place } from "./axes";
+import { axisOption, extent, logRange, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
 import type { Axis, SeriesChart, Spell, Track } from "./spec";
@@ -40,6 +40,11 @@ export class Columns {
         this.unpacked.set(packed, Array.from(await unpack(packed), (value) => value * unit));
       }
     }
+  }
+
+  /** Keeps a column that was unpacked elsewhere. */
+  put(packed: string, values: number[]): void {
+    this.unpacked.set(packed, values);
   }
 
   /** A loaded column; empty where it was not loaded or is not there. */
@@ -111,7 +116,7 @@ export function clock(hours: number): string {
   return `${Math.floor(whole / 3600)}:${minutes}${seconds === "00" ? "" : `:${seconds}`}`;
 }
 
-/** The median of each 240th part of a long run, over its cloud of dots; no smoothing, so that nothing is invented. */
+/** The median of each 240th part of a long run, behind its cloud of dots, so that it covers none; no smoothing, so that nothing is invented. */
 function medians(axis: Axis, { times_s, values }: Shown, unit_s: number, canvas: Canvas): Option {
   const size = Math.ceil(values.length / 240);
   const data: [number, number][] = [];
@@ -121,18 +126,19 @@ function medians(axis: Axis, { times_s, values }: Shown, unit_s: number, canvas:
     const time_s = times_s[Math.min(start + Math.floor(size / 2), times_s.length - 1)] ?? 0;
     data.push([time_s / unit_s, axis.scale === "log" && middle === 0 ? NaN : place(axis, middle)]);
   }
-  return { type: "line", silent: true, showSymbol: false, data, lineStyle: { color: canvas.theme.text, width: 1.5 }, z: 3 };
+  return { type: "line", silent: true, showSymbol: false, data, lineStyle: { color: canvas.theme.text, width: 4, opacity: 0.45 }, z: 1 };
 }
 
 function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, ended: boolean, canvas: Canvas): Option {
   const run = runStyle(canvas, track.run);
   const many = values.length > MANY;
+  const thinned = canvas.filled && many;
   // A stall has no place on a logarithmic axis; `stalls` marks it on the lower edge.
   const data = values.map((value, row) => [(times_s[row] ?? 0) / unit_s, axis.scale === "log" && value === 0 ? NaN : place(axis, value), value]);
   return {
     type: many ? "scatter" : "line",
     name: titled(track, canvas),
-    data,
+    data: thinned ? apart(data, axis.scale === "linear", canvas) : data,
     symbol: run.shape,
     symbolSize: many ? (values.length > 20_000 ? 2 : 3) : 5,
     itemStyle: { color: colourOf(run, canvas.theme), opacity: values.length > 20_000 ? 0.35 : 1 },
@@ -141,8 +147,24 @@ function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, en
     labelLayout: { moveOverlap: "shiftY" },
     emphasis: { disabled: true },
     large: many,
+    // In a picture all dots are one path, which is a tenth as long.
+    ...(canvas.filled ? { largeThreshold: 0 } : {}),
     z: 2,
   };
+}
+
+/** Of dots that would fall on one another, one: at most one in each square of two pixels. */
+function apart(dots: number[][], fromZero: boolean, { width, height }: Canvas): number[][] {
+  const [xs, ys] = [extent(dots.map(([x]) => x ?? 0)), extent(dots.flatMap(([, y]) => (y === undefined || Number.isNaN(y) ? [] : [y])))];
+  if (fromZero) ys[0] = Math.min(0, ys[0]);
+  const cell = (value: number, [low, high]: [number, number], pixels: number) => Math.floor(((value - low) / (high - low || 1)) * (pixels / 2));
+  const taken = new Set<number>();
+  return dots.filter(([x = 0, y = 0]) => {
+    const key = Number.isNaN(y) ? -1 : cell(x, xs, width) * 65536 + cell(y, ys, height);
+    if (taken.has(key)) return false;
+    taken.add(key);
+    return true;
+  });
 }
 
 /** Intervals without I/O as marks on the lower edge, so that a stall is seen on a logarithmic axis as well. */

@@ -8,11 +8,17 @@ export type Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineCha
 /** How one run looks in every chart: the colour belongs to the drive, never to its rank. */
 export interface RunStyle {
   label: string;
+  /** The label without what all labels of the page have in common; as different as the label. */
+  short: string;
   /** Index into the palette. */
   colour: number;
   shape: Shape;
   /** Drawn hollow and dotted: a second run of a drive that already has the filled marker. */
   hollow: boolean;
+  /** What the drive is reached by, in words. */
+  interface?: string;
+  /** What that carries in one direction. */
+  link_mb_s?: number;
 }
 
 /** One axis; without `ticks` the front end sets 1-2-5 steps (log) or round ones (linear). */
@@ -86,6 +92,8 @@ export interface Bar {
   note: string;
   low?: number;
   high?: number;
+  /** What the drive is rated for: a tick across the bar. */
+  rated?: number;
 }
 
 /** Bars of the same workload, one for each run. */
@@ -230,11 +238,22 @@ export interface HeatChart {
   kind: "heat";
 }
 
+/** What makes a picture complete in itself. */
+export interface Head {
+  /** Stands alone: what was measured, and what is shown of it. */
+  title: string;
+  /** Method, blocks, depth, and whether quick or simulated. */
+  facts: string[];
+  /** Version, dates and runs. */
+  footer: string;
+}
+
 /** All that a page hands to the front end. */
 export interface Page {
   title: string;
-  footer: string;
   runs: RunStyle[];
+  /** By the id of their figure. */
+  heads: Record<string, Head>;
   /** By the id of their figure. */
   charts: Record<string, Chart>;
 }

@@ -1,6 +1,6 @@
 /** Colours of the page, read from its style sheet so that light, dark and print need no second list. */
 
-import type { Line, RunStyle } from "./spec";
+import type { Line, RunStyle, Shape } from "./spec";
 
 export interface Theme {
   text: string;
@@ -29,6 +29,15 @@ export function readTheme(): Theme {
 
 export function colourOf(run: RunStyle, theme: Theme): string {
   return theme.palette[run.colour % theme.palette.length] ?? theme.text;
+}
+
+const MARKERS: Shape[] = ["circle", "rect", "triangle", "diamond"];
+
+/** The look of one of several lines of a run: the first is the run's own; of eight, no two have a colour in common. */
+export function tinted(run: RunStyle, tint: number): RunStyle {
+  if (tint === 0) return run;
+  const shape = MARKERS[(MARKERS.indexOf(run.shape) + tint) % MARKERS.length] ?? run.shape;
+  return { ...run, shape, colour: (run.colour + 3 * tint) % 8 };
 }
 
 /** Marker of a run: filled, or an outline for a second run of the same drive. */

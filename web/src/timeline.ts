@@ -32,18 +32,19 @@ export function timeline(chart: TimelineChart, view: TimelineView, columns: Colu
   const end_s = Math.max(1e-3, ...view.tracks.map((track) => columns.of(track, "end_s").at(-1) ?? 0), ...view.spells.map((spell) => spell.until_s ?? spell.from_s));
   const panels = chart.panels.map((panel, index) => ({ panel, index, tracks: tracksOf(view, panel) }));
   const all = panels.map(({ index }) => index);
+  const high = (canvas.height - TOP - BOTTOM + GAP) / panels.length - GAP;
   const hits = panels.flatMap(({ panel, tracks }) => tracks.map(() => panel));
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: (hit: Hit) => told(hits[hit.seriesIndex], hit, timeUnit(end_s)) },
-    grid: panels.map(({ index }) => ({ left: 64, right: 22, top: TOP + index * (PANEL_HEIGHT + GAP), height: PANEL_HEIGHT, outerBoundsMode: "none" })),
+    grid: panels.map(({ index }) => ({ left: 64, right: 22, top: TOP + index * (high + GAP), height: high, outerBoundsMode: "none" })),
     xAxis: panels.map(({ index }) => ({
       ...timeAxis([0, end_s], canvas),
       gridIndex: index,
       ...(index < panels.length - 1 ? { axisLabel: { show: false }, name: "" } : { name: timeUnit(end_s) > 1 ? "h:min since the first step" : "seconds since the first step" }),
     })),
     yAxis: panels.map(({ panel, index, tracks }) => ({
-      ...axisOption(panel.axis, { theme: canvas.theme, side: "y", values: tracks.flatMap((track) => columns.of(track, panel.key)), length: PANEL_HEIGHT }),
+      ...axisOption(panel.axis, { theme: canvas.theme, side: "y", values: tracks.flatMap((track) => columns.of(track, panel.key)), length: high }),
       gridIndex: index,
     })),
     dataZoom: [{ type: "inside", xAxisIndex: all, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],

@@ -2,8 +2,8 @@
 
 import { axisOption, exact, extent, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
-import type { Axis, Dot, Line, Rule, XyView } from "./spec";
-import { base, colourOf, escaped, marker, named, stroke } from "./theme";
+import type { Axis, Dot, Line, Rule, RunStyle, XyView } from "./spec";
+import { base, colourOf, escaped, marker, named, stroke, tinted } from "./theme";
 
 interface Datum extends Option {
   value: [number, number];
@@ -11,27 +11,58 @@ interface Datum extends Option {
   line: Line;
 }
 
+/** A line, and the look that it has among the lines of its view. */
+type Looked = Line & { look: RunStyle };
+
+/** Of one run alone, lines of one direction are told apart by colour and marker; of several, the colour is the run's. */
+export function looked(view: XyView, canvas: Pick<Canvas, "runs">): Looked[] {
+  const alone = new Set(view.lines.map(({ run }) => run)).size === 1;
+  const names = new Map<boolean, string[]>();
+  for (const { name, dashed, plain, faint } of view.lines) {
+    if (plain || faint) continue;
+    const found = names.get(dashed) ?? [];
+    if (!found.includes(name)) names.set(dashed, [...found, name]);
+  }
+  return view.lines.map((line) => {
+    const run = runStyle(canvas, line.run);
+    const among = names.get(line.dashed) ?? [];
+    const tint = alone && among.length > 1 && !line.plain ? Math.max(0, among.indexOf(line.name)) : 0;
+    return { ...line, look: tinted(run, tint) };
+  });
+}
+
 const CROSS = "path://M-1,-1L1,1M1,-1L-1,1";
+
+/** Values that the axes of a view must reach. */
+export function ranges(view: XyView): { xs: number[]; ys: number[] } {
+  const points = view.lines.flatMap((line) => line.points);
+  const reached = points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]).concat(view.rules.map((rule) => rule.y));
+  return { xs: view.x.range ?? points.map(({ x }) => x), ys: view.y.range ?? reached };
+}
+
+export function tooltip(view: XyView, canvas: Canvas): Option {
+  return { ...(base(canvas.theme)["tooltip"] as Option), formatter: (hit: { data: Datum }) => told(view, hit.data, canvas) };
+}
+
+/** Bands, curves and rings of the lines of a view; `apart`: by how many pixels the names at their ends must move. */
+export function drawn(view: XyView, canvas: Canvas, apart = new Map<Dot[], number>()): Option[] {
+  const series = looked(view, canvas).flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, apart.get(line.points) ?? 0), ring(view, line, canvas)]);
+  return series.filter((one) => one !== undefined);
+}
 
 export function xy(view: XyView, canvas: Canvas): Option {
   const { theme, width, height } = canvas;
-  const points = view.lines.flatMap((line) => line.points);
-  const drawn = points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]).concat(view.rules.map((rule) => rule.y));
-  const ys: number[] = view.y.range ?? drawn;
-  const xAxis = axisOption(view.x, { theme, side: "x", values: view.x.range ?? points.map(({ x }) => x), length: width });
+  const { xs, ys } = ranges(view);
+  const xAxis = axisOption(view.x, { theme, side: "x", values: xs, length: width });
   const yAxis = axisOption(view.y, { theme, side: "y", values: ys, length: height });
-  const apart = spread(view, yAxis, height);
-  const series = view.lines.flatMap((line) => [band(view, line, canvas), curve(view, line, canvas, apart.get(line) ?? 0), ring(view, line, canvas)]);
   const rules = view.rules.map((rule) => level(view, rule, canvas));
-  const common = base(theme);
-  const tooltip = { ...(common["tooltip"] as Option), formatter: (hit: { data: Datum }) => told(view, hit.data, canvas) };
   return {
-    ...common,
-    tooltip,
+    ...base(theme),
+    tooltip: tooltip(view, canvas),
     grid: { left: 8, right: view.lines.some(({ name }) => name !== "") ? 66 : 22, top: 34, bottom: 40, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis,
     yAxis,
-    series: [...series.filter((one) => one !== undefined), ...rules],
+    series: [...drawn(view, canvas, spread(view, yAxis, height)), ...rules],
   };
 }
 
@@ -46,8 +77,8 @@ function steep(places: [number, number][], index: number): boolean {
   return Math.abs(after[1] - before[1]) / span(1) > Math.abs(after[0] - before[0]) / span(0);
 }
 
-function data(view: XyView, line: Line, canvas: Canvas): Datum[] {
-  const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
+function data(view: XyView, line: Looked, canvas: Canvas): Datum[] {
+  const colour = colourOf(line.look, canvas.theme);
   const crossed = { symbol: CROSS, symbolSize: 9, itemStyle: { color: "transparent", borderColor: colour, borderWidth: 2 } };
   const places = line.points.map((point): [number, number] => [place(view.x, point.x), place(view.y, point.y)]);
   return line.points.map((point, index) => ({
@@ -65,7 +96,7 @@ const NAME = 13;
 const [ABOVE, BELOW] = [34, 40];
 
 /** By how many pixels names at the ends of lines must move so that none stands on another; of two lines none does. */
-function spread(view: XyView, yAxis: Option, height: number): Map<Line, number> {
+function spread(view: XyView, yAxis: Option, height: number): Map<Dot[], number> {
   const [min, max] = [Number(yAxis["min"] ?? 0), Number(yAxis["max"] ?? Number.NaN)];
   const ends = view.lines.flatMap((line) => {
     const last = line.points[line.points.length - 1];
@@ -81,11 +112,11 @@ function spread(view: XyView, yAxis: Option, height: number): Map<Line, number> 
     placed[index] = at;
     floor = at - NAME;
   }
-  return new Map(down.map(({ line, at }, index) => [line, (placed[index] ?? at) - at]));
+  return new Map(down.map(({ line, at }, index) => [line.points, (placed[index] ?? at) - at]));
 }
 
-function curve(view: XyView, line: Line, canvas: Canvas, moved = 0): Option {
-  const run = runStyle(canvas, line.run);
+function curve(view: XyView, line: Looked, canvas: Canvas, moved = 0): Option {
+  const run = line.look;
   const { text, paper } = canvas.theme;
   const coloured = { ...stroke(line, run, canvas.theme), opacity: line.faint ? 0.5 : 1 };
   return {
@@ -113,10 +144,10 @@ function curve(view: XyView, line: Line, canvas: Canvas, moved = 0): Option {
 }
 
 /** The ring around the point that the method reports, with its label. */
-function ring(view: XyView, line: Line, canvas: Canvas): Option | undefined {
+function ring(view: XyView, line: Looked, canvas: Canvas): Option | undefined {
   const chosen = data(view, line, canvas).filter(({ point }) => point.chosen);
   if (chosen.length === 0) return undefined;
-  const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
+  const colour = colourOf(line.look, canvas.theme);
   return {
     type: "scatter",
     data: chosen.map(({ value, point }) => ({ value, point, line })),
@@ -140,10 +171,10 @@ function ring(view: XyView, line: Line, canvas: Canvas): Option | undefined {
 }
 
 /** Slowest to fastest interval of each point, as a band behind the curve. */
-function band(view: XyView, line: Line, canvas: Canvas): Option | undefined {
+function band(view: XyView, line: Looked, canvas: Canvas): Option | undefined {
   const known = line.points.filter(({ low, high }) => low !== undefined && high !== undefined);
   if (known.length < 2) return undefined;
-  const colour = colourOf(runStyle(canvas, line.run), canvas.theme);
+  const colour = colourOf(line.look, canvas.theme);
   const upper = known.map(({ x, high }) => [place(view.x, x), place(view.y, high ?? 0)]);
   const lower = known.map(({ x, low }) => [place(view.x, x), place(view.y, low ?? 0)]).reverse();
   return {

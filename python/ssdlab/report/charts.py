@@ -21,11 +21,17 @@ class RunStyle:
     """How one run looks in every chart: the colour belongs to the drive, never to its rank."""
 
     label: str
+    short: str
+    """The label without what all labels of the page have in common; as different as the label."""
     colour: int
     """Index into the palette."""
     shape: Shape
     hollow: bool
     """Drawn hollow and dotted: a second run of a drive that already has the filled marker."""
+    interface: str | None = None
+    """What the drive is reached by, in words."""
+    link_mb_s: float | None = None
+    """What that carries in one direction."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,8 @@ class Bar:
     note: str
     low: float | None = None
     high: float | None = None
+    rated: float | None = None
+    """What the drive is rated for: a tick across the bar."""
 
 
 @dataclass(frozen=True)
@@ -293,19 +301,32 @@ Chart = XyChart | BarsChart | MarksChart | SeriesChart | TimelineChart | HeatCha
 
 
 @dataclass(frozen=True)
+class Head:
+    """What makes a picture complete in itself."""
+
+    title: str
+    """Stands alone: what was measured, and what is shown of it."""
+    facts: tuple[str, ...]
+    """Method, blocks, depth, and whether quick or simulated."""
+    footer: str
+    """Version, dates and runs."""
+
+
+@dataclass(frozen=True)
 class Page:
     """All that a page hands to the front end."""
 
     title: str
-    footer: str
     runs: tuple[RunStyle, ...]
+    heads: dict[str, Head]
+    """By the id of their figure."""
     charts: dict[str, Chart]
     """By the id of their figure."""
 
 
-def plain(chart: Chart | Page) -> dict[str, Any]:
-    """Return a chart, or a page, as JSON holds it; what is None is left out."""
-    cleaned = _without_none(asdict(chart))
+def plain(part: Chart | Page | Head | RunStyle) -> dict[str, Any]:
+    """Return what the front end is handed as JSON holds it; what is None is left out."""
+    cleaned = _without_none(asdict(part))
     assert isinstance(cleaned, dict)
     return cleaned
 

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from dataclasses import replace
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -15,8 +14,10 @@ from markupsafe import Markup
 from ssdlab.host.output_files import OutputFile
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.results.outcome import shown_by
-from ssdlab.model.errors import HostError, UsageError
+from ssdlab.model.errors import UsageError
 from ssdlab.report.charts import Page, plain
+from ssdlab.report.heads import heads_of
+from ssdlab.report.pictures import static, stills
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import drive, efficiency, ratings, suite
 from ssdlab.report.sections.header import header
@@ -59,20 +60,23 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
     footer = "; ".join(
         f"{one.label}: run {one.run.manifest.run_id}, {one.run.manifest.created[:10]}" for one in placed
     )
+    heads = heads_of(sections, placed)
+    styles = tuple(one.style for one in placed)
     data = Page(
         head.title,
-        f"ssdlab. {footer}",
-        tuple(one.style for one in placed),
+        styles,
+        heads,
         {figure.id: figure.chart for figure in figures},
     )
     script = _static("report.js")
     html: str = _template().render(
         head=head,
         sections=sections,
+        stills=stills(figures, heads, styles),
         panels=panels(placed),
         runs=placed,
         entries=entries(placed),
-        footer=data.footer,
+        footer=f"ssdlab. {footer}",
         policy=_policy(script),
         style=Markup(_static("report.css").replace("</", "<\\/")),
         script=Markup(script),
@@ -106,14 +110,7 @@ def _sections(placed: Sequence[Shown]) -> list[Section]:
 
 def _static(name: str) -> str:
     """Return a file of the front end, its `</script` escaped: it would end the script element early."""
-    file = resources.files("ssdlab.report").joinpath("static", name)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise HostError(
-            f"the front end of the report is not built: {name} is missing", "build it: make build", file=name
-        ) from error
-    return text.replace("</script", "<\\/script")
+    return static(name).replace("</script", "<\\/script")
 
 
 def _policy(script: str) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ssdlab.model.errors import LabError
 from ssdlab.report.charts import RunStyle, Shape
+from ssdlab.report.links import link_of
+from ssdlab.report.names import short_names
 from ssdlab.results.schema import ResultBase
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=ResultBase)
 COLOURS = 8
+"""Of the palette; any two of them are told apart by readers who do not see all colours (`page.css`)."""
 _SHAPES: tuple[Shape, ...] = ("circle", "rect", "triangle", "diamond")
 _ENGINES = {"sync": "threads", "uring": "io_uring"}
 
@@ -78,8 +81,9 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
     and dotted.
     """
     drives = _drives([run.manifest for run in runs])
-    colours = _colours(drives)
+    looks = _looks(drives)
     labels = _labels(runs, drives)
+    shorts = short_names(labels)
     seen: Counter[tuple[str, str]] = Counter()
     result = []
     for index, run in enumerate(runs):
@@ -87,9 +91,11 @@ def shown(runs: Sequence[Run]) -> tuple[Shown, ...]:
         key = (drive.id, run.manifest.method.name)
         variant = seen[key]
         seen[key] += 1
-        colour = colours[drive.id]
+        colour, first = looks[drive.id]
+        shape = _SHAPES[(first + variant // 2) % len(_SHAPES)]
+        link = link_of(drive)
         style = RunStyle(
-            labels[index], colour, _SHAPES[(colour + variant // 2) % len(_SHAPES)], variant % 2 == 1
+            labels[index], shorts[index], colour, shape, variant % 2 == 1, link.interface, link.mb_s
         )
         result.append(Shown(index, run, style, drive))
     return tuple(result)
@@ -126,14 +132,22 @@ def _in_full_size(drives: Sequence[DriveInfo]) -> DriveInfo | None:
     return drives[0].model_copy(update={"id": found.consent_id, "name": found.model or found.name})
 
 
-def _colours(drives: Sequence[DriveInfo]) -> dict[str, int]:
-    """Derive colours from the ids of drives, the same on every page; where taken, the next free one."""
-    taken: dict[str, int] = {}
+def _looks(drives: Sequence[DriveInfo]) -> dict[str, tuple[int, int]]:
+    """Derive colour and marker of drives from their ids, each from bits of its own, the same on every page.
+
+    Where a colour is taken, the next free one; where all are, the next free pair: 32 drives have looks that
+    differ by colour or by marker.
+    """
+    taken: dict[str, tuple[int, int]] = {}
     for drive_id in sorted({drive.id for drive in drives}):
-        colour = zlib.crc32(drive_id.encode()) % COLOURS
-        while colour in taken.values() and len(taken) < COLOURS:
+        drawn = zlib.crc32(drive_id.encode())
+        colour, shape = drawn % COLOURS, (drawn >> 8) % len(_SHAPES)
+        used = Counter(colour for colour, _ in taken.values())
+        while used[colour] > min(used[each] for each in range(COLOURS)):
             colour = (colour + 1) % COLOURS
-        taken[drive_id] = colour
+        while (colour, shape) in taken.values() and used[colour] < len(_SHAPES):
+            shape = (shape + 1) % len(_SHAPES)
+        taken[drive_id] = colour, shape
     return taken
 
 

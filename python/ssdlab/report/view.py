@@ -38,8 +38,8 @@ class Figure:
     """A chart, its explanation and the same numbers as tables.
 
     `described` is read out by screen readers: one sentence with the finding. `measured` are the short
-    lines under "How it was measured". `still` is a static SVG for readers without scripts; a `wide`
-    figure takes both columns. `sheets` are the headers of a page of a standard, one for each run.
+    lines under "How it was measured". A `wide` figure takes both columns. `sheets` are the headers of a page
+    of a standard, one for each run.
     """
 
     id: str
@@ -51,7 +51,6 @@ class Figure:
     measured: tuple[str, ...]
     buttons: tuple[Buttons, ...] = ()
     zoom: bool = False
-    still: str = ""
     wide: bool = False
     sheets: tuple[Sheet, ...] = ()
 

@@ -86,7 +86,7 @@ def _name(point: Point) -> str:
 
 
 def _bars(corners: Corners, tables: Tables) -> Figure:
-    views = tuple(_bars_view(corners, unit) for unit in _UNITS)
+    views = _bars_views(corners)
     return Figure(
         id="qd1-bars",
         title="Throughput at one I/O in flight",
@@ -109,7 +109,17 @@ def _worked(corners: Corners) -> list[efficiency.Worked]:
     ]
 
 
-def _bars_view(corners: Corners, unit: Quantity) -> BarsView:
+def _bars_views(corners: Corners) -> tuple[BarsView, ...]:
+    """Return all workloads in MB/s, and of each block size IOPS: those of two sizes do not compare."""
+    sizes = sorted({point.block_bytes for _, point in corners})
+    of_size = {
+        size: [(shown, point) for shown, point in corners if point.block_bytes == size] for size in sizes
+    }
+    each = [_bars_view(found, "iops", f", {block_text(size)}") for size, found in of_size.items()]
+    return (*each, _bars_view(corners, "mb_s"))
+
+
+def _bars_view(corners: Corners, unit: Quantity, of: str = "") -> BarsView:
     groups: dict[str, list[Bar]] = {}
     for shown, point in corners:
         low, high = rates.spread(point, unit)
@@ -118,7 +128,7 @@ def _bars_view(corners: Corners, unit: Quantity) -> BarsView:
     ranked = (
         BarGroup(name, tuple(sorted(bars, key=lambda bar: -bar.value))) for name, bars in groups.items()
     )
-    return BarsView(rates.WORDS[unit], rates.axis(unit), "higher", tuple(ranked))
+    return BarsView(rates.WORDS[unit] + of, rates.axis(unit), "higher", tuple(ranked))
 
 
 def _blocks(sizes: Corners) -> Figure | None:

@@ -10,8 +10,7 @@ from ssdlab.methods.presented.points import peak_findings
 from ssdlab.model.units import block_text, latency_text, significant, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, Rule, XyChart, XyView
 from ssdlab.report.runs import with_result
-from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, steady
-from ssdlab.report.still import sweep_still
+from ssdlab.report.sections import efficiency, over_time, percentiles, point_tables, rates, ratings, steady
 from ssdlab.report.together import leads
 from ssdlab.report.view import Buttons, Figure, Section
 from ssdlab.results.schema import PeakResult
@@ -154,7 +153,6 @@ def _throughput(name: str, sweeps: Sequence[Sweep]) -> Figure:
         measured=_how(sweeps),
         buttons=(Buttons("view", "Unit", tuple(view.label for view in views)),),
         wide=True,
-        still=sweep_still(views[0], {sweep.shown.index: sweep.shown.style.colour for sweep in sweeps}),
     )
 
 
@@ -280,7 +278,14 @@ def _groups(sweeps: Sequence[Sweep], unit: Quantity) -> tuple[BarGroup, ...]:
 
 def _bar(sweep: Sweep, point: Point, unit: Quantity) -> Bar:
     low, high = rates.spread(point, unit)
-    return Bar(sweep.shown.index, rates.rate(point, unit) or 0.0, _depth(point), low, high)
+    rated = _rated(sweep, unit) if point is sweep.chosen else None
+    return Bar(sweep.shown.index, rates.rate(point, unit) or 0.0, _depth(point), low, high, rated)
+
+
+def _rated(sweep: Sweep, unit: Quantity) -> float | None:
+    """Return what the drive is rated for in this workload, in one of the two units; None: not known."""
+    found = [each for each in ratings.shares(sweep.shown) if each.unit == rates.WORDS[unit].split()[0]]
+    return found[0].rated.value if found else None
 
 
 def _tail(sweep: Sweep) -> percentiles.Tail:

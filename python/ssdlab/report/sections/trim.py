@@ -95,8 +95,7 @@ def _line(shown: Shown, result: TrimResult, plot: LbaPlot) -> Line:
     dots = tuple(
         Dot((number + 1) * plot.part_bytes, speed, quiet=True) for number, speed in enumerate(plot.parts_mb_s)
     )
-    faint = plot is result.before or None
-    return Line(shown.index, plot.name, True, dots, faint=faint, plain=plot is result.clean or None)
+    return Line(shown.index, plot.name, True, dots, plain=plot is result.clean or None)
 
 
 def _bars(kept: Sequence[Trimmed]) -> Figure:

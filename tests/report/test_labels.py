@@ -1,0 +1,109 @@
+"""Names in charts: whole where they fit, else short, and never two alike; and what is drawn, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from report.browser import Browser
+from report.conftest import invented
+from ssdlab.report import page, source
+
+SERIES = "Northwind Enterprise Data Centre Series NX"
+METHODS = ("qd1", "peak-random-read")
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of eight drives whose names share 42 letters, of two interfaces."""
+    folder = tmp_path_factory.mktemp("eight")
+    runs = [
+        invented(
+            folder / f"{at}-{method}",
+            method,
+            seed=at + 1,
+            latency_ns=60_000 + 9_000 * at,
+            drive={
+                "id": f"SN{at}",
+                "name": f"{SERIES}{4100 + 17 * at} 3.84 TB",
+                "kind": "block",
+                "identity": {"kind": "block", "transport": "sata" if at % 3 else "pcie"},
+            },
+        )
+        for at in range(8)
+        for method in METHODS
+    ]
+    page.write([source.read_run(run) for run in runs], folder / "page.html")
+    return folder / "page.html"
+
+
+def told(web_browser: Browser, figure: str) -> list[str]:
+    """What a figure says it shows."""
+    return web_browser.run(
+        f"[...document.querySelectorAll('#{figure} .told li')].map((line) => line.textContent)"
+    )
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1400])
+def test_no_two_bars_of_a_workload_have_one_label(web_browser: Browser, eight: Path, width: int) -> None:
+    web_browser.open(eight, width=width)
+    web_browser.drawn()
+    for figure in ("qd1-bars", "peak-random-read-bars"):
+        lines = [line.partition(": ") for line in told(web_browser, figure)]
+        labels: dict[str, list[str]] = {}
+        for label, _, rest in lines:
+            labels.setdefault(rest.split(",")[0], []).append(label)
+        assert labels
+        for workload, names in labels.items():
+            assert len(names) == len(set(names)) == 8, workload
+            assert all(any(str(4100 + 17 * at) in name for at in range(8)) for name in names)
+
+
+@pytest.mark.browser
+def test_bars_are_grouped_by_interface_and_the_best_comes_first(web_browser: Browser, eight: Path) -> None:
+    """SN0, SN3 and SN6 are on PCIe; a higher number is a slower drive."""
+    web_browser.open(eight, width=1400)
+    web_browser.drawn()
+    lines = [line for line in told(web_browser, "qd1-bars") if "random read" in line]
+    order = [next(at for at in range(8) if str(4100 + 17 * at) in line) for line in lines]
+    assert order == [0, 3, 6, 1, 2, 4, 5, 7]
+
+
+@pytest.mark.browser
+def test_every_chart_says_in_words_what_it_draws(web_browser: Browser, built: Path) -> None:
+    web_browser.open(built)
+    web_browser.drawn()
+    found = web_browser.run(
+        "[...document.querySelectorAll('figure')].map((figure) => [figure.id,"
+        " figure.querySelector('.plot').getAttribute('aria-describedby'),"
+        " [...figure.querySelectorAll('.told li')].map((line) => line.textContent)])"
+    )
+    assert len(found) > 12
+    for figure, described, lines in found:
+        assert described == f"{figure}-told"
+        assert lines, figure
+    ((_, _, lines),) = [each for each in found if each[0] == "peak-random-read-throughput"]
+    assert len(lines) == 3
+    assert all("points, from" in line and "reported" in line for line in lines)
+
+
+@pytest.mark.browser
+def test_iops_of_two_block_sizes_never_share_a_chart(web_browser: Browser, built: Path) -> None:
+    web_browser.open(built)
+    web_browser.drawn()
+    count = web_browser.run("document.querySelectorAll('#qd1-bars button[data-group=view]').length")
+    sizes = []
+    for at in range(count):
+        web_browser.run(f"document.querySelectorAll('#qd1-bars button[data-group=view]')[{at}].click()")
+        web_browser.until("document.querySelector('#qd1-bars .told li') !== null")
+        label = web_browser.run(
+            f"document.querySelectorAll('#qd1-bars button[data-group=view]')[{at}].textContent"
+        )
+        sizes.append((label, {" ".join(line.split()[-2:]) for line in told(web_browser, "qd1-bars")}))
+    assert sizes == [
+        ("IOPS, 4 KiB", {"4 KiB"}),
+        ("IOPS, 128 KiB", {"128 KiB"}),
+        ("MB/s", {"4 KiB", "128 KiB"}),
+    ]

@@ -1,0 +1,100 @@
+/** The option of any chart, and the pixels that it wants: what the page, its saved pictures and those without scripts have in common. */
+
+import { bars, barsHeight } from "./bars";
+import type { Canvas, Option } from "./draw";
+import { heat, heatHeight } from "./heat";
+import { marks, marksHeight } from "./marks";
+import { multiples, multiplesHeight, runsOf, TOGETHER } from "./multiples";
+import { type Columns, series } from "./series";
+import type { Chart, RunStyle } from "./spec";
+import type { Theme } from "./theme";
+import { timeline, timelineHeight } from "./timeline";
+import type { Pressed } from "./told";
+import { xy } from "./xy";
+
+const CURVE_HEIGHT = 380;
+const NARROW_HEIGHT = 320;
+const NARROW = 560;
+/** Share of the page's height that rows can be crowded into. */
+const CROWDED = { bars: 0.6, marks: 0.75, heat: 0.65, timeline: 0.65 };
+const LEAST = 200;
+
+export interface Sized {
+  runs: RunStyle[];
+  theme: Theme;
+  width: number;
+}
+
+/** Pixels that a chart wants in the page: the same for all its views, so that switching moves nothing. */
+export function chartHeight(chart: Chart, canvas: Sized): number {
+  return Math.max(...viewsOf(chart).map((view) => viewHeight(chart, view, canvas)));
+}
+
+function viewsOf(chart: Chart): number[] {
+  return chart.kind === "series" ? [0] : [...chart.views.keys()];
+}
+
+/** Pixels that one view of a chart wants. */
+export function viewHeight(chart: Chart, view: number, canvas: Sized): number {
+  const { width } = canvas;
+  switch (chart.kind) {
+    case "bars":
+      return barsHeight(at(chart.views, view), canvas);
+    case "marks":
+      return marksHeight(chart, canvas);
+    case "heat":
+      return heatHeight(chart);
+    case "timeline":
+      return timelineHeight(chart);
+    case "xy":
+      if (chart.views.some((one) => runsOf(one).length > TOGETHER)) return multiplesHeight(at(chart.views, view), width);
+      return width < NARROW ? NARROW_HEIGHT : CURVE_HEIGHT;
+    case "series":
+      return width < NARROW ? NARROW_HEIGHT : CURVE_HEIGHT;
+  }
+}
+
+/** Pixels below which a view is not legible: a picture of a given size becomes higher instead. */
+export function leastHeight(chart: Chart, view: number, canvas: Sized): number {
+  switch (chart.kind) {
+    case "bars":
+      return barsHeight(at(chart.views, view), canvas) * CROWDED.bars;
+    case "marks":
+      return marksHeight(chart, canvas) * CROWDED.marks;
+    case "heat":
+      return heatHeight(chart) * CROWDED.heat;
+    case "timeline":
+      return timelineHeight(chart) * CROWDED.timeline;
+    case "xy":
+      return runsOf(at(chart.views, view)).length > TOGETHER ? viewHeight(chart, view, canvas) * CROWDED.marks : LEAST;
+    case "series":
+      return LEAST;
+  }
+}
+
+/** What ECharts is asked to draw. */
+export function chartOption(chart: Chart, { view, choice, measure }: Pressed, columns: Columns, canvas: Canvas): Option {
+  switch (chart.kind) {
+    case "xy": {
+      const shown = at(chart.views, view);
+      return runsOf(shown).length > TOGETHER ? multiples(shown, canvas) : xy(shown, canvas);
+    }
+    case "bars":
+      return bars(at(chart.views, view), canvas);
+    case "marks":
+      return marks(chart, at(chart.views, view), canvas);
+    case "heat":
+      return heat(chart, at(chart.views, view), canvas);
+    case "timeline":
+      return timeline(chart, at(chart.views, view), columns, canvas);
+    case "series":
+      return series(chart, columns, choice, measure, canvas);
+  }
+}
+
+/** The wanted one of a list, else its first. */
+export function at<T>(list: T[], index: number): T {
+  const found = list[index] ?? list[0];
+  if (found === undefined) throw new Error("a chart without a view");
+  return found;
+}

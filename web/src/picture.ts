@@ -1,0 +1,143 @@
+/**
+ * A picture that is complete in itself, as SVG: title, chart, legend, and where it came from. Saved pictures, those for readers without
+ * scripts and those of `ssdlab figures` are all made here.
+ */
+
+import { chartOption, leastHeight } from "./chart";
+import { init } from "./charts";
+import type { Canvas } from "./draw";
+import { broken, textWidth } from "./fonts";
+import type { Columns } from "./series";
+import type { Chart, Head, RunStyle } from "./spec";
+import { colourOf, type Theme } from "./theme";
+import { type Pressed, told } from "./told";
+
+export interface Asked {
+  chart: Chart;
+  pressed: Pressed;
+  head: Head;
+  runs: RunStyle[];
+  theme: Theme;
+  width: number;
+  /** Higher only where the chart would not be legible. */
+  height: number;
+}
+
+const MARGIN = 20;
+const [TITLE, WORDS, SMALL] = [20, 14, 11.5];
+const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+export function picture(asked: Asked, columns: Columns): string {
+  const { chart, pressed, head, runs, theme, width } = asked;
+  const room = width - 2 * MARGIN;
+  const out: string[] = [];
+  let y = MARGIN;
+  const write = (text: string, size: number, fill: string, more = "") => {
+    y += size * 1.3;
+    out.push(`<text x="${MARGIN}" y="${round(y - size * 0.3)}" font-size="${size}" fill="${fill}"${more}>${escaped(text)}</text>`);
+  };
+  for (const line of broken(head.title, room, TITLE, theme.font, true)) write(line, TITLE, theme.text, ' font-weight="bold"');
+  const shown = viewWords(chart, pressed);
+  for (const line of broken([shown, ...head.facts].filter((text) => text !== "").join(" · "), room, WORDS, theme.font)) write(line, WORDS, theme.muted);
+  y += 8;
+  y += legend(out, runsOf(chart, pressed), asked, y);
+  const foot = broken(head.footer, room, SMALL, theme.font).slice(0, 3);
+  const below = foot.length * SMALL * 1.35 + MARGIN * 0.7;
+  const sized = { runs, theme, width: room };
+  const height = Math.max(asked.height, Math.ceil(leastHeight(chart, pressed.view, sized) + y + below + 8));
+  const inner = { ...sized, height: Math.round(height - y - below - 8), filled: true };
+  out.push(`<g transform="translate(${MARGIN},${round(y)})">${drawn(chart, pressed, columns, inner)}</g>`);
+  y = height - below;
+  for (const line of foot) write(line, SMALL, theme.muted);
+  const words = [head.title, ...told(chart, pressed, columns, inner)].join("\n");
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escaped(theme.font)}" role="img" class="ssdlab">`,
+    `<title>${escaped(head.title)}</title><desc>${escaped(words)}</desc>`,
+    `<rect width="${width}" height="${height}" fill="${theme.paper}"/>`,
+    ...out,
+    "</svg>",
+  ].join("\n");
+}
+
+/** Which of the views is shown, where there are several. */
+function viewWords(chart: Chart, { view, choice, measure }: Pressed): string {
+  if (chart.kind === "series") return [chart.choices[choice]?.label ?? "", chart.measures[measure]?.label ?? ""].filter((text) => text !== "").join(", ");
+  return chart.views.length > 1 ? (chart.views[view]?.label ?? "") : "";
+}
+
+/** Runs that the view draws, each once. */
+function runsOf(chart: Chart, { view, choice }: Pressed): number[] {
+  const runs = (() => {
+    switch (chart.kind) {
+      case "xy":
+        return (chart.views[view]?.lines ?? []).map(({ run }) => run);
+      case "bars":
+        return (chart.views[view]?.groups ?? []).flatMap((group) => group.bars.map(({ run }) => run));
+      case "marks":
+        return (chart.views[view]?.rows ?? []).map(({ run }) => run);
+      case "heat":
+        return [chart.views[view]?.run ?? 0];
+      case "timeline":
+        return (chart.views[view]?.tracks ?? []).map(({ run }) => run);
+      case "series":
+        return (chart.choices[choice]?.tracks ?? []).map(({ run }) => run);
+    }
+  })();
+  return [...new Set(runs)].sort((one, other) => one - other);
+}
+
+/** Writes marker and full name of each run, in as few lines as they take, and gives the height of these. */
+function legend(out: string[], shown: number[], { runs, theme, width }: Asked, top: number): number {
+  let [x, y] = [MARGIN, top];
+  const seen = new Set<string>();
+  for (const index of shown) {
+    const run = runs[index];
+    if (run === undefined || seen.has(JSON.stringify(run))) continue;
+    seen.add(JSON.stringify(run));
+    const wide = 18 + textWidth(run.label, WORDS, theme.font) + 22;
+    if (x > MARGIN && x + wide > width - MARGIN + 22) [x, y] = [MARGIN, y + 21];
+    const style = run.hollow ? `fill="${theme.paper}" stroke="${colourOf(run, theme)}" stroke-width="2"` : `fill="${colourOf(run, theme)}" stroke="${colourOf(run, theme)}" stroke-width="2"`;
+    out.push(`<g transform="translate(${round(x + 7)},${round(y + 9)})" ${style}>${SHAPES[run.shape]}</g>`);
+    out.push(`<text x="${round(x + 18)}" y="${round(y + 14)}" font-size="${WORDS}" fill="${theme.text}">${escaped(run.label)}</text>`);
+    x += wide;
+  }
+  return shown.length === 0 ? 0 : y - top + 26;
+}
+
+const SHAPES: Record<RunStyle["shape"], string> = {
+  circle: '<circle r="5"/>',
+  rect: '<path d="M-4.5-4.5H4.5V4.5H-4.5z"/>',
+  triangle: '<path d="M0-5L5 4.5H-5z"/>',
+  diamond: '<path d="M0-6L5 0 0 6-5 0z"/>',
+};
+
+/** The chart alone, as the inside of an SVG; what ECharts names by a running number is named by its place instead. */
+function drawn(chart: Chart, pressed: Pressed, columns: Columns, canvas: Canvas): string {
+  const engine = init(null, null, { renderer: "svg", ssr: true, width: canvas.width, height: canvas.height });
+  try {
+    engine.setOption({ ...chartOption(chart, pressed, columns, canvas), toolbox: undefined, tooltip: undefined });
+    return tidied(engine.renderToSVGString(), canvas.theme.font);
+  } finally {
+    engine.dispose();
+  }
+}
+
+function tidied(svg: string, font: string): string {
+  const inside = svg.replace(/^[\s\S]*?<rect[^>]*><\/rect>\s*/, "").replace(/<style[\s\S]*?<\/style>\s*/g, "").replace(/<\/svg>\s*$/, "");
+  const names = new Map<string, string>();
+  const renamed = (name: string) => names.get(name) ?? (names.set(name, `c${names.size}`), names.get(name) ?? name);
+  return inside
+    .replace(/ (pointer-events|xml:space|class)="[^"]*"/g, "")
+    .replaceAll(`font-family:${font};`, "")
+    .replace(/\bid="([^"]*)"/g, (_, name: string) => `id="${renamed(name)}"`)
+    .replace(/url\(#([^)]*)\)/g, (_, name: string) => `url(#${renamed(name)})`)
+    .replace(/><\/(path|rect|circle|polyline|polygon|line|use)>/g, "/>");
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => ESCAPES[character] ?? "");
+}

@@ -1,0 +1,22 @@
+/** The pictures alone, for an engine without a page: `ssdlab/report/pictures.py` hands over what is to be drawn and gets an SVG. */
+
+import { setPlatformAPI } from "echarts/core";
+import { estimatedWidth } from "./fonts";
+import { picture, type Asked } from "./picture";
+import { Columns } from "./series";
+
+/** What `picture` asks for, and the unpacked columns by the text that stands for them. */
+interface Given extends Asked {
+  columns: Record<string, number[]>;
+}
+
+function draw(given: Given): string {
+  const columns = new Columns();
+  for (const [name, values] of Object.entries(given.columns)) columns.put(name, values);
+  return picture(given, columns);
+}
+
+// The lines of a text box are as high as a letter M is wide, to ECharts.
+setPlatformAPI({ measureText: (text, font) => ({ width: estimatedWidth(text, font ?? "12px sans-serif") }) });
+
+Object.assign(globalThis, { drawPicture: (text: string) => draw(JSON.parse(text) as Given) });
