@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -70,8 +72,27 @@ def test_an_error_that_is_not_known_is_none() -> None:
 def test_the_list_of_meters_shows_what_one_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "power.csv"
     path.write_text("time [s],p [W]\n" + "".join(f"{n / 10},2.5\n" for n in range(50)))
-    assert main(["meters", f"csv:{path},accuracy=1%", "rapl:0"]) == 0
+    assert main(["meters", f"csv:{path},accuracy=1%", "rapl:0"]) == 2, "one that was named meters no drive"
     shown = capsys.readouterr().out
     assert "2.50 W, mean of 5.00 s" in shown
     assert "1 %" in shown
     assert "RAPL meters the processor" in shown
+
+
+def test_a_named_meter_that_does_not_answer_fails_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # and nobody listens
+        use = f"scpi:127.0.0.1:{held.getsockname()[1]}"
+        path = tmp_path / "power.csv"
+        path.write_text("time [s],p [W]\n" + "".join(f"{n / 10},2.5\n" for n in range(50)))
+        assert main(["meters", f"csv:{path}", use]) == 3
+        assert "does not answer" in capsys.readouterr().out
+        assert main(["meters", use, "--json"]) == 3
+        (shown,) = json.loads(capsys.readouterr().out)["meters"]
+        assert shown["error"]["exit_status"] == 3
+        assert main(["meters", f"csv:{path}"]) == 0
+        rig = tmp_path / "rig.toml"
+        rig.write_text(f'[meter]\nuse = "{use}"\n')
+        assert main(["meters", "--rig", str(rig)]) == 3, "that of the rig file is named too"

@@ -22,8 +22,10 @@ def meters(
     *meter: Annotated[str, Parameter(metavar="METER")],
     rig: Path | None = None,
     json: bool = False,
-) -> None:
+) -> int:
     """List power meters and show what each says now: those found here, that of the rig file, those named.
+
+    One that was named, here or in the rig file, and cannot be had makes an exit status of 2 or 3.
 
     Parameters
     ----------
@@ -45,16 +47,19 @@ def meters(
     texts += [MeterText.parse(each) for each in found_here() if each not in named]
     shown = [_look(text) for text in texts]
     kinds = {kind: entry[1] for kind, entry in KINDS.items()} | RECORDED
+    asked = [each.error for each in shown if each.use in named and each.error is not None]
+    status = max((error.exit_status for error in asked), default=0)
     if json:
         print_json(
             {"schema": "ssdlab.meters/1", "meters": [each.as_dict() for each in shown], "kinds": kinds}
         )
-        return
+        return status
     if not shown:
         print_line("no meter was found here; name one, or put it into the rig file. Kinds:")
         print_table([(kind, what) for kind, what in kinds.items()])
-        return
+        return status
     print_table([each.row for each in shown], ("meter", "name", "rails", "samples/s", "error", "now"))
+    return status
 
 
 @dataclass(frozen=True)

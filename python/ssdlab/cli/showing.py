@@ -16,7 +16,7 @@ from ssdlab.methods.verbs.table import describe_step
 from ssdlab.model import units
 from ssdlab.results.claim import sentence
 from ssdlab.results.kind import loaded
-from ssdlab.results.metered import meter_words
+from ssdlab.results.metered import energy_words, limit_words, meter_words
 from ssdlab.results.store import actual_status, run_words, short_id
 from ssdlab.results.time_line import changes_of, drive_findings
 from ssdlab.results.warned_steps import warned_steps
@@ -130,6 +130,8 @@ def _header(manifest: Manifest, status: str) -> list[tuple[str, object]]:
         ("variant", None if drive.variant is None else _variant(drive.variant)),
         ("engine", _ENGINES.get(manifest.engine, manifest.engine)),
         ("power", meter_words(manifest)),
+        ("energy", energy_words(manifest)),
+        ("power limit", limit_words(manifest)),
         ("begun", manifest.created),
         ("seal", _SEALS[manifest.seal_state]),
         ("quick", "yes: shorter than the method asks for" if manifest.quick else None),

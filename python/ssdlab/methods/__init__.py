@@ -95,6 +95,11 @@ REGISTRY = {
         False,
         "How much load a drive can be offered before its tail latency passes a bound.",
     ),
+    "energy-per-job": Listed(
+        "ssdlab.methods.energy_per_job",
+        True,
+        "How much energy a drive takes for a fixed amount of work.",
+    ),
     "pts-iops": Listed(
         "ssdlab.methods.pts.iops",
         True,

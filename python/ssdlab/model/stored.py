@@ -9,3 +9,8 @@ class Stored(BaseModel):
     """A frozen record; unknown fields are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+def absent(value: object) -> bool:
+    """Whether a field is left out of what is stored: one that older records do not have."""
+    return value is None

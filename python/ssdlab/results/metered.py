@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.model.stored import Stored
+from ssdlab.model.units import significant, span_text
 
 if TYPE_CHECKING:
-    from ssdlab.results.schema import Manifest
+    from ssdlab.results.schema import Manifest, Scalar
 
 NOT_METERED = "not metered"
+_OF_WATTS = re.compile(r"_(kiops_per_w|mb_s_per_w|per_w|j_per_gb|j)$")
+"""How the names of figures end that share their watts with the one that ends with `_w`."""
 
 
 class MeterRecord(Stored, extra="ignore"):
@@ -28,6 +33,10 @@ class MeterRecord(Stored, extra="ignore"):
     clock_drift_ppm: float | None = None
     lost_samples: int = 0
     gone: str | None = None
+    energy_j: float | None = None
+    metered_s: float | None = None
+    highest_w: float | None = None
+    """Highest mean over `run_energy.LIMIT_S`."""
 
     @property
     def model(self) -> bool:
@@ -55,6 +64,49 @@ class MeterRecord(Stored, extra="ignore"):
         if self.gone:
             parts.append("gone in mid-run")
         return ", ".join(parts)
+
+
+def with_errors(figures: Sequence[Scalar], meter: MeterRecord | None) -> tuple[Scalar, ...]:
+    """Return headline figures, those of power with the meter's error.
+
+    The error of an efficiency is that of its watts, the figure of the same name that ends with ``_w``. Where
+    that is not there, the part of the error that does not go with the reading cannot be told: no error.
+    """
+    if meter is None or meter.accuracy is None:
+        return tuple(figures)
+    watts = {each.name: each.value for each in figures if each.unit == "W"}
+    return tuple(_with_error(each, watts, meter) for each in figures)
+
+
+def _with_error(figure: Scalar, watts: Mapping[str, float | None], meter: MeterRecord) -> Scalar:
+    if figure.value is None or not (figure.unit in ("W", "J", "J/GB") or figure.unit.endswith("/W")):
+        return figure
+    mean_w = figure.value if figure.unit == "W" else watts.get(re.sub(_OF_WATTS, "_w", figure.name))
+    alone = None if meter.offset_w else meter.accuracy
+    share = alone if mean_w is None else meter.error_share(mean_w)
+    return figure if share is None else figure.model_copy(update={"error": figure.value * share})
+
+
+def energy_words(manifest: Manifest) -> str | None:
+    """Return what a run drew in all; None where nothing metered it."""
+    found = meter_of(manifest)
+    if found is None or found.energy_j is None or found.metered_s is None:
+        return None
+    return f"{significant(found.energy_j)} J in {span_text(found.metered_s)}"
+
+
+def limit_words(manifest: Manifest) -> str | None:
+    """Return the limit that a variant set, beside what was drawn; None where there is no limit in watts."""
+    variant = manifest.drive.variant
+    asked = None if variant is None else variant.asked.get("power_limit")
+    limit = re.fullmatch(r"([\d.]+)\s*[wW]", str(asked))
+    if limit is None:
+        return None
+    found = meter_of(manifest)
+    if found is None or found.highest_w is None:
+        return f"{limit[1]} W, {NOT_METERED}"
+    kept = "kept" if found.highest_w <= float(limit[1]) * (1 + (found.accuracy or 0.0)) else "NOT kept"
+    return f"{limit[1]} W, {kept}: {significant(found.highest_w)} W at most, over 10 s or a step"
 
 
 def meter_of(manifest: Manifest) -> MeterRecord | None:

@@ -18,7 +18,7 @@ from ssdlab.drives.rated import Rated
 from ssdlab.model.capabilities import Capabilities, StoredKind, capabilities_of, words_of
 from ssdlab.model.direction import Direction
 from ssdlab.model.host_load import HostLoad
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.model.summary import Summary
 from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
 from ssdlab.results.seal import Sealed
@@ -262,6 +262,7 @@ class Scalar(Stored):
     value: float | None
     unit: str
     better: Literal["higher", "lower"]
+    error: float | None = Field(None, exclude_if=absent, description="the meter's, in the unit")
 
     @classmethod
     def more(cls, name: str, label: str, value: float | None, unit: str) -> Self:

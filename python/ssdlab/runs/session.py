@@ -25,6 +25,7 @@ from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.model.errors import Refused
 from ssdlab.results.journal import Journal, RunLock
 from ssdlab.results.live import LiveFile
+from ssdlab.results.metered import meter_of, with_errors
 from ssdlab.results.run_folder import STEPS, RunFolder
 from ssdlab.results.schema import Departure, Manifest, Warned
 from ssdlab.results.store import begin_run, run_words
@@ -276,10 +277,20 @@ class _Run:
         steps = self._metering.settled(runner.steps, self._held)
         self._settle()
         measured = measured_under(self._manifest, self._drive)
-        self._record.manifest = metered_by(measured, self._metering.record())
+        self._record.manifest = metered_by(measured, self._drawn(steps))
         lost = runner.conditions.lost()
         self._left = runner.conditions.put_back(finished=True)
         return self._conclude(steps, lost)
+
+    def _drawn(self, steps: Sequence[Step]) -> dict[str, JsonValue] | None:
+        """Return what metered the drive, and what that drew in all."""
+        record = self._metering.record()
+        if record is None:
+            return None
+        from ssdlab.results.run_energy import energy_of
+
+        with library_errors(self._folder), self._held.folder(STEPS, make=True) as folder:
+            return {**record, **energy_of(folder, steps)}
 
     def leave(self, error: BaseException) -> dict[str, object]:
         """Put back what the steps have set, and say how the drive is left."""
@@ -335,6 +346,8 @@ class _Run:
             ios=partial(ios_of_logs, self._held),
         )
         result = self._method.conclude(data, self._params)
+        figures = with_errors(result.scalars, meter_of(self._manifest))
+        result = result.model_copy(update={"scalars": figures})
         voided = tuple(RunFolder(self._folder).voided())
         facts = RunFacts(self._manifest, data, voided, result)
         remarks = self._method.remarks(facts, self._params)

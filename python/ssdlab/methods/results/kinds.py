@@ -85,6 +85,12 @@ RATE_LIMIT: Kind = ResultKind(
     findings=f"{_SAYS}rate_limit:findings",
     tables=f"{_SAYS}rate_limit:tables",
 )
+ENERGY_JOB: Kind = ResultKind(
+    "energy-job",
+    f"{_MODELS}energy_job:EnergyJobResult",
+    findings=f"{_SAYS}energy_job:findings",
+    tables=f"{_SAYS}energy_job:tables",
+)
 PTS: Kind = ResultKind(
     "pts",
     f"{_MODELS}pts:PtsResult",
@@ -177,6 +183,7 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         *(QD1, PEAK, MIXED, READ_UNDER_WRITES, CONSISTENCY, FILL, TRIM, PACED_BURST, RATE_LIMIT),
+        ENERGY_JOB,
         *(PTS, PTS_DEMAND, PTS_SATURATION, PTS_IDLE_RECOVERY, PTS_CROSS_STIMULUS),
         *(ACT, ACT_SEARCH, TRACE, POINTS, MEASURE, JOB, SUITE),
     )

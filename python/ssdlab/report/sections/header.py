@@ -11,7 +11,7 @@ from ssdlab.report.runs import drive_name, engine_words, entries
 from ssdlab.report.sections.banners import Banner, banners
 from ssdlab.report.sections.cards import Card, cards
 from ssdlab.report.tree import fact
-from ssdlab.results.metered import meter_of, meter_words
+from ssdlab.results.metered import energy_words, limit_words, meter_of, meter_words
 from ssdlab.results.numbers import NOTHING, Table, words
 from ssdlab.results.schema import Manifest
 
@@ -66,6 +66,8 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Write cache", lambda m: fact(m.environment, "write_cache")),
     ("Engine", lambda m: f"{engine_words(m.engine)} ({m.engine})"),
     ("Power meter", lambda m: None if meter_of(m) is None else meter_words(m)),
+    ("Energy", energy_words),
+    ("Power limit", limit_words),
     ("Method", lambda m: f"{m.method.name}, version {m.method.version}" + (", quick" if m.quick else "")),
     ("Tool", _tool),
     ("Seed", lambda m: str(m.seed)),

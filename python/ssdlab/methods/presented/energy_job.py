@@ -1,0 +1,52 @@
+"""The energy of a job: its finding and its table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.numbers import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.methods.results.energy_job import EnergyJobResult
+
+
+def findings(result: EnergyJobResult) -> Iterator[Claim]:
+    """Yield the energy of the job, where it is known, and its time."""
+    shown = Evidence((result.ordinal,))
+    others: dict[str, Amount | str] = {"job": result.words, "time": Amount(result.seconds, "s")}
+    if not result.done:
+        return
+    if result.energy_j is None:
+        yield Claim("{job} took {time}; not metered", evidence=shown, judged=False, others=others)
+        return
+    yield Claim(
+        "{job} took {figure} in {time}, {power} on average",
+        figure=Amount(result.energy_j, "J"),
+        evidence=shown,
+        others={**others, "power": Amount(result.mean_w, "W")},
+    )
+
+
+def jobs(result: EnergyJobResult) -> Table:
+    """Return the job in one row."""
+    head = ("Job", "J", "Error, J", "J/GB", "GB", "Time", "W")
+    known = result.done
+    row = (
+        numbers.words(result.words),
+        numbers.plain(result.energy_j if known else None),
+        numbers.plain(result.error_j if known else None),
+        numbers.plain(result.j_per_gb if known else None),
+        numbers.plain(result.bytes / 1e9),
+        numbers.seconds(result.seconds),
+        numbers.plain(result.mean_w),
+    )
+    return Table("Energy of the job, by the meter", head, (row,))
+
+
+def tables(result: EnergyJobResult) -> tuple[Table, ...]:
+    """Return the job."""
+    return (jobs(result),)

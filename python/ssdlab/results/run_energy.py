@@ -1,0 +1,58 @@
+"""What a run drew in all: the sum over the samples of its steps, and the most that it drew for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssdlab.results.step_power import SUFFIX, StepPower, power_name, read_power
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results.run_folder import Step
+
+LIMIT_S = 10.0
+"""Over so long a power state of NVMe keeps its most (Base 2.0c, 8.15); a shorter step counts as a whole."""
+
+
+def energy_of(folder: HeldFolder, steps: Iterable[Step]) -> dict[str, JsonValue]:
+    """Return energy, metered time and the highest mean over `LIMIT_S` of the steps that count.
+
+    Empty where nothing was metered.
+    """
+    there = {name for name in folder.names() if name.endswith(SUFFIX)}
+    energy_j, metered_s, highest_w = 0.0, 0.0, 0.0
+    for step in steps:
+        for attempt in step.result.segments or (step.attempt,):
+            if (name := power_name(step.ordinal, attempt)) not in there:
+                continue
+            power = read_power(folder, name)
+            lengths_s = (power.end_ns - power.start_ns) / 1e9
+            energy_j += float((power.watts.sum(axis=1) * lengths_s).sum())
+            metered_s += float(lengths_s.sum())
+            highest_w = max(highest_w, highest_mean_w(power))
+    if not metered_s:
+        return {}
+    return {"energy_j": energy_j, "metered_s": metered_s, "highest_w": highest_w}
+
+
+def highest_mean_w(power: StepPower, over_s: float = LIMIT_S) -> float:
+    """Return the highest mean over a time, of whole samples; over all of them where they are fewer."""
+    watts = power.watts.sum(axis=1)
+    lengths_s = (power.end_ns - power.start_ns) / 1e9
+    ends = np.cumsum(lengths_s)
+    if not len(ends):
+        return 0.0
+    energy = np.concatenate([[0.0], np.cumsum(watts * lengths_s)])
+    starts = ends - lengths_s
+    last = np.searchsorted(ends, starts + over_s * (1 - 1e-9))
+    whole = last < len(ends)
+    if not whole.any():
+        return float(energy[-1] / ends[-1])
+    first = np.flatnonzero(whole)
+    last = last[whole]
+    return float(((energy[last + 1] - energy[first]) / (ends[last] - starts[first])).max())

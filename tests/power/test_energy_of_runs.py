@@ -1,0 +1,111 @@
+"""Energy of whole runs, a limit beside what was drawn, and the meter's error in headline figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from methods.on_simulated import run as run_simulated
+from power.fake_meter import install
+from power.test_metered_runs import power_table
+from report.reading import Page
+from ssdlab.cli import main
+from ssdlab.report.page import render
+from ssdlab.report.source import read_run
+from ssdlab.results.metered import MeterRecord, limit_words, meter_of, with_errors
+from ssdlab.results.run_energy import highest_mean_w
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.schema import Scalar
+from ssdlab.results.step_power import StepPower
+
+SETTINGS = {"depths": "1,8", "seconds": "2", "ramp_seconds": "0"}
+S = 10**9
+
+
+def bins(watts: list[float], each_s: float = 1.0) -> StepPower:
+    edges = np.round(np.arange(len(watts) + 1) * each_s * S).astype(np.int64)
+    return StepPower(("a",), edges[:-1], edges[1:], np.array(watts).reshape(-1, 1))
+
+
+def test_the_highest_mean_is_that_of_the_worst_ten_seconds() -> None:
+    watts = [1.0] * 30 + [5.0] * 10 + [9.0] * 5 + [1.0] * 30
+    slow = max(np.mean(watts[at : at + 10]) for at in range(len(watts) - 9))
+    assert highest_mean_w(bins(watts)) == pytest.approx(slow)
+    assert highest_mean_w(bins([2.0, 4.0])) == pytest.approx(3.0), "shorter than that: all of it"
+    assert highest_mean_w(bins([7.0] * 2000, 0.01)) == pytest.approx(7.0)
+    assert highest_mean_w(bins([])) == 0.0
+
+
+def test_a_run_says_the_energy_of_all_of_its_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_simulated("peak-random-read", tmp_path, "sim:samsung-950-pro-512gb,scale=64", **SETTINGS)
+    meter = meter_of(run.manifest)
+    assert meter is not None and meter.energy_j is not None and meter.metered_s is not None
+    table = power_table(run.path)
+    lengths_s = (table["end_ns"] - table["start_ns"]) / 1e9
+    assert meter.energy_j == pytest.approx(float((table["mean_w"] * lengths_s).sum()))
+    assert meter.metered_s == pytest.approx(float(lengths_s.sum()))
+    assert main(["show", str(run.path)]) == 0
+    shown = capsys.readouterr().out
+    assert f"{meter.energy_j:.3g}"[:3] in shown and " J in " in shown
+    assert " J in " in Page.of(render([read_run(run.path)])).text
+
+
+@pytest.mark.parametrize(("limit", "kept"), [("3.2W", "kept"), ("4W", "kept")])
+def test_a_limit_stands_beside_what_was_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: str, kept: str
+) -> None:
+    words = [f"{name}={value}" for name, value in SETTINGS.items()]
+    sets = [part for each in words for part in ("--set", each)]
+    drive = "sim:samsung-950-pro-512gb,scale=64"
+    line = ["run", "peak-random-read", drive, *sets, "--power-limit", limit, "--library", str(tmp_path)]
+    assert main(line) == 0
+    shown = capsys.readouterr().out
+    (folder,) = (path.parent for path in tmp_path.glob("*/manifest.json"))
+    said = limit_words(RunFolder(folder).manifest)
+    assert said is not None and said.startswith(f"{limit[:-1]} W, {kept}: ")
+    assert said in shown
+    assert said in Page.of(render([read_run(folder)])).text
+
+
+def test_a_limit_that_is_passed_is_said(tmp_path: Path) -> None:
+    run = run_simulated("peak-random-read", tmp_path, "sim:samsung-950-pro-512gb,scale=64", **SETTINGS)
+    manifest = run.manifest
+    variant = {"asked": {"power_limit": "1W"}, "words": ["at most 1 W"], "made": True}
+    drive = type(manifest.drive).model_validate({**manifest.drive.model_dump(), "variant": variant})
+    said = limit_words(manifest.model_copy(update={"drive": drive}))
+    assert said is not None and said.startswith("1 W, NOT kept: ")
+    bare = manifest.model_copy(update={"drive": drive, "environment": {}})
+    assert limit_words(bare) == "1 W, not metered"
+
+
+def test_figures_of_power_carry_the_meters_error(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, watts=lambda at: 2.0)
+    library = scratch / "runs"
+    words = ["--size", "32MiB", "--set", "depths=1,4", "--set", "seconds=0.3", "--set", "ramp_seconds=0"]
+    meter = ["--meter", "fake:0,accuracy=1%,offset=20mW", "--library", str(library)]
+    assert main(["run", "peak-random-read", str(scratch / "drive.img"), *words, *meter]) == 0
+    (folder,) = (path.parent for path in library.glob("*/manifest.json"))
+    kept = (RunFolder(folder).manifest.result or {})["scalars"]
+    assert isinstance(kept, list)
+    figures = [Scalar.model_validate(each) for each in kept]
+    power = [each for each in figures if each.unit == "W" or each.unit.endswith("/W")]
+    assert len(power) >= 2
+    for each in power:
+        # 1 % and 20 mW of 2 W are 2 %, of the watts and of what is divided by them.
+        assert each.value is not None and each.error == pytest.approx(0.02 * each.value, rel=1e-3)
+    assert all(each.error is None for each in figures if each not in power)
+
+
+def test_an_error_that_cannot_be_told_is_none() -> None:
+    alone = Scalar.more("x_kiops_per_w", "x", 10.0, "kIOPS/W")
+    with_offset = MeterRecord(use="a", accuracy=0.01, offset_w=0.02)
+    assert with_errors([alone], with_offset)[0].error is None
+    assert with_errors([alone], MeterRecord(use="a", accuracy=0.01))[0].error == pytest.approx(0.1)
+    assert with_errors([alone], MeterRecord(use="a"))[0].error is None
+    assert with_errors([alone], None)[0].error is None
+    speed = Scalar.more("x_iops", "x", 10.0, "IOPS")
+    assert "error" not in with_errors([speed], with_offset)[0].model_dump()
