@@ -27,7 +27,7 @@ BUILD = PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=scripts $(INTERPRETER) -c 'imp
 export MATURIN_NO_MISSING_BUILD_BACKEND_WARNING := 1
 
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo profiles test test-guest test-wheel test-slow check bench wheel sdist format clean prerequisites
+.PHONY: help setup build demo articles profiles test test-guest test-wheel test-slow check bench wheel sdist format clean prerequisites
 
 help: ## what each verb does
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -39,6 +39,9 @@ build: setup ## compile again what changed
 
 demo: setup ## a whole quick review of a simulated drive, and its report; ARGS="--on DRIVE" for another
 	$(BIN)/ssdlab demo $(ARGS)
+
+articles: setup ## the five reviews on simulated drives, resumable, into articles/; ARGS="--quick" or names of some
+	$(INTERPRETER) scripts/articles.py $(ARGS)
 
 profiles: setup ## docs/profiles.md: what each simulated drive does beside what it is rated for, some minutes; ARGS=--quick
 	$(INTERPRETER) scripts/profiles_page.py $(ARGS)

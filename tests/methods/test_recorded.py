@@ -67,7 +67,9 @@ seconds = "1s"
 WORDS = "measure sim:tiny-test,scale=4 --rw randrw --threads 2 --seconds 1 --seed 7"
 MEASURE = WORDS.split()
 PRINTED = ("measure", "measure-saved", "job")
-NOT_OURS = re.compile(r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs)\b|.*\.telemetry\b")
+NOT_OURS = re.compile(
+    r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs|review)\b|.*\.telemetry\b|\.manifest\.children\[\]\.(variant|standing|suite)\b"
+)
 """Of the host, or younger than what was recorded: what drives tell of themselves."""
 
 

@@ -49,7 +49,7 @@ class Watcher:
 
 
 def suite(*parts: Part, **more: Any) -> Suite:
-    return Suite(name="tried", version=1, title="Tried", module=__name__, parts=parts, **more)
+    return Suite(name="tried", version=1, title="Tried", prose="Tried.", parts=parts, **more)
 
 
 def suite_order(

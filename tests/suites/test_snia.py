@@ -10,12 +10,14 @@ import pytest
 from ssdlab.cli import main
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.pts import PtsBase
-from ssdlab.methods.suites.snia import SUITE
+from ssdlab.methods.suites import find_suite
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.suites.ordering import suite_params
 
 DRIVE = "sim:tiny-test,scale=4,write-cache=off"
+SUITE = find_suite("snia")
+assert SUITE is not None
 TESTS = [part.method for part in SUITE.parts]
 
 

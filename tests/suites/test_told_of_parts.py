@@ -15,6 +15,7 @@ from ssdlab.results.schema import Scalar, Warned
 
 
 class _Manifest:
+    several_drives = False
     warnings = (Warned(code="throttled", what="throttled for heat"), Warned(code="governor", what="other"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 from cyclopts import Parameter
@@ -19,17 +20,20 @@ if TYPE_CHECKING:
 _Model = TypeVar("_Model", bound="Frozen")
 
 
-def takes(*models: type[Frozen]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def takes(
+    *models: type[Frozen], several: tuple[str, ...] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command one flag for each field of `models`, in place of its ``**options``.
 
     Flags are handed over as the user wrote them: the model reads text with units, checks it and says what
-    is wrong. A flag that was not given is not handed over.
+    is wrong. A flag that was not given is not handed over. Those named in `several` may be given several
+    times, and come as a tuple.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         own = inspect.signature(command, eval_str=True)
         kept = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-        flags = [_flag(name, field) for model in models for name, field in own_first(model)]
+        flags = [_flag(name, field, name in several) for model in models for name, field in own_first(model)]
 
         def with_flags(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - the command's own
             return command(*args, **given)
@@ -72,11 +76,13 @@ def _ordered(kept: list[inspect.Parameter], flags: list[inspect.Parameter]) -> l
     return positional + flags + [each for each in kept if each.kind is inspect.Parameter.KEYWORD_ONLY]
 
 
-def _flag(name: str, field: FieldInfo) -> inspect.Parameter:
+def _flag(name: str, field: FieldInfo, several: bool = False) -> inspect.Parameter:
     word = field.alias or name
     switch = field.annotation is bool
     kind: Any = bool if switch else _text(_metavar(field)) | None
-    default = False if switch else None
+    default: Any = False if switch else None
+    if several:
+        kind, default = GenericAlias(tuple, (_text(_metavar(field)), ...)), ()
     return inspect.Parameter(
         word,
         inspect.Parameter.KEYWORD_ONLY,
@@ -88,6 +94,7 @@ def _flag(name: str, field: FieldInfo) -> inspect.Parameter:
                 help=_sentence(_help(field)),
                 show_default=False,
                 accepts_keys=False,
+                negative=() if several else None,
             ),
         ],
     )

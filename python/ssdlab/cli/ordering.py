@@ -139,6 +139,12 @@ def unsteady(run: RunFolder) -> list[str]:
     from ssdlab.methods.results.outcome import read_result
     from ssdlab.runs.suites.outcome import finished_children
 
+    if run.manifest.several_drives:
+        return [
+            f"{suite.manifest.drive.name}: {what}"
+            for suite in finished_children(run.path.parent, run.manifest.children)
+            for what in unsteady(suite)
+        ]
     runs = finished_children(run.path.parent, run.manifest.children) if run.manifest.children else [run]
     return [
         f"{each.manifest.method.name}, {what}"

@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 SCHEMA = "ssdlab.plan/1"
 
 
-@takes(DriveOptions, Variant)
+@takes(DriveOptions, Variant, several=("destroy",))
 def plan(
     name: str,
-    drive: str,
     /,
-    *,
+    *drives: str,
     set: Set = (),
     precondition: Precondition = None,
     quick: Quick = False,
@@ -41,7 +40,7 @@ def plan(
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> None:
-    """Tell what a method or a suite does on a drive, how long it takes and what it writes; touch nothing.
+    """Tell what a method or suite does on drives, how long it takes and what it writes; touch nothing.
 
     How fast the drive is, is taken from its link, its ratings and earlier runs of it; where none of them says
     it, the bounds are those of any drive.
@@ -49,9 +48,10 @@ def plan(
     Parameters
     ----------
     name
-        The method or suite: see `ssdlab methods`.
-    drive
-        A block device such as /dev/nvme0n1, or a file (with --size when it would have to be made).
+        The method, suite or review (see `ssdlab methods`), or the path of a declaration.
+    drives
+        Block devices such as /dev/nvme0n1, or a file (with --size when it would have to be made); or
+        identifiers of drives in the library, of which what is missing is planned.
     probe
         Measure the drive first, for 30 s at most: reads only, unless --destroy says that its data may be
         lost. Of a method, not of a suite.
@@ -61,14 +61,27 @@ def plan(
         Print the plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]: `seconds` of the
         drive's time, `real_seconds` of the host's. They differ for a simulated drive.
     """
+    from ssdlab.cli.drives_named import in_library, one_consent, one_drive, orders
     from ssdlab.cli.suites import suite_order
     from ssdlab.runs.order import plan_order
 
+    consents = options.pop("destroy", ())
     set = preconditioned(set, precondition)
+    if len(drives) > 1 or (
+        len(drives) == 1 and in_library(drives[0], library_of(library), options.get("size"))
+    ):
+        from ssdlab.cli.planning_several import plan_several
+
+        _check_no_probe(probe)
+        given = {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents}
+        made = orders(name, drives, set, library_of(library), **given)
+        plan_several(made, library_of(library), json=json)
+        return
+    drive = one_drive(drives)
+    options["destroy"] = one_consent(consents)
     several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
     if several is not None:
-        if probe:
-            raise UsageError("a suite is planned without a probe", "leave --probe out, or plan its methods")
+        _check_no_probe(probe)
         _plan_suite(several, library_of(library), json=json)
         return
     ordered = order(name, drive, set, quick=quick, **of_order(options))
@@ -79,6 +92,11 @@ def plan(
     print_plan(planned)
     if planned.objection is not None:
         warn(f"as things stand the run would be refused: {planned.objection.what}", planned.objection.advice)
+
+
+def _check_no_probe(probe: bool) -> None:
+    if probe:
+        raise UsageError("a suite is planned without a probe", "leave --probe out, or plan its methods")
 
 
 def _plan_suite(several: SuiteOrder, library: Path, *, json: bool) -> None:

@@ -63,7 +63,12 @@ def resume(
     kept = RunFolder(folder)
     if torn := kept.read_journal().torn_bytes:
         warn(f"the last {torn} bytes of the journal are torn, by a kill or a power cut, and are cut off")
-    if kept.manifest.children:
+    if kept.manifest.several_drives:
+        from ssdlab.runs.suites.several import resume_several
+
+        with SuiteProgress() as shown:
+            resume_several(folder, shown, renewal=renewal)
+    elif kept.manifest.children:
         with SuiteProgress() as shown:
             resume_suite(folder, shown, renewal=renewal)
     else:

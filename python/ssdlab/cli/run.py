@@ -1,7 +1,8 @@
-"""`ssdlab run`: run a method or a suite on a drive."""
+"""`ssdlab run`: run a method, a suite or a review on one or more drives."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ssdlab.cli.dry_run import dry_run, dry_run_of_suite
@@ -13,12 +14,11 @@ from ssdlab.model.drive_options import DriveOptions
 from ssdlab.runs.conditions.variant import Variant
 
 
-@takes(DriveOptions, OrderOptions, Variant)
+@takes(DriveOptions, OrderOptions, Variant, several=("destroy",))
 def run(
     name: str,
-    drive: str,
     /,
-    *,
+    *drives: str,
     set: Set = (),
     precondition: Precondition = None,
     quick: Quick = False,
@@ -27,39 +27,87 @@ def run(
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
 ) -> int:
-    """Run a method or a suite on a drive, and keep it in the library.
+    """Run a method, a suite or a review on one or more drives, and keep it in the library.
 
     Stopped by Ctrl-C, a kill or a crash, it continues with `ssdlab resume`; nothing finished is done twice.
+    Several drives are run one after the other, and reported on one page.
 
     Parameters
     ----------
     name
-        The method or suite: see `ssdlab methods`.
-    drive
-        A block device such as /dev/nvme0n1, or a file (with --size when it must be made).
+        The method, suite or review (see `ssdlab methods`), or the path of a declaration.
+    drives
+        Block devices such as /dev/nvme0n1, or a file (with --size when it must be made). An identifier of a
+        drive in the library stands for its runs: only what is missing of it is run, if it is attached.
     require_steady
         Exit with status 1 where steady state is judged and was not achieved; by default that is a result.
     json
         Print the result as JSON, schema ssdlab.show/1.
     """
+    from ssdlab.cli.drives_named import in_library, one_consent, one_drive
     from ssdlab.cli.suites import SuiteProgress, suite_order
     from ssdlab.runs.session import start
     from ssdlab.runs.suites.session import start_suite
 
+    consents = options.pop("destroy", ())
     asked = chosen(OrderOptions, options)
     set = preconditioned(set, precondition)
+    library = library_of(asked.library)
+    if len(drives) > 1 or (len(drives) == 1 and in_library(drives[0], library, options.get("size"))):
+        return _run_several(
+            name,
+            drives,
+            set,
+            library,
+            {**of_order(options), "quick": quick, "repeat": repeat, "destroy": consents},
+            dry_run=asked.dry_run,
+            json=json,
+            require_steady=require_steady,
+        )
+    drive = one_drive(drives)
+    options["destroy"] = one_consent(consents)
     several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
     if several is not None:
         if asked.dry_run:
             dry_run_of_suite(several, json=json)
             return 0
         with SuiteProgress() as shown:
-            folder = start_suite(several, library_of(asked.library), shown)
+            folder = start_suite(several, library, shown)
         return print_run(folder, json=json, require_steady=require_steady)
     ordered = order(name, drive, set, quick=quick, **of_order(options))
     if asked.dry_run:
         dry_run(ordered, json=json)
         return 0
     with RunProgress() as progress:
-        folder = start(ordered, library_of(asked.library), [progress])
+        folder = start(ordered, library, [progress])
+    return print_run(folder, json=json, require_steady=require_steady)
+
+
+def _run_several(
+    name: str,
+    drives: tuple[str, ...],
+    words: tuple[str, ...],
+    library: Path,
+    options: dict[str, Any],
+    *,
+    dry_run: bool,
+    json: bool,
+    require_steady: bool,
+) -> int:
+    """Run a suite on several drives, or on one of which parts stand in the library."""
+    from ssdlab.cli.drives_named import orders
+    from ssdlab.cli.planning_several import show_several_effects
+    from ssdlab.cli.suites import SuiteProgress
+    from ssdlab.runs.suites.session import start_suite
+    from ssdlab.runs.suites.several import start_several
+
+    made = orders(name, drives, words, library, **options)
+    if dry_run:
+        show_several_effects(made, library, json=json)
+        return 0
+    with SuiteProgress() as shown:
+        if len(made) == 1:
+            folder = start_suite(made[0], library, shown)
+        else:
+            folder = start_several(made, library, shown)
     return print_run(folder, json=json, require_steady=require_steady)

@@ -40,6 +40,8 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
             rows.append((each.part, "left out", each.left_out))
             continue
         figures = [] if result.repeated else _headlines(runs[each.run_id])
+        if run.manifest.several_drives:
+            figures = [_drive_line(runs[each.run_id])]
         rows.append((each.part, short_id(each.run_id), figures[0] if figures else ""))
         rows += [("", "", figure) for figure in figures[1:_FIGURES_SHOWN]]
         if len(figures) > _FIGURES_SHOWN:
@@ -61,6 +63,17 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
     first = next(each for each in result.outcomes if each.left_out is None)
     print_line()
     print_line(f"All of one part: ssdlab show {short_id(first.run_id)}", "dim")
+
+
+def _drive_line(suite: RunFolder) -> str:
+    """Say of one drive of a comparison what it is and how much of it there is."""
+    children = suite.manifest.children
+    words = [suite.manifest.drive.name, f"{len(children)} parts"]
+    counts = {
+        "stood in the library": sum(child.standing for child in children),
+        "left out": sum(child.left_out is not None for child in children),
+    }
+    return ", ".join([*words, *(f"{count} {what}" for what, count in counts.items() if count)])
 
 
 def _print_remarks(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:

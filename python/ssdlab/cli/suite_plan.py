@@ -9,6 +9,7 @@ from ssdlab.cli.output import print_fields, print_line, print_table
 from ssdlab.cli.plan_lines import lines_of
 from ssdlab.cli.plan_texts import endurance_text, known_by_text, seconds_text, times_of, writes_text
 from ssdlab.model import units
+from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
     from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder
@@ -37,7 +38,9 @@ def print_suite_plan(several: SuiteOrder, planned: SuitePlan) -> None:
 def _row(each: PlannedChild, drive: str, *, keeps_time: bool) -> tuple[object, ...]:
     blank = ("",) * (2 if keeps_time else 1)
     if each.plan is None:
-        return (each.child.part, each.child.state, "", *blank, "", f"left out: {each.child.left_out}")
+        stands = f"stands in the library: {short_id(each.child.run_id)}"
+        why = stands if each.child.standing else f"left out: {each.child.left_out}"
+        return (each.child.part, each.child.state, "", *blank, "", why)
     plan = each.plan
     times = (plan.seconds, plan.real_seconds) if keeps_time else (plan.seconds,)
     return (
@@ -92,6 +95,7 @@ def _part_as_json(each: PlannedChild) -> dict[str, Any]:
         "state": each.child.state,
         "drive": each.child.drive,
         "left_out": each.child.left_out,
+        "standing": each.child.run_id if each.child.standing else None,
         "steps": 0 if plan is None else len(plan.steps),
         "lines": [] if plan is None else [line.as_dict() for line in lines_of(plan.steps)],
         "effects": [] if plan is None else [effect for step in plan.steps for effect in step.effects],

@@ -24,9 +24,12 @@ def suite_order(
     *,
     quick: bool,
     repeat: int = 1,
+    as_suite: bool = False,
     **options: Any,  # noqa: ANN401 - those of `order`
 ) -> SuiteOrder | None:
     """Return what is to be run, if that is a suite or a method several times; None for a single run.
+
+    With `as_suite` a single run is a suite too, of one part.
 
     Raises
     ------
@@ -42,7 +45,7 @@ def suite_order(
     given = settings(words)
     if suite is not None:
         params = suite_params(suite, given, quick=quick, drive=drive)
-    elif repeat > 1:
+    elif repeat > 1 or as_suite:
         method = find_method(name)
         suite, params = repeated(method, method.params.build(given, quick=quick), repeat)
     else:

@@ -90,6 +90,8 @@ def _parts(folder: Path) -> dict[str, dict[str, Any]]:
         begun = (path / MANIFEST).exists()
         status, live = _look(path) if begun else ("left out" if child.left_out else "not begun", None)
         found[child.part] = {"run": child.run_id, "status": status, "live": live}
+        if child.suite and begun and status == "running":  # its parts are what goes on
+            found |= {f"{child.part}, {part}": state for part, state in _parts(path).items()}
     return found
 
 

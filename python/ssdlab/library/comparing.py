@@ -214,9 +214,7 @@ def _of_run(text: str, library: Path) -> list[Columns]:
     """Return the figures of a run, or of the finished runs of a suite, read from their folders."""
     folder = find_run(text, library)
     run = RunFolder(folder)
-    names = [child.run_id for child in run.manifest.children if child.left_out is None]
-    parts = [folder.parent / name for name in names if (folder.parent / name / MANIFEST).is_file()]
-    runs = [RunFolder(part) for part in parts] or [run]
+    runs = _leaves(run) or [run]
     finished = [each for each in runs if each.manifest.status == "finished"]
     if not finished:
         raise Refused(f"run {run.manifest.run_id} is not finished", f"resume it: ssdlab resume {folder.name}")
@@ -226,6 +224,17 @@ def _of_run(text: str, library: Path) -> list[Columns]:
         alike = {"folder": row.folder} | {name: getattr(row, name) for name in LIKE}
         lines += [alike | figure.model_dump() for figure in row.figures]
     return lines
+
+
+def _leaves(run: RunFolder) -> list[RunFolder]:
+    """Return the runs of a suite that there are, of a comparison those of its suites."""
+    found = []
+    for child in run.manifest.children:
+        folder = run.path.parent / child.run_id
+        if child.left_out is None and (folder / MANIFEST).is_file():
+            part = RunFolder(folder)
+            found += _leaves(part) if child.suite else [part]
+    return found
 
 
 def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:

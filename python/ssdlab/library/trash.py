@@ -79,9 +79,10 @@ def _parts(folder: Path) -> list[Path]:
     found = [
         folder.parent / child.run_id
         for child in children
-        if child.run_id[:1] not in ("", ".") and "/" not in child.run_id
+        if child.run_id[:1] not in ("", ".") and "/" not in child.run_id and not child.standing
     ]
-    return [each for each in found if (each / MANIFEST).is_file()]
+    there = [each for each in found if (each / MANIFEST).is_file()]
+    return [*there, *(part for each in there if each != folder for part in _parts(each))]
 
 
 def _check(folder: Path, chosen: Sequence[Path]) -> None:

@@ -18,7 +18,7 @@ class Listed(NamedTuple):
     Attributes
     ----------
     place
-        Module that defines it.
+        Module that defines it; of a suite the file.
     writes
         Whether it writes to the drive with the parameters it has by default.
     line
@@ -176,26 +176,49 @@ REGISTRY = {
 
 SUITES = {
     "enterprise-review": Listed(
-        "ssdlab.methods.suites.enterprise_review",
+        "enterprise-review.toml",
         True,
         "An enterprise drive as reviews judge one: alone, at its peaks, in steady state, and "
         "under mixed load.",
     ),
     "client-review": Listed(
-        "ssdlab.methods.suites.client_review",
+        "client-review.toml",
         True,
         "A client drive as reviews judge one: fresh and full, in bursts and without a pause.",
     ),
-    "quick-look": Listed(
-        "ssdlab.methods.suites.quick_look", True, "A first look at a drive, in under ten minutes."
-    ),
+    "quick-look": Listed("quick-look.toml", True, "A first look at a drive, in under ten minutes."),
     "snia": Listed(
-        "ssdlab.methods.suites.snia",
+        "snia.toml",
         True,
         "All eight tests of SNIA's Solid State Storage Performance Test Specification, in one report.",
     ),
+    "review-dc500": Listed(
+        "review-dc500.toml",
+        True,
+        "AnandTech's review of the Kingston DC500 (2019): depth 1, peaks, steady state, mixed load.",
+    ),
+    "review-c916": Listed(
+        "review-c916.toml",
+        True,
+        "AnandTech's review of the Memblaze PBlaze5 C916 (2019): mixed load and ACT, with a limit of 10 W.",
+    ),
+    "review-dc400": Listed(
+        "review-dc400.toml",
+        True,
+        "TheSSDReview's review of the Kingston DC400 (2016): SNIA's matrix in 25 rounds, latency at QD 32.",
+    ),
+    "review-xp941": Listed(
+        "review-xp941.toml",
+        True,
+        "AnandTech's review of the Samsung XP941 (2014): consistency with more spare area, TRIM, a trace.",
+    ),
+    "review-600p": Listed(
+        "review-600p.toml",
+        True,
+        "PC Perspective's review of the Intel 600p (2016): bursts of writes beside reads, load time, tails.",
+    ),
 }
-"""Every suite by its name; its module has it as `SUITE`."""
+"""Every suite by its name; `place` is its declaration, in the folder `suites`."""
 
 _UNLISTED = {"job": "ssdlab.methods.job"}
 """What has a command of its own and is found here only to be resumed."""

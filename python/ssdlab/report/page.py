@@ -22,7 +22,7 @@ from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import drive, efficiency, ratings, suite
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
-from ssdlab.report.source import SuiteRun
+from ssdlab.report.source import Comparison, Run, SuiteRun
 from ssdlab.results.kind import loaded
 
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ssdlab.report.source import Run
+    from ssdlab.report.source import Reported
     from ssdlab.report.view import Section
 
 
-def render(runs: Sequence[Run | SuiteRun]) -> str:
-    """Return the page of these finished runs as HTML; a suite stands for all its runs.
+def render(runs: Sequence[Reported]) -> str:
+    """Return the page of these finished runs as HTML; a suite or a comparison stands for all its runs.
 
     Raises
     ------
@@ -45,8 +45,8 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
     HostError
         When the front end was not built.
     """
-    suites = [each for each in runs if isinstance(each, SuiteRun)]
-    single = [run for each in runs for run in (each.runs if isinstance(each, SuiteRun) else (each,))]
+    suites = [suite for each in runs for suite in _suites(each)]
+    single = [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
     _check(single)
     placed = shown(single)
     rated = ratings.section(placed)
@@ -54,7 +54,7 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
     further = [each for each in (drive.section(placed), rated) if each is not None]
     sections = [*suite.sections(suites), *measured, *further]
     head = header(placed)
-    if suites and len(suites) == len(runs):
+    if suites and not any(isinstance(each, Run) for each in runs):
         head = replace(head, subtitle=", ".join(dict.fromkeys(each.manifest.method.title for each in suites)))
     figures = [figure for section in sections for figure in section.figures]
     footer = "; ".join(
@@ -84,6 +84,12 @@ def render(runs: Sequence[Run | SuiteRun]) -> str:
         whole=[_script_json(_whole(one)) for one in placed],
     )
     return html
+
+
+def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
+    if isinstance(reported, Comparison):
+        return reported.suites
+    return (reported,) if isinstance(reported, SuiteRun) else ()
 
 
 def _check(runs: Sequence[Run]) -> None:
@@ -149,7 +155,7 @@ def _template() -> Any:  # noqa: ANN401 - jinja2 types it so
     return environment.get_template("page.html.j2")
 
 
-def write(runs: Sequence[Run | SuiteRun], path: Path) -> int:
+def write(runs: Sequence[Reported], path: Path) -> int:
     """Write the page to `path` in one piece, and return its size in bytes.
 
     Raises

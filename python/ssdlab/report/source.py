@@ -35,6 +35,19 @@ class SuiteRun:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """A finished comparison: the suite of each drive."""
+
+    manifest: Manifest
+    suites: tuple[SuiteRun, ...]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs of all its drives."""
+        return tuple(run for suite in self.suites for run in suite.runs)
+
+
+@dataclass(frozen=True)
 class Run:
     """One finished run, read in full; `series` and `hist` hold only the attempts that count."""
 
@@ -133,8 +146,12 @@ def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tab
     )
 
 
-def read(folder: Path) -> Run | SuiteRun:
-    """Read a finished run, or a suite with all its runs.
+Reported = Run | SuiteRun | Comparison
+"""What a page is made of."""
+
+
+def read(folder: Path) -> Reported:
+    """Read a finished run, a suite with all its runs, or a comparison with all its suites.
 
     Raises
     ------
@@ -145,6 +162,10 @@ def read(folder: Path) -> Run | SuiteRun:
     if not found.manifest.children:
         return read_run(folder)
     found.verify()
+    if found.manifest.several_drives:
+        _result(found)  # refuses one that is not finished
+        suites = [read(folder.parent / child.run_id) for child in found.manifest.children]
+        return Comparison(found.manifest, tuple(each for each in suites if isinstance(each, SuiteRun)))
     result = _result(found)
     assert isinstance(result, SuiteResult)  # of a suite
     done = [folder.parent / each.run_id for each in result.outcomes if each.left_out is None]

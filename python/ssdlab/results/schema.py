@@ -21,6 +21,8 @@ from ssdlab.model.host_load import HostLoad
 from ssdlab.model.stored import Stored, absent
 from ssdlab.model.summary import Summary
 from ssdlab.results.drive_states import AnyProof, StateCheck, SteadyProof
+from ssdlab.results.members import Child as Child
+from ssdlab.results.members import Member as Member
 from ssdlab.results.seal import Sealed
 
 RUN_SCHEMA = "ssdlab.run/2"
@@ -151,47 +153,6 @@ class TableInfo(Stored):
     sha256: str
 
 
-class Member(Stored):
-    """What a run that is part of a suite says of that."""
-
-    suite: str = Field(description="run id of the suite")
-    part: str = Field(description="its name within the suite")
-    preparation_seed: int = Field(
-        description="seed of fills and preconditioning; the same for parts that begin in the same state"
-    )
-    span_bytes: int | None = Field(
-        default=None, description="the suite uses no more of the drive than this; None: all of it"
-    )
-    written_by: str | None = Field(
-        default=None,
-        description="run that wrote the whole span before, since when the suite has only read",
-    )
-    spent_bytes: int = Field(default=0, description="written by the suite's runs before this one")
-    prepared_by: str | None = Field(
-        default=None,
-        description="run whose first steps this one began with, on a fork of its drive",
-    )
-    prepared_steps: int = Field(default=0, description="how many steps that are")
-
-
-class Child(Stored):
-    """One run of a suite, as the suite's manifest names it before anything is done."""
-
-    part: str = Field(description="name within the suite")
-    run_id: str
-    method: str
-    version: int
-    title: str
-    params: dict[str, JsonValue]
-    quick: bool
-    seed: int = Field(description="drawn from the suite's seed and the part's name")
-    preparation_seed: int
-    drive: str = Field(description="text of the drive, at the scale that the part needs")
-    state: str = Field(description="drive state that the part begins in")
-    span_bytes: int | None = None
-    left_out: str | None = Field(default=None, description="why it is not done on this drive")
-
-
 class Manifest(Stored):
     """`manifest.json`: what was run, on what, how it ended and what it showed. Times are ISO 8601, UTC."""
 
@@ -221,9 +182,17 @@ class Manifest(Stored):
     ratings: tuple[Rated, ...] = Field(default=(), description="what the drive is rated for")
     member: Member | None = Field(default=None, description="the suite that the run is part of")
     children: tuple[Child, ...] = Field(default=(), description="the runs of a suite; it has no steps itself")
+    review: dict[str, JsonValue] = Field(
+        default={}, description="of a suite: chapters, tiles and drives of its declaration"
+    )
     sealed: Sealed | None = Field(
         default=None, description="of a finished run; None in one that was finished before there were seals"
     )
+
+    @property
+    def several_drives(self) -> bool:
+        """Whether it compares drives: each of its children is a suite."""
+        return any(child.suite for child in self.children)
 
     @property
     def seal_state(self) -> SealState:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from pydantic import JsonValue
 
 from ssdlab.methods import find_method
 from ssdlab.methods.method import Method, Params
@@ -41,6 +41,12 @@ class Part:
         Whether its stimuli have a size of their own, such as 8 GB: a simulated drive is then not scaled down.
     name
         Within the suite; by default the method's.
+    chapter
+        Heading of the page that it stands under; empty: that of its own.
+    variant
+        What makes the drive another entry, as the options of `run` say it; empty: as it is asked for.
+    like
+        Of a part of a variant: the part that it repeats, whose parameters it has.
     """
 
     method: str
@@ -48,11 +54,24 @@ class Part:
     settings: Mapping[str, str] = field(default_factory=dict)
     absolute: bool = False
     name: str = ""
+    chapter: str = ""
+    variant: Mapping[str, str] = field(default_factory=dict)
+    like: str = ""
 
     @property
     def label(self) -> str:
         """Name within the suite."""
         return self.name or self.method
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One more entry of the drive under review: a variant, in which all parts, or some, are done again."""
+
+    name: str
+    variant: Mapping[str, str]
+    parts: tuple[str, ...] = ()
+    """Labels; none: all parts."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +82,8 @@ class Suite:
     ----------
     name, version, title
         As of a method.
-    module
-        Where its prose stands: the docstring of that module.
+    prose
+        What it is, in the headings of a method.
     parts
         In the order in which a real drive goes through them.
     quick
@@ -74,21 +93,43 @@ class Suite:
     scaled_times
         Whether a simulated drive that was made S times smaller gets times S times shorter than the methods
         have: as many of its capacities are then written as of the drive in its full size.
+    entries
+        Variants of the drive under review, which is the first that is named.
+    page
+        What its declaration says of the page, as JSON holds it; kept in the manifest of a run.
     """
 
     name: str
     version: int
     title: str
-    module: str
+    prose: str
     parts: tuple[Part, ...]
     quick: bool = False
     span_bytes: int | None = None
     scaled_times: bool = False
+    entries: tuple[Entry, ...] = ()
+    page: Mapping[str, JsonValue] = field(default_factory=dict)
 
-    @property
-    def prose(self) -> str:
-        """The suite in prose."""
-        return inspect.cleandoc(sys.modules[self.module].__doc__ or "")
+    def parts_of(self, *, subject: bool) -> tuple[Part, ...]:
+        """Return what is done on a drive: on the one under review also each variant."""
+        if not subject:
+            return self.parts
+        again = (
+            Part(
+                method=part.method,
+                state=part.state,
+                settings=part.settings,
+                absolute=part.absolute,
+                name=f"{part.label}-{entry.name}",
+                chapter=part.chapter,
+                variant=entry.variant,
+                like=part.label,
+            )
+            for entry in self.entries
+            for part in self.parts
+            if not entry.parts or part.label in entry.parts
+        )
+        return (*self.parts, *again)
 
     def method(self, part: Part) -> Method:
         """Return the method of a part."""

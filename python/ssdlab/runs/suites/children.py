@@ -174,7 +174,7 @@ def _order(suite: Manifest, child: Child, before: Before) -> Order:
         seed=child.seed,
         run_id=child.run_id,
         member=member,
-        **_options(suite.open_options),
+        **_options(suite.open_options, child),
     )
 
 
@@ -187,12 +187,13 @@ def kept_options(like: Order) -> dict[str, JsonValue]:
     return {**kept, "rig": rig, "variant": variant, **meter}
 
 
-def _options(kept: Mapping[str, JsonValue]) -> dict[str, Any]:
-    rig = kept.get("rig")
+def _options(kept: Mapping[str, JsonValue], child: Child) -> dict[str, Any]:
+    rig, whole = kept.get("rig"), kept.get("variant")
+    asked = {**(whole if isinstance(whole, dict) else {}), **child.variant}
     return {
         **kept,
         "rig": None if rig is None else Path(str(rig)),
-        "variant": Variant.model_validate(kept.get("variant") or {}),
+        "variant": Variant.model_validate(asked),
         "meter": None if kept.get("meter") is None else MeterText.parse(str(kept["meter"])),
     }
 

@@ -35,7 +35,9 @@ class Forks:
         self._leaders: dict[str, Child] = {}
         self._steps: dict[str, int] = {}
         self._followers: dict[str, list[Child]] = {}
-        planned = tuple(_planned(child) for child in suite.children if child.left_out is None)
+        planned = tuple(
+            _planned(child) for child in suite.children if child.left_out is None and not child.standing
+        )
         for group in groups(planned, SHARED_BY_FORK):
             steps = shared_steps(group)
             if steps:

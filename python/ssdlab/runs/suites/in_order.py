@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ssdlab.runs.consent_record import standing_consent
@@ -45,10 +46,14 @@ def one_after_another(
                 child,
                 observers,
                 environment,
-                before=before,
+                before=replace(before, written_by=None) if child.variant else before,
                 begun_on=begun_on,
                 renewal=renewal,
             )
         observer.ended(child, number, len(children), already_finished=found)
+        if child.standing:
+            continue  # done at another time: nothing of it is known of the drive as it is now
         before = after(run, before)
+        if child.variant:
+            before = replace(before, written_by=None)  # perhaps of less than the whole drive
         begun_on = last_given(begun_on, run)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.methods.suites.suite import Part, Suite
-from ssdlab.model.errors import LabError, UsageError, unknown
+from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.results.schema import Child
 from ssdlab.results.store import new_run_id
+from ssdlab.runs.conditions.variant import Variant, check_fits, on_text
+from ssdlab.runs.order import plan_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from ssdlab.drives.opening import Look
     from ssdlab.host.identity import Identity
     from ssdlab.methods.method import Method, Params
+    from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.schema import DriveInfo, Member
     from ssdlab.runs.order import Order
     from ssdlab.runs.plan import Plan
 
@@ -41,12 +45,29 @@ class SuiteOrder:
         Order of a single run with everything that holds for all of them: drive, consent, presets, seed.
     repeat
         How often everything is done.
+    subject
+        Whether it is the drive under review, which is also done in its variants.
+    member
+        Where it is one drive of a comparison: of which.
+    standing
+        Finished runs of the library that are taken as they stand, by the parts that they are.
+    known
+        A drive that is not attached, as those runs have it; None: it is looked at.
     """
 
     suite: Suite
     params: Mapping[str, Params]
     like: Order
     repeat: int = 1
+    subject: bool = True
+    member: Member | None = None
+    standing: Mapping[str, RunFolder] = field(default_factory=dict)
+    known: DriveInfo | None = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What is done on this drive."""
+        return self.suite.parts_of(subject=self.subject)
 
     @property
     def drive(self) -> str:
@@ -55,8 +76,16 @@ class SuiteOrder:
 
     @property
     def writes(self) -> bool:
-        """Whether any part writes to the drive."""
-        return any(self.suite.method(part).writes(self.params[part.label]) for part in self.suite.parts)
+        """Whether any part that is still to be done writes to the drive."""
+        return any(
+            self.suite.method(part).writes(self.params_of(part))
+            for part in self.parts
+            if part.label not in self.standing
+        )
+
+    def params_of(self, part: Part) -> Params:
+        """Return the parameters of a part; those of a variant are its part's."""
+        return self.params[part.like or part.label]
 
 
 @dataclass(frozen=True)
@@ -138,10 +167,10 @@ def repeated(method: Method, params: Params, repeat: int) -> tuple[Suite, dict[s
     """Return a suite of one method, to be run several times."""
     part = Part(method.name)
     suite = Suite(
-        name=f"{method.name}-x{repeat}",
+        name=method.name if repeat == 1 else f"{method.name}-x{repeat}",
         version=method.version,
-        title=f"{method.title}, {repeat} runs",
-        module=method.params.__module__,
+        title=method.title if repeat == 1 else f"{method.title}, {repeat} runs",
+        prose=method.prose,
         parts=(part,),
     )
     return suite, {part.label: params}
@@ -169,28 +198,50 @@ def derived(seed: int, *path: object) -> int:
 
 
 def planned_children(
-    order: SuiteOrder, seed: int, look: Look, library: Path | None = None
+    order: SuiteOrder, seed: int, look: Look | None, library: Path | None = None
 ) -> tuple[PlannedChild, ...]:
     """Name and plan every run of a suite on a drive that was looked at, and touch nothing.
 
-    Earlier runs in a library say how fast the drive is.
+    Earlier runs in a library say how fast the drive is. Without a look the drive is not attached: what does
+    not stand in the library is left out.
     """
     from ssdlab.runs.pace import pace_of
 
     pace = cache(partial(pace_of, library=library))
     return tuple(
-        _planned(order, seed, part, at, look, pace)
+        _stands(order, part, order.standing[part.label])
+        if part.label in order.standing
+        else _planned(order, seed, part, at, look, pace)
         for at in range(1, order.repeat + 1)
-        for part in order.suite.parts
+        for part in order.parts
     )
 
 
-def _planned(
-    order: SuiteOrder, seed: int, part: Part, at: int, look: Look, pace: Callable[[Identity], Pace]
-) -> PlannedChild:
-    from ssdlab.runs.order import plan_on
+def _stands(order: SuiteOrder, part: Part, run: RunFolder) -> PlannedChild:
+    """Return a part that was done before."""
+    manifest = run.manifest
+    child = Child(
+        part=part.label,
+        run_id=run.path.name,
+        method=part.method,
+        version=manifest.method.version,
+        title=manifest.method.title,
+        params=manifest.params,
+        quick=manifest.quick,
+        seed=manifest.seed,
+        preparation_seed=manifest.seed,
+        drive=manifest.drive.text,
+        state=part.state,
+        variant=dict(part.variant),
+        standing=True,
+    )
+    return PlannedChild(child, None)
 
-    method, params = order.suite.method(part), order.params[part.label]
+
+def _planned(
+    order: SuiteOrder, seed: int, part: Part, at: int, look: Look | None, pace: Callable[[Identity], Pace]
+) -> PlannedChild:
+    method, params = order.suite.method(part), order.params_of(part)
     name = part.label if order.repeat == 1 else f"{part.label} #{at}"
     # Parts that begin in a state that is made once prepare with the same draws.
     preparation = derived(seed, at, "to", part.state)
@@ -204,13 +255,20 @@ def _planned(
         quick=order.like.quick,
         seed=derived(seed, name),
         preparation_seed=preparation,
-        drive=_drive_of(order.drive, part),
+        drive=order.drive,
         state=part.state,
         span_bytes=order.suite.span_bytes,
+        variant=dict(part.variant),
     )
+    if look is None:
+        why = "it does not stand in the library, and the drive is not attached"
+        return PlannedChild(child.model_copy(update={"left_out": why}), None)
     try:
+        child = child.model_copy(update={"drive": _drive_of(order.drive, part)})
         _check_one_scale(order.drive, child.drive)
         identity = identity_at(child.drive, order.drive, look)
+        if part.variant and not child.drive.startswith(SIMULATED_PREFIX):
+            check_fits(_variant(part, order), identity, writing=method.writes(params))
         plan = plan_on(
             method,
             params,
@@ -220,18 +278,29 @@ def _planned(
             preparation_seed=preparation,
             span_bytes=child.span_bytes,
         )
-    except UsageError as error:
+    except (UsageError, Refused) as error:
         return PlannedChild(child.model_copy(update={"left_out": error.what}), None)
     return PlannedChild(child, plan)
 
 
 def _drive_of(text: str, part: Part) -> str:
     """Return the drive that a part runs on: a simulated one in its full size, where sizes are absolute."""
-    if not text.startswith(SIMULATED_PREFIX) or not part.absolute:
+    if not text.startswith(SIMULATED_PREFIX) or not (part.absolute or part.variant):
         return text
     from ssdlab.drives.simulated.text import SimulatedText
 
-    return str(replace(SimulatedText.parse(text), scale=1))
+    own = SimulatedText.parse(text)
+    own = replace(own, scale=1) if part.absolute else own
+    asked = Variant.model_validate(dict(part.variant))
+    if asked.usable_bytes is not None:  # of the drive in its full size
+        asked = asked.model_copy(update={"usable_bytes": asked.usable_bytes // own.scale})
+    return on_text(str(own), asked)
+
+
+def _variant(part: Part, order: SuiteOrder) -> Variant:
+    """Return what the drive is to be for a part: what was asked of all of them, and what is its own."""
+    asked = order.like.variant.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return Variant.model_validate({**asked, **part.variant})
 
 
 def _check_one_scale(asked: str, needed: str) -> None:

@@ -50,7 +50,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
     return SuiteResult(
         quick=suite.quick,
         outcomes=tuple(outcomes),
-        repeats=max((_number(child.part) for child in suite.children), default=1),
+        repeats=max((_number(child) for child in suite.children), default=1),
         repeated=tuple(_repeated(suite.children, folders)),
         caveats=clauses((QUICK,) if suite.quick else ()),
     )
@@ -70,15 +70,17 @@ def base_name(part: str) -> str:
     return part.partition(" #")[0]
 
 
-def _number(part: str) -> int:
-    return int(part.partition(" #")[2] or 1)
+def _number(child: Child) -> int:
+    return 1 if child.suite else int(child.part.partition(" #")[2] or 1)
 
 
 def _repeated(children: Sequence[Child], runs: dict[str, RunFolder]) -> Iterator[RepeatedFigure]:
     parts: dict[str, list[RunFolder]] = {}
     for child in children:
         if child.run_id in runs:
-            parts.setdefault(base_name(child.part), []).append(runs[child.run_id])
+            parts.setdefault(child.part if child.suite else base_name(child.part), []).append(
+                runs[child.run_id]
+            )
     for part, repeats in parts.items():
         if len(repeats) > 1:
             yield from _figures(part, repeats)

@@ -72,6 +72,8 @@ def plan_suite(order: SuiteOrder, library: Path | None = None) -> SuitePlan:
     """
     found = _look(order)
     children = planned_children(order, order.like.seed or 1, found, library)
+    if found is None:
+        return SuitePlan(children)
     rating = _rating(order, found)
     beside = runs_side_by_side(order.drive)
     made_bytes = found.identity.capacity_bytes if found.identity is not None and not found.exists else 0
@@ -98,23 +100,45 @@ def start_suite(
     Interrupted, DriveError, HostError
         In mid-run; the suite can be resumed. `run` and `folder` are facts of the error.
     """
-    found = _look(order, environment)
-    if (refused := _guarded(order, found)) is not None:
-        raise refused
-    seed = order.like.seed if order.like.seed is not None else secrets.randbits(63)
-    children = planned_children(order, seed, found)
-    if all(each.plan is None for each in children):
-        reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
-        raise Refused(f"no part of {order.suite.name} fits this drive: {reasons}", "name another drive")
-    if (objection := _objection(order, children, found)) is not None:
-        raise objection
-    manifest = _first_manifest(order, seed, children, found)
-    folder = begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
+    manifest = ready(order, environment)
+    folder = begin_suite(manifest, library)
     lock = RunLock(folder)
     try:
         return _Suite(lock.folder, manifest, environment, observer).run()
     finally:
         lock.release()
+
+
+def ready(order: SuiteOrder, environment: RunEnvironment | None = None) -> Manifest:
+    """Return the first manifest of a suite that nothing speaks against; touches nothing.
+
+    Raises
+    ------
+    UsageError, Refused
+        What speaks against it.
+    """
+    found = _look(order, environment)
+    if found is not None and (refused := _guarded(order, found)) is not None:
+        raise refused
+    seed = order.like.seed if order.like.seed is not None else secrets.randbits(63)
+    children = planned_children(order, seed, found)
+    if all(each.plan is None and not each.child.standing for each in children):
+        reasons = "; ".join(dict.fromkeys(each.child.left_out or "" for each in children))
+        raise Refused(f"no part of {order.suite.name} fits this drive: {reasons}", "name another drive")
+    if found is not None and (objection := _objection(order, children, found)) is not None:
+        raise objection
+    return _first_manifest(order, seed, children, found)
+
+
+def begin_suite(manifest: Manifest, library: Path) -> Path:
+    """Make the folder of a suite with its manifest and its consent, and return it.
+
+    Raises
+    ------
+    HostError
+        When the library cannot be written.
+    """
+    return begin_run(library, manifest, lambda held: record_consent(held, manifest, manifest.drive))
 
 
 def resume_suite(
@@ -144,10 +168,11 @@ def resume_suite(
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
             raise nothing_left(manifest, folder)
-        writes = any(_writes(child) for child in manifest.children if child.left_out is None)
+        to_do = [child for child in manifest.children if child.left_out is None and not child.standing]
+        writes = any(map(_writes, to_do))
         manifest, given = consented(lock.folder, manifest, renewal, writes=writes, words=run_words(folder))
         again = resumed_manifest(manifest)
-        if renewal is not None or given is not None:
+        if to_do and (renewal is not None or given is not None):
             _check_drive(again, given, lock.folder, environment)
         return _Suite(lock.folder, again, environment, observer, renewal).run()
     finally:
@@ -295,7 +320,10 @@ def _check_drive(
         check_attached(given, info, "suite", suite.run_id)
 
 
-def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look:
+def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look | None:
+    """Look at the drive of a suite; None where it is known from its runs alone."""
+    if order.known is not None:
+        return None
     looked = look if environment is None else environment.look
     like = order.like
     found = looked(
@@ -308,10 +336,14 @@ def _look(order: SuiteOrder, environment: RunEnvironment | None = None) -> Look:
 
 
 def _first_manifest(
-    order: SuiteOrder, seed: int, children: tuple[PlannedChild, ...], found: Look
+    order: SuiteOrder, seed: int, children: tuple[PlannedChild, ...], found: Look | None
 ) -> Manifest:
-    assert found.identity is not None  # `_look` has seen to it
-    info = identity_info(order.drive, found.identity)
+    if found is None:
+        assert order.known is not None
+        info, ratings = order.known, next(iter(order.standing.values())).manifest.ratings
+    else:
+        assert found.identity is not None  # `_look` has seen to it
+        info, ratings = identity_info(order.drive, found.identity), rated_values(found.identity)
     lasting = partial(lasting_text, info=info)
     started = now()
     return Manifest(
@@ -326,7 +358,9 @@ def _first_manifest(
         seed=seed,
         environment={},
         tool=tool(),
-        ratings=rated_values(found.identity),
+        ratings=ratings,
+        review=dict(order.suite.page),
+        member=order.member,
         created=started,
         sessions=(first_session(started),),
         children=tuple(

@@ -1,0 +1,214 @@
+"""A review as a text: TOML that names methods, drive states, variants and the page's order.
+
+Suites of ssdlab are such files, and so can a user's own be: copied, changed, and given by its path.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, StringConstraints, model_validator
+
+from ssdlab.host.documents import parse_toml
+from ssdlab.methods.suites.suite import Entry, Part, State, Suite
+from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.frozen import Bytes, Frozen
+
+SCHEMA = "ssdlab.review/1"
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,63}$")]
+"""What run folders and `--set` are named after."""
+Line = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Setting = str | int | float | bool | list[str | int | float]
+
+
+class PartText(Frozen):
+    """One `[[part]]`."""
+
+    noun: ClassVar[str] = "key of a part"
+
+    method: str = Field(description="name of a method: see `ssdlab methods`")
+    name: Name | None = Field(None, description="within the review; by default the method's")
+    begins: State = Field("any", description="drive state that it begins in")
+    settings: dict[str, Setting] = Field({}, alias="set", description="parameters, as --set gives them")
+    full_size: bool = Field(
+        False, description="whether a simulated drive is not made smaller, since sizes are absolute"
+    )
+    chapter: Line | None = Field(None, description="heading of the page that it stands under")
+
+    @property
+    def label(self) -> str:
+        """Its name within the review."""
+        return self.name or self.method
+
+
+class VariantText(Frozen):
+    """One `[[variant]]`: the drive under review once more, under other settings."""
+
+    noun: ClassVar[str] = "key of a variant"
+
+    name: Name = Field(description="that its parts end with")
+    parts: tuple[str, ...] = Field((), description="that are done again; none: all")
+    usable: str | None = Field(None, description="as --usable, of the drive in its full size")
+    spare: str | None = Field(None, description="as --spare")
+    power_limit: str | None = Field(None, description="as --power-limit")
+    write_cache: Literal["on", "off"] | None = Field(None, description="as --write-cache")
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """What the drive is to be, as the options of `run` say it."""
+        given = self.model_dump(exclude={"name", "parts"}, exclude_none=True)
+        return {name: str(value) for name, value in given.items()}
+
+
+class DriveText(Frozen):
+    """One `[[drive]]`: what the review compared, the one under review first."""
+
+    noun: ClassVar[str] = "key of a drive"
+
+    name: Line = Field(description="what the review calls it")
+    profile: str | None = Field(None, description="simulated drive that stands for it")
+    absent: Line | None = Field(None, description="why none does")
+    note: Line | None = Field(None, description="in what the profile is another drive")
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.profile is None) == (self.absent is None):
+            raise UsageError(
+                f"the drive {self.name!r} needs either a profile or the reason why there is none",
+                "give profile or absent, and not both",
+            )
+        return self
+
+
+class ChapterText(Frozen):
+    """One `[[chapter]]`: a heading of the page, in the order of the file."""
+
+    noun: ClassVar[str] = "key of a chapter"
+
+    title: Line = Field(description="the heading; parts name it")
+    text: Line | None = Field(None, description="a sentence below it")
+    charts: tuple[str, ...] = Field(
+        (), description="ids of figures that come first; none: all in their order"
+    )
+
+
+class Declaration(Frozen):
+    """The file."""
+
+    noun: ClassVar[str] = "key of a review"
+
+    schema_version: Literal["ssdlab.review/1"] = Field(alias="schema", description=SCHEMA)
+    name: Name = Field(description="of the review")
+    version: int = Field(1, ge=1, le=10_000, description="rises with every change that could change a number")
+    title: Line = Field(description="for headings")
+    prose: str = Field("", max_length=20_000, description="what it is, its source, what it cannot show")
+    quick: bool = Field(False, description="whether parts take their quick presets in any case")
+    span: Bytes | None = Field(None, gt=0, description="no more of the drive is used: 8GiB")
+    scaled_times: bool = Field(
+        False, description="whether times are so much shorter as a simulated drive is smaller"
+    )
+    part: tuple[PartText, ...] = Field(min_length=1, max_length=100, description="each method as [[part]]")
+    variant: tuple[VariantText, ...] = Field((), description="entries of the drive under review")
+    drive: tuple[DriveText, ...] = Field((), description="what the review compared")
+    chapter: tuple[ChapterText, ...] = Field((), description="headings of the page, in order")
+    tiles: tuple[str, ...] = Field((), max_length=6, description="names of headline figures for the top")
+
+    @classmethod
+    def parse(cls, text: str, name: str) -> Self:
+        """Read a declaration; `name` is what errors call it.
+
+        Raises
+        ------
+        UsageError
+            It is no TOML, or says what it must not; with the place.
+        """
+        return cls.model_validate(parse_toml(text, name))
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        labels = [part.label for part in self.part]
+        if twice := next((label for label, times in Counter(labels).items() if times > 1), None):
+            raise UsageError(f"two parts are called {twice}", "give one of them a name of its own")
+        titles = [chapter.title for chapter in self.chapter]
+        for part in self.part:
+            if self.chapter and part.chapter is not None and part.chapter not in titles:
+                raise unknown("chapter", part.chapter, titles)
+        for variant in self.variant:
+            if not variant.asked:
+                raise UsageError(
+                    f"the variant {variant.name} changes nothing",
+                    "give usable, spare, power_limit or write_cache",
+                )
+            for label in variant.parts:
+                if label not in labels:
+                    raise unknown("part", label, labels)
+        return self
+
+    def suite(self) -> Suite:
+        """Return the suite that it declares, with its parts checked.
+
+        Raises
+        ------
+        UsageError, Unsupported
+            There is no such method, or no such parameter of it.
+        """
+        return Suite(
+            name=self.name,
+            version=self.version,
+            title=self.title,
+            prose=self.prose.strip(),
+            parts=tuple(map(_part, self.part)),
+            quick=self.quick,
+            span_bytes=self.span,
+            scaled_times=self.scaled_times,
+            entries=tuple(Entry(each.name, each.asked, each.parts) for each in self.variant),
+            page=self._page(),
+        )
+
+    def _page(self) -> dict[str, JsonValue]:
+        """Return what the page is made by: chapters with their parts, tiles, drives of the review."""
+        chapters: dict[str, dict[str, Any]] = {
+            each.title: {
+                "title": each.title,
+                "text": each.text or "",
+                "charts": list(each.charts),
+                "parts": [],
+            }
+            for each in self.chapter
+        }
+        for part in self.part:
+            if part.chapter is not None:
+                blank = {"title": part.chapter, "text": "", "charts": [], "parts": []}
+                chapters.setdefault(part.chapter, blank)["parts"].append(part.label)
+        return {
+            "chapters": list(chapters.values()),
+            "tiles": list(self.tiles),
+            "drives": [each.model_dump(mode="json", exclude_none=True) for each in self.drive],
+        }
+
+
+def _part(text: PartText) -> Part:
+    from ssdlab.methods import find_method
+
+    fields = find_method(text.method).params.model_fields
+    for name in text.settings:
+        if name not in fields:
+            raise unknown(f"parameter of {text.method}", name, fields)
+    return Part(
+        method=text.method,
+        state=text.begins,
+        settings={name: _written(value) for name, value in text.settings.items()},
+        absolute=text.full_size,
+        name=text.name or "",
+        chapter=text.chapter or "",
+    )
+
+
+def _written(value: Setting) -> str:
+    """Return a value as `--set` takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(str(each) for each in value)
+    return str(value)

@@ -1,0 +1,247 @@
+"""A comparison: one suite on several drives, one after the other, and one report of all.
+
+Its folder holds only its manifest, which names the suite of each drive. These have folders of their own from
+the first moment on, each with the consent that was given for its drive, so that a comparison grants nothing
+by itself: to resume it is to resume its suites.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ssdlab.host.durable import library_errors
+from ssdlab.model.errors import Interrupted, Refused, UsageError
+from ssdlab.results.journal import RunLock, now
+from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
+from ssdlab.results.schema import Child, Manifest, Member
+from ssdlab.results.store import begin_run, new_run_id, run_words
+from ssdlab.runs.provenance import tool
+from ssdlab.runs.session_record import SessionRecord, first_session, nothing_left, resumed_manifest
+from ssdlab.runs.suites import outcome
+from ssdlab.runs.suites.session import begin_suite, ready, resume_suite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results.schema import Status
+    from ssdlab.runs.consent_record import Renewal
+    from ssdlab.runs.session import RunEnvironment
+    from ssdlab.runs.suites.ordering import SuiteOrder
+    from ssdlab.runs.suites.watching import SuiteObserver
+
+MAX_DRIVES = 32
+_READ_ONLY = 0o444
+
+
+def start_several(
+    orders: Sequence[SuiteOrder],
+    library: Path,
+    observer: SuiteObserver,
+    environment: RunEnvironment | None = None,
+) -> Path:
+    """Run a suite on several drives and return the folder of the comparison.
+
+    Raises
+    ------
+    UsageError, Refused
+        Before anything was touched, on whichever drive.
+    Interrupted, DriveError, HostError
+        In mid-run; the comparison can be resumed. `run` and `folder` are facts of the error.
+    """
+    run_id = new_run_id(orders[0].suite.name)
+    members = [
+        Member(suite=run_id, part=f"drive {number}", preparation_seed=0)
+        for number, _ in enumerate(orders, start=1)
+    ]
+    suites = [
+        ready(replace(order, member=member), environment)
+        for order, member in zip(orders, members, strict=True)
+    ]
+    check_apart(suites)
+    manifest = _manifest(run_id, orders, suites)
+    folder = begin_run(library, manifest)
+    for suite in suites:
+        begin_suite(_waiting(suite), library)
+    lock = RunLock(folder)
+    try:
+        return _Comparison(lock.folder, manifest, environment, observer).run()
+    finally:
+        lock.release()
+
+
+def resume_several(
+    folder: Path,
+    observer: SuiteObserver,
+    environment: RunEnvironment | None = None,
+    *,
+    renewal: Renewal | None = None,
+) -> Path:
+    """Resume a comparison where it stopped and return its folder.
+
+    Parameters
+    ----------
+    folder, observer, environment
+        As of `start_several`.
+    renewal
+        Consent given anew, to the suite of the drive that it names.
+
+    Raises
+    ------
+    Refused
+        It is finished, is being run, or one of its suites cannot be resumed.
+    """
+    lock = RunLock(folder)
+    try:
+        lock.folder.check_plain()
+        manifest = RunFolder(folder).manifest
+        if manifest.status == "finished":
+            raise nothing_left(manifest, folder)
+        return _Comparison(lock.folder, resumed_manifest(manifest), environment, observer, renewal).run()
+    finally:
+        lock.release()
+
+
+def check_apart(suites: Sequence[Manifest]) -> None:
+    """Refuse one drive twice, and more drives than a page can tell apart.
+
+    Raises
+    ------
+    UsageError
+        With the drive.
+    """
+    if len(suites) > MAX_DRIVES:
+        raise UsageError(f"{len(suites)} drives are more than {MAX_DRIVES}", "compare fewer at a time")
+    ids = [suite.drive.id for suite in suites]
+    if twice := next((name for name in ids if ids.count(name) > 1), None):
+        raise UsageError(f"{twice} is named twice", "name each drive once; --repeat runs it several times")
+
+
+class _Comparison:
+    """The work of a session: the suites that are left."""
+
+    def __init__(
+        self,
+        folder: HeldFolder,
+        manifest: Manifest,
+        environment: RunEnvironment | None,
+        observer: SuiteObserver,
+        renewal: Renewal | None = None,
+    ) -> None:
+        self._held, self._folder, self._library = folder, folder.path, folder.path.parent
+        self._record, self._environment, self._renewal = SessionRecord(folder, manifest), environment, renewal
+        self._observer = observer
+
+    def run(self) -> Path:
+        try:
+            self._record.carry_out(self)
+        except Interrupted as error:  # its suite said how the suite goes on
+            error.advice = f"continue with: ssdlab resume {run_words(self._folder)}"
+            raise
+        return self._folder
+
+    def attended(self) -> AbstractContextManager[None]:
+        """Hold nothing: each suite takes its own signals."""
+        return nullcontext()
+
+    def do(self) -> dict[str, object]:
+        manifest = self._record.manifest
+        for number, child in enumerate(manifest.children, start=1):
+            self._one(child, number, len(manifest.children))
+        runs = outcome.finished_children(self._library, manifest.children)
+        left_out = (
+            part.model_copy(update={"what": f"{run.manifest.drive.name}: {part.what}"})
+            for run in runs
+            for part in outcome.departures(run.manifest)
+        )
+        return {
+            "environment": runs[0].manifest.environment,
+            "result": outcome.conclude(self._library, manifest).model_dump(mode="json"),
+            "departures": tuple(left_out),
+        }
+
+    def _one(self, child: Child, number: int, total: int) -> None:
+        folder = self._library / child.run_id
+        if not (folder / MANIFEST).exists():
+            raise Refused(
+                f"the comparison was killed before {child.drive} was on record",
+                "start it again",
+                drive=child.drive,
+            )
+        found = read_manifest(folder).status == "finished"
+        if not found:
+            self._observer.began(child, number, total)
+            resume_suite(folder, self._observer, self._environment, renewal=self._renewal_of(folder))
+        self._observer.ended(child, number, total, already_finished=found)
+
+    def _renewal_of(self, folder: Path) -> Renewal | None:
+        """Return consent given anew, where it names the drive of a suite."""
+        drive = read_manifest(folder).drive
+        named = None if self._renewal is None else self._renewal.destroy
+        names = (drive.id, str(drive.identity.get("consent_id")))
+        return self._renewal if named in names else None
+
+    def leave(self, error: BaseException) -> dict[str, object]:
+        """Leave nothing: its suite has put back what it set."""
+        del error
+        return {}
+
+    def ended(self, status: Status) -> None:
+        """Tell nobody: watchers are told of each run."""
+
+    def seal(self) -> None:
+        from ssdlab.results import catalogue
+
+        with library_errors(self._folder):
+            self._held.set_mode(MANIFEST, _READ_ONLY)
+            library = self._held.parent()
+        catalogue.add(library, self._folder)
+
+
+def _manifest(run_id: str, orders: Sequence[SuiteOrder], suites: Sequence[Manifest]) -> Manifest:
+    """Return the manifest of a comparison; what it says of a drive is that of the first."""
+    first, started = suites[0], now()
+    children = tuple(
+        Child(
+            part=suite.member.part if suite.member is not None else "",
+            run_id=suite.run_id,
+            method=suite.method.name,
+            version=suite.method.version,
+            title=suite.drive.name,
+            params={},
+            quick=suite.quick,
+            seed=suite.seed,
+            preparation_seed=0,
+            drive=suite.drive.text,
+            state="any",
+            suite=True,
+        )
+        for suite in suites
+    )
+    return Manifest(
+        run_id=run_id,
+        status="running",
+        method=orders[0].suite.info(orders[0].params),
+        quick=first.quick,
+        params=first.params,
+        drive=first.drive,
+        open_options={},
+        engine=first.engine,
+        seed=first.seed,
+        environment={},
+        tool=tool(),
+        created=started,
+        sessions=(first_session(started),),
+        children=children,
+        review=first.review,
+    )
+
+
+def _waiting(suite: Manifest) -> Manifest:
+    """Return the manifest of a suite that waits for its turn: nothing of it is begun."""
+    (session,) = suite.sessions
+    waiting = session.model_copy(update={"ended": session.started, "status": "interrupted"})
+    return suite.model_copy(update={"status": "interrupted", "sessions": (waiting,)})

@@ -1,0 +1,205 @@
+"""One suite on several drives: attached ones, and such as stand in the library as runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ssdlab.cli import main
+from ssdlab.methods.suites import find_suite
+from ssdlab.report import page, source
+from ssdlab.results.run_folder import RunFolder, read_manifest
+from ssdlab.results.store import find_run
+from ssdlab.runs.suites.ordering import suite_params
+from ssdlab.runs.suites.standing import drive_in_library, standing_parts
+
+A, B = "sim:tiny-test,scale=4", "sim:tiny-test,scale=4,seed=2"
+REVIEW = """
+schema = "ssdlab.review/1"
+name = "tried"
+title = "Tried"
+chapter = [{ title = "Reads" }, { title = "Mixes" }]
+tiles = ["peak_random_read_iops"]
+
+[[part]]
+method = "peak-random-read"
+begins = "written"
+chapter = "Reads"
+set = { fill = true, depths = [1, 8], seconds = 0.2, ramp_seconds = 0 }
+
+[[part]]
+method = "mixed-random"
+chapter = "Mixes"
+
+[part.set]
+depths = [8]
+seconds = 0.2
+ramp_seconds = 0
+overwrites = 0.5
+least_seconds = 0.2
+most_seconds = 20
+round_seconds = 0.2
+
+[[variant]]
+name = "spare"
+spare = "40%"
+parts = ["peak-random-read"]
+
+[[drive]]
+name = "A"
+profile = "tiny-test"
+
+[[drive]]
+name = "Z"
+absent = "nobody made one"
+"""
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> str:
+    """A declaration of a user's own."""
+    path = tmp_path / "tried.toml"
+    path.write_text(REVIEW)
+    return str(path)
+
+
+def comparison(library: Path) -> RunFolder:
+    """The comparison that was begun last."""
+    return RunFolder(find_run("last", library))
+
+
+def parts(folder: RunFolder) -> list[dict[str, bool]]:
+    """Of each drive its parts: whether each was taken as it stood."""
+    found = []
+    for child in folder.manifest.children:
+        suite = read_manifest(folder.path.parent / child.run_id)
+        found.append({part.part: part.standing for part in suite.children if part.left_out is None})
+    return found
+
+
+def test_a_declaration_is_run_on_several_drives_and_reported_on_one_page(
+    tmp_path: Path, review: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = tmp_path / "library"
+    assert main(["run", review, A, B, "--library", str(library)]) == 0
+    found = comparison(library)
+    assert found.manifest.status == "finished"
+    # The drive under review has its variant too.
+    assert parts(found) == [
+        {"peak-random-read": False, "mixed-random": False, "peak-random-read-spare": False},
+        {"peak-random-read": False, "mixed-random": False},
+    ]
+    html = page.render([source.read(found.path)])
+    assert "simulated tiny-test" in html
+    shown = capsys.readouterr().out
+    assert "drive 1" in shown and "drive 2" in shown
+
+    # The plan of several drives is that of each, and their sum; the first named is under review.
+    words = [review, B, A, "--library", str(library)]
+    assert main(["plan", *words, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert [len(each["parts"]) for each in planned["drives"]] == [3, 2]
+    assert planned["seconds"][0] == pytest.approx(
+        sum(part["seconds"][0] for each in planned["drives"] for part in each["parts"])
+    )
+
+
+def test_a_drive_that_is_not_attached_stands_as_its_runs(
+    tmp_path: Path, review: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library, disk = tmp_path / "library", tmp_path / "disk.bin"
+    words = ["--library", str(library), "--destroy", "disk.bin"]
+    one_part = ["run", "peak-random-read", str(disk), "--size", "64M", "--set", "fill=true"]
+    given = ["--set", "depths=1,8", "--set", "seconds=0.2", "--set", "ramp_seconds=0"]
+    assert main([*one_part, *given, *words]) == 0
+    identity = RunFolder(find_run("last", library)).manifest.drive.id
+    disk.unlink()
+    capsys.readouterr()
+    suite = find_suite(review)
+    assert suite is not None
+    known = drive_in_library(library, identity)
+    assert known is not None
+    found = standing_parts(
+        library, known, suite, suite_params(suite, {}, quick=False), quick=False, subject=False
+    )
+    assert list(found) == ["peak-random-read"]
+    assert drive_in_library(library, "nobody's") is None
+    others = suite_params(suite, {"peak-random-read.seconds": "0.3"}, quick=False)
+    assert standing_parts(library, known, suite, others, quick=False, subject=False) == {}
+
+
+@pytest.mark.parametrize("finished", [0, 3])
+def test_killed_between_and_within_drives_nothing_finished_is_done_twice(
+    tmp_path: Path, review: str, finished: int
+) -> None:
+    library = tmp_path / "library"
+    command = [sys.executable, "-m", "ssdlab", "run", review, A, B, "--library", str(library)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    done: dict[str, float] = {}
+    while process.poll() is None and len(done) <= finished:
+        done = finished_runs(library)
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(0.3)  # the workers end with their pipe
+    before = finished_runs(library)
+    folder = comparison(library).path
+    assert main(["resume", str(folder)]) == 0
+    assert read_manifest(folder).status == "finished"
+    after = finished_runs(library)
+    assert before.items() <= after.items(), "a finished run was touched"
+    assert len(after) == 5
+
+
+def finished_runs(library: Path) -> dict[str, float]:
+    """The finished runs of methods, and when each was finished."""
+    found = {}
+    for path in library.glob("*/manifest.json"):
+        manifest = read_manifest(path.parent)
+        if manifest.status == "finished" and manifest.tables:  # whose logs were put away too
+            found[path.parent.name] = path.stat().st_mtime
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('schema = "ssdlab.review/9"', "schema"),
+        (REVIEW.replace("peak-random-read", "peak-random-raed"), "no method 'peak-random-raed'"),
+        (REVIEW.replace("fill = true", "fil = true"), "no parameter of peak-random-read 'fil'"),
+        (REVIEW.replace('chapter = "Mixes"', 'chapter = "Mixed"'), "no chapter 'Mixed'"),
+        (REVIEW.replace('spare = "40%"', ""), "the variant spare changes nothing"),
+        (REVIEW.replace('absent = "nobody made one"', ""), "needs either a profile or the reason"),
+        (REVIEW.replace('parts = ["peak-random-read"]', 'parts = ["qd1"]'), "no part 'qd1'"),
+        (REVIEW + '\n[[part]]\nmethod = "mixed-random"\n', "two parts are called mixed-random"),
+        (REVIEW.replace('title = "Tried"', 'title = "Tried"\ncolour = 3'), "no key of a review 'colour'"),
+        ("schema = ", "TOML"),
+    ],
+)
+def test_what_a_declaration_cannot_say_is_refused_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str
+) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    assert main(["plan", str(path), A]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_one_drive_twice_and_a_consent_of_nobody_are_refused(
+    tmp_path: Path, review: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = str(tmp_path / "library")
+    assert main(["run", review, A, A, "--library", library]) == 2
+    assert "named twice" in capsys.readouterr().err
+    assert main(["run", review, A, B, "--library", library, "--destroy", "nobody"]) == 2
+    assert "none of the drives" in capsys.readouterr().err
+    assert main(["run", review, "--library", library]) == 2
+    assert "no drive is named" in capsys.readouterr().err
+    assert not (tmp_path / "library").exists()
