@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import struct
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -22,12 +23,17 @@ from ssdlab.host.sysfs import is_folder, names, text
 from ssdlab.model.errors import HostError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-EVENT = "events/block/block_bio_queue"
+QUEUED = "block_bio_queue"
+PLACED = frozenset({"dev", "sector", "nr_sector", "rwbs"})
+"""Fields of every event of the block layer that tells of an I/O ..."""
+_OF_QUEUED = PLACED | {"comm"}
+"""... and of one that tells who asked for it."""
 _NAME = re.compile(r"ssdlab-(\d{1,9})(?:-(\d+))?(?:-|$)")
 """Process, and when it was started: process numbers come again."""
 BUFFER_KIB = 16 * 1024
 """For each CPU: 200 000 I/Os, a fifth of a second of the fastest drives."""
 
+_EVENTS = "events/block"
 _HEAD = struct.Struct("=QQ")
 _COMMITTED = 0xFFFFF
 """Bits of the second word that hold the bytes of a page; above them stands that events were missed."""
@@ -63,18 +69,43 @@ class Queued:
     command: str
 
 
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """An event as it stands in a buffer."""
+
+    name: str
+    fields: Fields
+    time_ns: int
+    cpu: int
+    event: bytes
+
+
 class Fields:
-    """Where the fields of an event lie, by the kernel's own description."""
+    """Where the fields of an event lie, by the kernel's own description.
+
+    Parameters
+    ----------
+    description
+        What `format` says.
+    name
+        Of the event.
+    wanted
+        Fields that it must have beside the common ones.
+
+    Raises
+    ------
+    HostError
+        It lacks one of them.
+    """
 
     _LINE = re.compile(r"field:(.*?)(\w+)(?:\[(\d+)\])?;\s*offset:(\d+);\s*size:(\d+);")
 
-    def __init__(self, description: str) -> None:
+    def __init__(self, description: str, name: str = QUEUED, wanted: frozenset[str] = _OF_QUEUED) -> None:
         found = {name: (int(at), int(size)) for _, name, _, at, size in self._LINE.findall(description)}
         number = re.search(r"^ID: (\d+)$", description, re.MULTILINE)
-        wanted = {"common_type", "common_pid", "dev", "sector", "nr_sector", "rwbs", "comm"}
-        if number is None or not wanted <= found.keys():
+        if number is None or not wanted | {"common_type", "common_pid"} <= found.keys():
             raise HostError(
-                "this kernel describes block_bio_queue otherwise than any that is known",
+                f"this kernel describes {name} otherwise than any that is known",
                 "record with blktrace or bpftrace, and replay their text",
             )
         self.id = int(number[1])
@@ -137,27 +168,43 @@ def events_of(page: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 class Tracing:
-    """Queued I/Os of some devices, as long as the ``with`` block lasts.
+    """Block events of some devices, as long as the ``with`` block lasts.
 
     Parameters
     ----------
     devices
         The kernel's numbers: major << 20 | minor.
+    events
+        Names of the events; by default I/Os as they are queued, which `read` tells of.
+    what
+        Why it is done, for the name of the instance.
     buffer_kib
         Of each CPU.
     """
 
-    def __init__(self, devices: tuple[int, ...], *, buffer_kib: int = BUFFER_KIB) -> None:
+    def __init__(
+        self,
+        devices: tuple[int, ...],
+        *,
+        events: tuple[str, ...] = (QUEUED,),
+        what: str = "record",
+        buffer_kib: int = BUFFER_KIB,
+    ) -> None:
         self._devices = devices
+        self._events, self._what = events, what
         self._buffer_kib = buffer_kib
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         root = _tracefs()
         remove_dead(root / "instances")
-        self._folder = root / "instances" / instance_name("record")
+        self._folder = root / "instances" / instance_name(self._what)
         try:
-            self.fields = Fields((root / EVENT / "format").read_text(encoding="ascii"))
+            self._fields = {}
+            for name in self._events:
+                description = (root / _EVENTS / name / "format").read_text(encoding="ascii")
+                fields = Fields(description, name, _OF_QUEUED if name == QUEUED else PLACED)
+                self._fields[fields.id] = (name, fields)
             self._folder.mkdir()
             self._stack.callback(self._remove)
             self._begin()
@@ -182,13 +229,15 @@ class Tracing:
         self._write("buffer_size_kb", str(self._buffer_kib))
         self._write("trace_clock", "mono")
         filtered = " || ".join(f"dev == {device}" for device in self._devices)
-        self._write(f"{EVENT}/filter", filtered)
+        for name in self._events:
+            self._write(f"{_EVENTS}/{name}/filter", filtered)
         self._pages = {}
         for folder in sorted((self._folder / "per_cpu").glob("cpu*")):
             descriptor = os.open(folder / "trace_pipe_raw", os.O_RDONLY | os.O_NONBLOCK)
             self._stack.callback(os.close, descriptor)
             self._pages[int(folder.name[3:])] = descriptor
-        self._write(f"{EVENT}/enable", "1")
+        for name in self._events:
+            self._write(f"{_EVENTS}/{name}/enable", "1")
         self._write("tracing_on", "1")
 
     def stop(self) -> None:
@@ -196,13 +245,20 @@ class Tracing:
         self._write("tracing_on", "0")
 
     def read(self) -> Iterator[Queued]:
+        """Read which I/Os were queued: of each CPU in order of time."""
+        for each in self.raw():
+            if each.name == QUEUED:
+                yield each.fields.queued(each.event, each.time_ns, each.cpu)
+
+    def raw(self) -> Iterator[Raw]:
         """Read what has come: of each CPU in order of time."""
         page_bytes = os.sysconf("SC_PAGE_SIZE")
         for cpu, descriptor in self._pages.items():
             while page := self._page(descriptor, page_bytes):
                 for time_ns, event in events_of(page):
-                    if self.fields.number(event, "common_type") == self.fields.id:
-                        yield self.fields.queued(event, time_ns, cpu)
+                    kind = int.from_bytes(event[:2], sys.byteorder)  # common_type is the first field
+                    if (known := self._fields.get(kind)) is not None:
+                        yield Raw(*known, time_ns, cpu, event)
 
     @staticmethod
     def _page(descriptor: int, page_bytes: int) -> bytes:
@@ -225,8 +281,9 @@ class Tracing:
         (self._folder / name).write_text(text, encoding="ascii")
 
     def _remove(self) -> None:
-        with suppress(OSError):
-            self._write(f"{EVENT}/enable", "0")
+        for name in self._events:
+            with suppress(OSError):
+                self._write(f"{_EVENTS}/{name}/enable", "0")
         with suppress(OSError):
             self._folder.rmdir()
 

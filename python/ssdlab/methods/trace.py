@@ -21,8 +21,9 @@ Source
 What it cannot show
     What the machine would have done that was traced: there an I/O may have waited for the one before it, and
     on a faster drive would have come earlier. A wrapped trace hits the same blocks more often than the
-    original. The time of its file system and processor is not in a trace. Times are those of the program, not
-    of the block layer: where the host was loaded they are marked host-limited, and not judged.
+    original. The time of its file system and processor is not in a trace. Where the block layer's times of
+    requests are not to be had, those of the program are given: on a loaded host they are marked host-limited,
+    and not judged.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.methods.traces.recording import in_folder
 from ssdlab.methods.verbs.foreign import done
 from ssdlab.methods.verbs.workload_verb import totals
+from ssdlab.model.block_times import FACT
 from ssdlab.model.errors import Interrupted
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Summary
@@ -31,6 +32,7 @@ from ssdlab.results.schema import Warned
 from ssdlab.results.step_log import log_fault, log_name, spread_of
 from ssdlab.results.step_power import power_name
 from ssdlab.results.store import run_words
+from ssdlab.runs import block_layer
 from ssdlab.runs.conditions.keeper import ConditionKeeper
 from ssdlab.runs.conditions.ledger import Ledger
 from ssdlab.runs.metering import Metering
@@ -39,15 +41,19 @@ from ssdlab.runs.side_by_side import SideBySide
 from ssdlab.runs.witness import Witness
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from ssdlab.drives.base import Drive, Until
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.methods.ground import Ground
     from ssdlab.methods.steps import Request
     from ssdlab.methods.verbs.context import Tables
+    from ssdlab.model.measurement import Measurement
     from ssdlab.model.span import Span
     from ssdlab.model.telemetry import StepTelemetry
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord
+    from ssdlab.runs.block_layer import BlockWatch
     from ssdlab.runs.drive_state import StateKeeper
     from ssdlab.runs.tracking import Tracker
 
@@ -130,6 +136,7 @@ class StepExecutor:
             self.folder.by_name(),
             kept_as_taken(self._steps, kept) as keep,
             self._witness.watching(keep) as watched,
+            block_layer.watching(self.drive, workload) as block,
         ):
             name = log_name(step.ordinal, step.attempt)
             measured = None if until else self._ahead.measured(step.ordinal, workload, name)
@@ -141,6 +148,7 @@ class StepExecutor:
                     until=until,
                 )
             telemetry = watched.ended(measured)
+            facts = {} if block is None else _times_of(block, measured)
         if watched.samples:
             with library_errors(self._folder):
                 write_samples(self._steps, kept, watched.samples)
@@ -156,7 +164,7 @@ class StepExecutor:
             measurement=stored,
             spread_iops=spread_of(measured),
             host=host_load(threads, summary, around),
-            facts=totals(step.parts, summary) if step.parts else {},
+            facts={**facts, **(totals(step.parts, summary) if step.parts else {})},
             warnings=_warned(step.ordinal, whole, summary, around, telemetry, metered, overload=overload),
             segments=(*segments, step.attempt) if step.parts else (),
             telemetry=telemetry,
@@ -281,6 +289,11 @@ class _StepAtWork:
     def _ground(self) -> Ground:
         assert self.request.ground is not None  # a lab has made it
         return self.request.ground
+
+
+def _times_of(block: BlockWatch, measured: Measurement) -> dict[str, JsonValue]:
+    """Return the facts of a replay that the block layer tells."""
+    return {FACT: block.ended(measured.summary().moved_bytes).model_dump(mode="json")}
 
 
 def _check_log(steps: HeldFolder, name: str, fault: str | None) -> None:

@@ -42,6 +42,11 @@ def findings(result: TraceResult) -> Iterator[Claim]:
         },
     )
     yield Claim(_kept_up(done), evidence=shown)
+    if done.times_from == "block layer":
+        yield Claim(
+            "Busy and service times are the block layer's, from a request's issue to its completion",
+            evidence=shown,
+        )
 
 
 def _kept_up(done: Replayed) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
+from ssdlab.model.block_times import FACT, BlockTimes
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Workers
@@ -83,6 +84,13 @@ class Replayed(Stored):
     response_ns: dict[str, Latencies] = Field(description="by direction, from the intended start")
     mean_w: float | None
     energy_j: float | None
+    times_from: Literal["program", "block layer"] = Field(
+        default="program", description="who took busy and service times"
+    )
+    block_layer_fault: str | None = Field(
+        default=None,
+        description="why those of the block layer are not used, where they were taken",
+    )
     attribution: Attribution | None = Field(
         default=None, description="whether the host took part in the times; None: not recorded"
     )
@@ -90,6 +98,8 @@ class Replayed(Stored):
     @property
     def by_host(self) -> tuple[str, ...]:
         """Why busy and service times are the host's too; empty where nothing shows that."""
+        if self.times_from == "block layer":
+            return ()  # stamped where requests begin and end, whatever the program had to wait for
         judged = self.attribution
         return judged.reasons if judged is not None and judged.limit == "host" else ()
 
@@ -100,7 +110,10 @@ class Replayed(Stored):
         sides = {name: side for name in DIRECTIONS if (side := summary.side(name)) is not None}
         ios = sum(side.ios for side in sides.values())
         waited_ns = sum(side.service_mean_ns * side.ios for side in sides.values() if side.ios)
-        busy_s = (summary.workers or Workers()).busy_ns / NS_PER_S
+        block = BlockTimes.model_validate(step.result.facts.get(FACT, {}))
+        used = block.fault is None and block.requests > 0
+        busy_ns = block.busy_ns if used else (summary.workers or Workers()).busy_ns
+        busy_s = busy_ns / NS_PER_S
         power = summary.power
         return cls(
             ordinal=step.ordinal,
@@ -113,12 +126,14 @@ class Replayed(Stored):
             read_bytes=sides["read"].bytes if "read" in sides else 0,
             write_bytes=summary.written_bytes,
             mb_s=summary.moved_bytes / busy_s / 1e6 if busy_s else None,
-            service_mean_ns=waited_ns / ios if ios else None,
+            service_mean_ns=block.service_mean_ns if used else waited_ns / ios if ios else None,
             in_flight=summary.in_flight or 0.0,
             lateness_ns=summary.lateness_ns,
-            service_ns={name: side.service_ns for name, side in sides.items()},
+            service_ns=block.service_ns if used else {name: side.service_ns for name, side in sides.items()},
             response_ns={name: side.response_ns for name, side in sides.items()},
             mean_w=summary.mean_w,
+            times_from="block layer" if used else "program",
+            block_layer_fault=block.fault,
             energy_j=None if power is None else power.energy_j,
             attribution=None if step.result.host is None else attribute(step.result.host),
         )
@@ -202,11 +217,12 @@ def _caveats(source: TraceSource, laid: TraceLaid, done: Replayed) -> Iterator[C
             others={"count": str(laid.wrapped)},
         )
     if done.by_host:
+        reasons = (*done.by_host, *([done.block_layer_fault] if done.block_layer_fault else []))
         yield Claim(
             "busy and service times are not judged, as the host took part in them: {reasons}",
             evidence=Evidence((done.ordinal,)),
             judged=False,
-            others={"reasons": "; ".join(done.by_host)},
+            others={"reasons": "; ".join(reasons)},
         )
     if done.dropped:
         yield Claim(

@@ -1,0 +1,169 @@
+"""Times of a replay as the block layer has them: from the issue of each request to its completion.
+
+The program's own times hold what the host adds: a thread that waits for a processor sees a completion late.
+The kernel stamps both ends where they happen. Read beside the replay, by a thread that wakes ten times a
+second; it costs about 10 us of processor time an I/O. What it could not see whole is not used.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.block_times import Requests
+from ssdlab.formats.traces.capture import LOOK_S, SETTLED_NS, traced_device
+from ssdlab.host.sysfs import is_folder
+from ssdlab.host.tracefs import Tracing
+from ssdlab.model.block_times import BlockTimes
+from ssdlab.model.errors import LabError
+from ssdlab.model.pattern import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.drives.base import Drive
+    from ssdlab.host.tracefs import Raw
+    from ssdlab.model.workload import Workload
+
+ISSUED, DONE = "block_rq_issue", "block_rq_complete"
+"""Of a device with queues of its own, as any drive has ..."""
+QUEUED, ENDED = "block_bio_queue", "block_bio_complete"
+"""... and of one that takes I/Os as they come: memory, arrays, several paths to one drive."""
+UNMATCHED_MAX = 0.001
+"""Share of the requests of which only one end was seen: what was on its way at the beginning and the end."""
+BYTES_DIFFER_MAX = 0.001
+_DISCARDED = "D"
+_READ, _WRITTEN = "R", "W"
+
+
+@contextmanager
+def watching(drive: Drive, workload: Workload) -> Iterator[BlockWatch | None]:
+    """Watch the requests of a replay; None of what is no replay, or no block device."""
+    replayed = any(isinstance(stream.pattern, Recording) for stream in workload.streams)
+    if not replayed or not drive.capabilities.block_device:
+        yield None
+        return
+    watch = BlockWatch(drive.identity.path)
+    try:
+        yield watch
+    finally:
+        watch.stop()
+
+
+class BlockWatch:
+    """Reads the requests of one block device until it is stopped.
+
+    Parameters
+    ----------
+    path
+        The device; it is claimed, so that all of its requests are ours.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._requests = Requests()
+        self._waiting: list[Raw] = []
+        self._over = threading.Event()
+        self._begun = threading.Event()
+        self._fault: str | None = None
+        self._lost = 0
+        self._thread = threading.Thread(target=self._watch, args=(path,), name="ssdlab-block-layer")
+        self._thread.start()
+        self._begun.wait()
+
+    def stop(self) -> None:
+        """End the watching."""
+        self._over.set()
+        self._thread.join()
+
+    def ended(self, moved_bytes: int) -> BlockTimes:
+        """Return the times, of a replay that moved so many bytes."""
+        self.stop()
+        found = self._requests
+        unmatched = found.unmatched + found.never_done
+        if self._fault is None:
+            self._fault = self._doubt(moved_bytes, unmatched)
+        if self._fault is not None:
+            return BlockTimes(fault=self._fault, requests=found.count, lost=self._lost, unmatched=unmatched)
+        return BlockTimes(
+            requests=found.count,
+            bytes=found.bytes,
+            unmatched=unmatched,
+            busy_ns=found.busy_ns,
+            service_mean_ns=found.mean_ns,
+            service_ns=found.by_direction(),
+        )
+
+    def _doubt(self, moved_bytes: int, unmatched: int) -> str | None:
+        """Return why what was seen is not all."""
+        found = self._requests
+        if self._lost:
+            return f"the kernel's buffers had no room for {self._lost} events of the block layer"
+        if not found.count:
+            return "the block layer told of no request"
+        if unmatched > UNMATCHED_MAX * found.count:
+            return f"of {unmatched} of {found.count} requests only one end was seen"
+        if abs(found.bytes - moved_bytes) > BYTES_DIFFER_MAX * moved_bytes:
+            return f"the block layer told of {found.bytes} bytes, and {moved_bytes} were moved"
+        return None
+
+    def _watch(self, path: str) -> None:
+        try:
+            device = traced_device(path)
+            node = Path("/sys/dev/block") / device.label.replace(",", ":")
+            disk = node.resolve().parent if is_folder(node) and device.start_sector else node
+            numbers = {*device.numbers, _number(disk)}
+            queues = is_folder(disk / "mq")
+            self._names = (ISSUED, DONE) if queues else (QUEUED, ENDED)
+            with Tracing(tuple(sorted(numbers)), events=self._names, what="block-layer") as tracing:
+                self._begun.set()
+                while not self._over.wait(LOOK_S):
+                    self._take(tracing, time.monotonic_ns() - SETTLED_NS)
+                time.sleep(SETTLED_NS / 1e9)
+                tracing.stop()
+                self._take(tracing, None)
+                self._lost = tracing.lost()
+        except LabError as error:
+            self._fault = error.what
+        except (OSError, ValueError) as error:
+            self._fault = f"the kernel's block tracepoints cannot be used: {error}"
+        finally:
+            self._begun.set()
+
+    def _take(self, tracing: Tracing, until_ns: int | None) -> None:
+        """Take what is of that time or before, in order of time; of each processor it comes so."""
+        self._waiting.extend(tracing.raw())
+        self._waiting.sort(key=lambda each: each.time_ns)
+        ready = len(self._waiting)
+        if until_ns is not None:
+            ready = next((at for at, each in enumerate(self._waiting) if each.time_ns > until_ns), ready)
+        for each in self._waiting[:ready]:
+            self._count(each)
+        del self._waiting[:ready]
+
+    def _count(self, raw: Raw) -> None:
+        sectors = raw.fields.number(raw.event, "nr_sector")
+        flags = raw.fields.text(raw.event, "rwbs")
+        direction = _direction(flags)
+        if direction is None or not sectors:
+            return  # a flush
+        place = raw.fields.number(raw.event, "sector")
+        if raw.name == self._names[0]:
+            self._requests.begin(raw.time_ns, place, direction, sectors * 512)
+        else:
+            self._requests.end(raw.time_ns, place)
+
+
+def _direction(flags: str) -> str | None:
+    if _DISCARDED in flags:
+        return "trim"
+    if _READ in flags[:1]:
+        return "read"
+    return "write" if _WRITTEN in flags else None
+
+
+def _number(node: Path) -> int:
+    major, _, minor = (node / "dev").read_text(encoding="ascii").strip().partition(":")
+    return int(major) << 20 | int(minor)
