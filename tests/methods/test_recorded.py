@@ -29,7 +29,7 @@ RECORDED = Path(__file__).parent / "recorded"
 COMMANDS = RECORDED / "commands"
 SETTINGS = {"trace": ["--set", "seconds=2"]}
 SLOW = {"pts-iops", "pts-latency", "pts-demand-intensity", "qd1", "mixed-random", "quick-look"}
-OF_THE_HOST = {"host", "cpu_per_io_ns", "attribution"}
+OF_THE_HOST = {"host", "cpu_per_io_ns", "attribution", "times_from", "block_layer_fault"}
 TIMES = {
     "started",
     "cpu",
