@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from ssdlab.cli.failures import guarded
 
     words = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: _dispatch(words), as_json="--json" in words, words=words)
+    return guarded(lambda: dispatch(words), as_json="--json" in words, words=words)
 
 
 def build_app(asked: str = "") -> App:
@@ -100,7 +100,8 @@ def _shown_default(value: object) -> str | None:
     return None if value in (None, False, (), "") else str(value)
 
 
-def _dispatch(words: list[str]) -> int:
+def dispatch(words: list[str]) -> int:
+    """Run a command and return its exit status; what goes wrong is raised."""
     from ssdlab.cli.leftovers import name_leftovers
 
     _check(words)

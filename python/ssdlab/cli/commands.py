@@ -54,6 +54,16 @@ COMMANDS: dict[str, Command] = {
     "act show": Command("ssdlab.cli.act:show", "what a configuration file of ACT means: options and load"),
     "trace show": Command("ssdlab.cli.trace:show", "what is in a trace: I/Os, devices, times, bad lines"),
     "trace record": Command("ssdlab.cli.trace:record", "record what is asked of a block device"),
+    "fleet inventory": Command(
+        "ssdlab.cli.fleet_inventory:inventory", "write what drives this host has, for the fleet and Slurm"
+    ),
+    "fleet plan": Command("ssdlab.cli.fleet:plan", "what many drives are to do, sealed; touches nothing"),
+    "fleet run": Command("ssdlab.cli.fleet:run", "carry a fleet's plan out, here or on Slurm"),
+    "fleet status": Command("ssdlab.cli.fleet_status:status", "where each job of a plan is"),
+    "fleet watch": Command("ssdlab.cli.fleet_status:watch", "follow a plan until its jobs have ended"),
+    "fleet resume": Command("ssdlab.cli.fleet:resume", "go on with a plan where it stopped"),
+    "fleet cancel": Command("ssdlab.cli.fleet:cancel", "end the jobs of a plan; they can be resumed"),
+    "fleet job": Command("ssdlab.cli.fleet_job:job", "do one job of a plan on this host; for back ends"),
     "completion": Command("ssdlab.cli.completion:completion", "completion for bash, zsh or fish"),
     "library rebuild": Command(
         "ssdlab.cli.library:rebuild", "make the library's catalogue anew from its runs"
@@ -66,6 +76,7 @@ COMMANDS: dict[str, Command] = {
 GROUPS = {
     "act": "configuration files of Aerospike ACT",
     "conditions": "settings of drive and host",
+    "fleet": "many drives on many hosts",
     "library": "the folder of runs",
     "sim": "simulated drives",
     "trace": "recorded workloads",

@@ -28,6 +28,11 @@ class OrderOptions(MeterOptions):
     seed: int | None = Field(
         None, ge=0, lt=2**64, description="seed of all random draws [default: one is drawn and recorded]"
     )
+    run_id: Annotated[str, Metavar("ID")] | None = Field(
+        None,
+        description="id that the run is to have, for programs that start one and look for it later "
+        "[default: made of time, method and chance]",
+    )
     library: Annotated[Path, Metavar("FOLDER")] | None = Field(
         None, description="folder of runs [default: ssdlab/runs in the data folder]"
     )

@@ -88,11 +88,13 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
     from ssdlab.cli.flags import chosen
     from ssdlab.cli.order_options import OrderOptions
     from ssdlab.model.drive_options import DriveOptions
+    from ssdlab.results.store import check_run_id
     from ssdlab.runs.conditions.variant import Variant
 
     opened, asked = chosen(DriveOptions, options), chosen(OrderOptions, options)
     of_drive = {name: getattr(opened, name) for name in DriveOptions.model_fields}
-    of_run = {"seed": asked.seed, "rig": asked.rig, "meter": asked.meter}
+    run_id = None if asked.run_id is None else check_run_id(asked.run_id)
+    of_run = {"seed": asked.seed, "rig": asked.rig, "meter": asked.meter, "run_id": run_id}
     return {**of_drive, **of_run, "variant": chosen(Variant, options)}
 
 

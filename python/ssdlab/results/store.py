@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
-from ssdlab.model.errors import HostError, Refused, UsageError
+from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
 from ssdlab.results.journal import is_running, now
 from ssdlab.results.lines import parse_notes
 from ssdlab.results.run_folder import MANIFEST, NOTES, STEPS, RunFolder
@@ -31,6 +31,7 @@ _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """Crockford's base 32: no letters that are mistaken for digits."""
 _ID_LETTERS = 6
 _STAMP = re.compile(r"\d{8}-\d{4}-")
+_RUN_ID = re.compile(rf"\d{{8}}-\d{{4}}-[a-z0-9][a-z0-9-]{{0,63}}-[{_LETTERS}]{{{_ID_LETTERS}}}")
 _STAMP_CHARACTERS = len("20261121-0912-")
 LAST = "last"
 """As RUN: the one that was begun last."""
@@ -48,6 +49,22 @@ def new_run_id(method: str, moment: datetime | None = None) -> str:
     stamp = (moment or datetime.now(UTC)).strftime("%Y%m%d-%H%M")
     letters = "".join(secrets.choice(_LETTERS) for _ in range(_ID_LETTERS))
     return f"{stamp}-{method}-{letters}"
+
+
+def check_run_id(text: str) -> str:
+    """Return the id of a run that somebody chose before, if it is formed as those of `new_run_id`.
+
+    Raises
+    ------
+    UsageError
+        It is not.
+    """
+    if not _RUN_ID.fullmatch(text):
+        raise UsageError(
+            f"{excerpt(text)!r} is not formed as the id of a run",
+            "write time, method and six letters or digits: 20261121-0912-qd1-k7f3qa",
+        )
+    return text
 
 
 def short_id(run_id: str) -> str:
@@ -101,10 +118,19 @@ def begin_run(
 
     Raises
     ------
+    Refused
+        There is a run of that id.
     HostError
         When the library cannot be written.
     """
     folder = library / manifest.run_id
+    if folder.exists():
+        raise Refused(
+            f"there is a run {folder.name} already",
+            "resume it, or give another --run-id",
+            run=folder.name,
+            library=str(library),
+        )
     with library_errors(folder):
         try:
             with _new_folder(library, manifest.run_id) as held:

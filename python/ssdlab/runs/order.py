@@ -58,8 +58,10 @@ class Order:
         Of the run; by default one is drawn.
     rig
         File that describes the test platform; by default that of the user, if there is one.
-    run_id, member
-        Where the run is part of a suite: its id, and what it is there.
+    run_id
+        That it is to have; None: a new one.
+    member
+        Where the run is part of a suite: what it is there.
     meter
         Power meter on the drive; by default that of the rig file.
     begun_on

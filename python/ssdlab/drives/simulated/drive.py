@@ -396,7 +396,9 @@ def identity_of(text: SimulatedText) -> Identity:
         capacity_bytes=made["capacity_bytes"],
         logical_block_bytes=made["logical_block_bytes"],
         physical_block_bytes=_UNIT_BYTES,
+        serial=text.serial,
         model=", ".join([f"simulated {name}", *_variant(text, made)]),
+        firmware=text.firmware,
         rotational=False,
     )
 

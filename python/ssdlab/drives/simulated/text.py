@@ -4,7 +4,8 @@ PROFILE is the name of a profile that ssdlab brings along, or the path of one (s
 makes the drive so many times smaller with everything that decides its steady state kept; ``spare`` is the
 share of its medium that the user cannot address; ``power`` limits what it draws, as ``10W`` or as one of its
 power states, ``ps1``; ``trim=ignored`` is a drive or a host that ignores trims; ``write-cache=off`` completes
-a write when it is in flash; ``seed`` decides what chance decides in the drive; ``state`` keeps the drive
+a write when it is in flash; ``serial`` and ``firmware`` are what it says of itself, so that many drives of
+one profile can be told apart; ``seed`` decides what chance decides in the drive; ``state`` keeps the drive
 between commands.
 """
 
@@ -42,6 +43,8 @@ class SimulatedText:
         ``honoured`` or ``ignored``; None for the profile's own.
     write_cache
         Whether a write is complete when it is in the buffer; None for the profile's own.
+    serial, firmware
+        What it says of itself; None: nothing. They change nothing in what it does.
     seed
         Seed of what chance decides in the drive.
     state
@@ -54,6 +57,8 @@ class SimulatedText:
     power: float | str | None = None
     trim: str | None = None
     write_cache: bool | None = None
+    serial: str | None = None
+    firmware: str | None = None
     seed: int = 1
     state: str | None = None
 
@@ -146,6 +151,20 @@ def _file(name: str, value: str) -> str:
     return value
 
 
+_NAME_CHARACTERS = {"serial": 20, "firmware": 8}
+"""As many as NVMe keeps of each (NVM Express Base Specification 2.0, Identify Controller, SN and FR)."""
+
+
+def _named(name: str, value: str) -> str:
+    longest = _NAME_CHARACTERS[name]
+    if not re.fullmatch(rf"[A-Za-z0-9._-]{{1,{longest}}}", value):
+        raise UsageError(
+            f"{name}={value} is no {name} of a drive",
+            f"write 1 to {longest} letters, digits, dots, hyphens or underscores",
+        )
+    return value
+
+
 _WHOLE_BITS = {"scale": 32, "seed": 64}
 
 
@@ -196,6 +215,8 @@ _READERS: dict[str, Callable[[str, str], Any]] = {
     "power": _power,
     "trim": _choice({"honoured": "honoured", "ignored": "ignored"}),
     "write-cache": _choice({"on": True, "off": False}),
+    "serial": _named,
+    "firmware": _named,
     "seed": _whole,
     "state": _file,
 }

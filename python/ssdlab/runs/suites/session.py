@@ -347,7 +347,7 @@ def _first_manifest(
     lasting = partial(lasting_text, info=info)
     started = now()
     return Manifest(
-        run_id=new_run_id(order.suite.name),
+        run_id=order.like.run_id or new_run_id(order.suite.name),
         status="running",
         method=order.suite.info(order.params),
         quick=order.like.quick,

@@ -1,0 +1,206 @@
+"""`ssdlab fleet plan`, `run`, `resume` and `cancel`: one plan, and what carries it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say
+from ssdlab.cli.progress import bytes_text, range_text
+
+if TYPE_CHECKING:
+    from ssdlab.fleet.fleet_folder import FleetFolder
+    from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
+
+_SHOWN = 40
+BackendOption = Literal["local", "slurm"] | None
+
+
+def plan(
+    selection: Path,
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    simulated: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Work out what a fleet is to do: every serial, host, hour and byte. Touches no drive.
+
+    Drives are those of the inventories in the library (`ssdlab fleet inventory` on each host); where there is
+    none, those of this host. The plan is sealed: `ssdlab fleet run` takes it as it is written.
+
+    Parameters
+    ----------
+    selection
+        A TOML file with [[drives]] and [[work]] tables: see docs/fleet.md.
+    output
+        File to write the plan to [default: its name with .json, here].
+    simulated
+        A simulated drive that counts as one of this host; its text says serial=. May be given several times.
+    library
+        The library that all hosts share; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the plan as JSON, schema ssdlab.fleet-plan/1.
+    """
+    from ssdlab.fleet.inventory import read_inventories, take
+    from ssdlab.fleet.planning import plan_fleet
+    from ssdlab.fleet.selection import read_selection
+    from ssdlab.host.output_files import write_new
+
+    asked, shared = read_selection(selection), library_of(library)
+    inventories = read_inventories(shared)
+    if simulated or not inventories:
+        take(shared, simulated)
+        inventories = read_inventories(shared)
+    made = plan_fleet(asked, inventories, shared)
+    path = output or Path(f"{made.plan_id}.json")
+    write_new(path, made.as_text())
+    if json:
+        print_json(made.model_dump(mode="json", by_alias=True))
+        return
+    print_plan(made)
+    say(f"written: {path}; nothing was touched. Begin it: {_run_words(made, path)}")
+
+
+def run(
+    plan: Path,
+    /,
+    *,
+    destroy_all: int | None = None,
+    backend: BackendOption = None,
+    json: bool = False,
+) -> int:
+    """Carry a plan out: one run for each job, all results in the plan's library.
+
+    With Slurm it returns when the jobs are submitted; on this host alone it stays until all have ended.
+
+    Parameters
+    ----------
+    plan
+        The file that `ssdlab fleet plan` wrote.
+    destroy_all
+        Consent: the number of drives whose data will be lost, as the plan says it.
+    backend
+        Who runs the jobs [default: slurm where this host is part of one, else local].
+    json
+        Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
+    """
+    from ssdlab.fleet.carrying_out import begin
+    from ssdlab.fleet.fleet_plan import read_plan
+
+    planned = read_plan(plan)
+    print_destroyed(planned)
+    folder = begin(planned, destroy_all=destroy_all, backend=backend)
+    return _ended(folder, json=json)
+
+
+def resume(
+    plan: str, /, *, backend: BackendOption = None, library: Path | None = None, json: bool = False
+) -> int:
+    """Go on with a plan: jobs that were cut short are resumed, those not begun are begun.
+
+    Consent was given for the plan's serials, and holds. Jobs that were refused are tried again.
+
+    Parameters
+    ----------
+    plan
+        The plan: its file, its id or the beginning of it, or `last`.
+    backend
+        Who runs the jobs [default: who ran them before].
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
+    """
+    from ssdlab.fleet.carrying_out import go_on
+    from ssdlab.fleet.fleet_folder import find_fleet
+
+    folder = find_fleet(plan, library_of(library))
+    go_on(folder, backend=backend)
+    return _ended(folder, json=json)
+
+
+def cancel(plan: str, /, *, library: Path | None = None) -> None:
+    """End the jobs of a plan as Ctrl-C would, and begin no more. `ssdlab fleet resume` goes on with it.
+
+    Parameters
+    ----------
+    plan
+        The plan: its file, its id or the beginning of it, or `last`.
+    library
+        Folder of runs; by default ssdlab/runs in the XDG data folder.
+    """
+    from ssdlab.fleet.carrying_out import cancel as end
+    from ssdlab.fleet.fleet_folder import find_fleet
+
+    folder = find_fleet(plan, library_of(library))
+    count = end(folder)
+    name = folder.plan.plan_id
+    say(f"{count} jobs of {name} are told to end; go on: ssdlab fleet resume {name}")
+
+
+def print_plan(made: FleetPlan) -> None:
+    """Print every job of a plan, the sums, and the serials whose data will be lost."""
+    rows = [
+        (
+            job.name,
+            job.host,
+            job.serial,
+            job.model,
+            " ".join(job.words),
+            range_text(*job.seconds),
+            bytes_text(*job.bytes_written),
+            _share(job),
+        )
+        for job in made.jobs
+    ]
+    print_table(rows, ("job", "host", "serial", "model", "work", "time", "writes", "of endurance"))
+    lower, upper = (sum(job.seconds[end] for job in made.jobs) for end in (0, 1))
+    written = [sum(job.bytes_written[end] for job in made.jobs) for end in (0, 1)]
+    print_fields(
+        [
+            ("jobs", f"{len(made.jobs)} on {len(made.hosts)} hosts"),
+            ("time of all jobs together", range_text(lower, upper)),
+            ("writes", bytes_text(*written) or "nothing"),
+            ("at once", made.at_once or "as many as the back end has room for"),
+        ]
+    )
+    print_destroyed(made)
+
+
+def print_destroyed(made: FleetPlan) -> None:
+    """Print the serials of the drives whose data will be lost."""
+    serials = made.destroyed
+    if not serials:
+        print_line("destroy: no drive is written")
+        return
+    print_line(f"destroy: the data of {len(serials)} drives will be lost:", "warn")
+    for serial in serials:
+        print_line(f"  {serial}")
+
+
+def _run_words(made: FleetPlan, path: Path) -> str:
+    consent = f" --destroy-all {len(made.destroyed)}" if made.destroyed else ""
+    return f"ssdlab fleet run {path}{consent}"
+
+
+def _share(job: FleetJob) -> str:
+    if job.endurance_share is None:
+        return ""
+    return f"{job.endurance_share[0]:.2%} to {job.endurance_share[1]:.2%}"
+
+
+def _ended(folder: FleetFolder, *, json: bool) -> int:
+    from ssdlab.cli.fleet_status import print_status, status_json
+    from ssdlab.fleet.status import status_of
+
+    found = status_of(folder)
+    if json:
+        print_json(status_json(folder, found))
+    else:
+        print_status(folder, found)
+    return 3 if any(each.state in {"failed", "refused"} for each in found) else 0

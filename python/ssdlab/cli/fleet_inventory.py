@@ -1,0 +1,56 @@
+"""`ssdlab fleet inventory`: what drives this host has, for the fleet and for Slurm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from ssdlab.cli.ordering import library_of
+from ssdlab.cli.output import print_json, print_line, print_table, say
+from ssdlab.model.units import capacity_text
+
+
+def inventory(
+    *,
+    simulated: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    host: str | None = None,
+    slurm: bool = False,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write what drives this host has into the shared library; run it on each host of a fleet.
+
+    Parameters
+    ----------
+    simulated
+        A simulated drive that counts as one of this host; its text says serial=. May be given several times.
+    host
+        What the host is called [default: the name of its Slurm node, else its own].
+    slurm
+        Print the lines for gres.conf and slurm.conf; drives that the guard keeps from writing are left out.
+    library
+        The library that all hosts share; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the inventory as JSON, schema ssdlab.inventory/1.
+    """
+    from ssdlab.fleet.inventory import take
+    from ssdlab.fleet.slurm_lines import gres_lines, node_line
+
+    taken = take(library_of(library), simulated, host)
+    if json:
+        print_json(taken.model_dump(mode="json", by_alias=True))
+        return
+    if slurm:
+        print_line("# gres.conf")
+        for line in gres_lines(taken):
+            print_line(line)
+        print_line("# slurm.conf: GresTypes=drive, and")
+        print_line(node_line(taken))
+        return
+    rows = [(d.serial, d.model, d.text, capacity_text(d.who.capacity_bytes)) for d in taken.drives]
+    print_table(rows, ("serial", "model", "drive", "capacity"), right=(3,))
+    for why in taken.left_out.values():
+        print_line(f"left out: {why}", "dim")
+    say(f"{taken.host}: {len(taken.drives)} drives are in the fleet's inventory")

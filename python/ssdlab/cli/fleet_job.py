@@ -1,0 +1,55 @@
+"""`ssdlab fleet job`: what a back end starts on the host of a drive."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from ssdlab.cli.output import say
+
+
+def job(folder: Path, name: str, /) -> int:
+    """Do one job of a plan on this host: see that all is as planned, then run or resume. For back ends.
+
+    Parameters
+    ----------
+    folder
+        The folder of the plan in the library.
+    name
+        The job's name in the plan.
+    """
+    from ssdlab.cli import dispatch
+    from ssdlab.cli.failures import as_lab_error
+    from ssdlab.fleet.attendance import attend, command_of
+    from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
+    from ssdlab.fleet.inventory import host_name
+
+    fleet = FleetFolder(folder)
+    planned = fleet.plan.job(name)
+    attempt = Attempt(
+        job=name,
+        number=fleet.next_attempt(name),
+        host=host_name(),
+        pid=os.getpid(),
+        backend_job=os.environ.get("SLURM_JOB_ID", ""),
+        began=time.time(),
+    )
+    fleet.write_attempt(attempt)
+    status, sentence = 70, ""
+    try:
+        if fleet.cancelled:
+            status, sentence = 130, "the plan was cancelled before it began"
+            return status
+        command = command_of(fleet, planned, attend(fleet, planned))
+        say(f"job {name} on {attempt.host}: ssdlab {' '.join(command.words) or '(its run is finished)'}")
+        status = dispatch(list(command.words)) if command.words else 0
+    except BaseException as error:
+        failure = as_lab_error(error)
+        if failure is not None:
+            status, sentence = failure.exit_status, failure.what
+        raise
+    finally:
+        ended = {"ended": time.time(), "exit_status": status, "sentence": sentence}
+        fleet.write_attempt(attempt.model_copy(update=ended))
+    return status

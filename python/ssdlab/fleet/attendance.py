@@ -1,0 +1,168 @@
+"""What a host makes sure of before it begins a job: that everything is as the plan says.
+
+A job that finds something else ends with a sentence and exit status 2, before anything was written. It never
+fails the host: in a prolog of Slurm the same would take the whole node out of service.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.drives import list_drives, look
+from ssdlab.fleet.inventory import (
+    MAX_CLOCK_S,
+    TOKEN,
+    clock_ahead_s,
+    fleet_folder,
+    host_name,
+    serial_on,
+    slot_of,
+)
+from ssdlab.model.errors import Refused
+from ssdlab.results.run_folder import MANIFEST, RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ssdlab.drives.opening import Look
+    from ssdlab.fleet.fleet_folder import FleetFolder
+    from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan
+
+SHARED_WITHIN_S = 60.0
+"""A file made on another host is seen this late at most: the attribute cache of NFS holds for half of it."""
+_LOOK_EVERY_S = 0.5
+
+
+@dataclass(frozen=True)
+class Command:
+    """What a job comes to: the words after `ssdlab`, or nothing where its run is finished."""
+
+    words: tuple[str, ...]
+
+
+def command_of(folder: FleetFolder, job: FleetJob, drive: str) -> Command:
+    """Return the command that begins a job's run, or goes on with it; with the consent for its serial."""
+    consent = () if job.consent is None else ("--destroy", job.consent)
+    run = folder.library / job.run_id
+    if not (run / MANIFEST).is_file():
+        place = ("--library", str(folder.library), "--run-id", job.run_id)
+        return Command(("run", job.words[0], drive, *job.words[1:], *consent, *place))
+    if RunFolder(run).manifest.status == "finished":
+        return Command(())
+    return Command(("resume", str(run), *consent))
+
+
+def attend(folder: FleetFolder, job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drives) -> str:
+    """Make sure that this host can do a job as it was planned; return how a command names its drive here.
+
+    Raises
+    ------
+    Refused
+        Another version of ssdlab, another library, a clock that is off, or another drive.
+    """
+    check_version(folder.plan)
+    check_shared(folder)
+    check_clock(folder.library)
+    return check_drive(job, drives)
+
+
+def check_version(plan: FleetPlan) -> None:
+    """Refuse a plan of another version of ssdlab.
+
+    Raises
+    ------
+    Refused
+        With both versions.
+    """
+    from ssdlab import __version__
+
+    if plan.version != __version__:
+        raise Refused(
+            f"the plan was made by ssdlab {plan.version}, and {host_name()} runs {__version__}",
+            "install one version on all hosts, and make the plan again",
+            host=host_name(),
+        )
+
+
+def check_shared(folder: FleetFolder, within_s: float = SHARED_WITHIN_S) -> None:
+    """Refuse a library that is not the one of the plan; a file just made may take its time to be seen.
+
+    Raises
+    ------
+    Refused
+        What the plan's library holds is not seen from here.
+    """
+    token = folder.path.parent / TOKEN
+    until = time.monotonic() + within_s
+    while True:
+        seen = token.read_text(encoding="ascii", errors="replace") if token.is_file() else None
+        if seen == folder.plan.library_token:
+            return
+        if time.monotonic() >= until:
+            raise Refused(
+                f"{host_name()} does not see the plan's library: {token} "
+                + ("is not there" if seen is None else "is that of another library"),
+                "mount the shared folder there under the same path",
+                host=host_name(),
+            )
+        time.sleep(_LOOK_EVERY_S)
+
+
+def check_clock(library: Path) -> None:
+    """Refuse a clock that is far from that of the library's file system.
+
+    Raises
+    ------
+    Refused
+        With how far.
+    """
+    with fleet_folder(library) as folder:
+        ahead = clock_ahead_s(folder)
+    if abs(ahead) > MAX_CLOCK_S:
+        raise Refused(
+            f"the clock of {host_name()} is {ahead:+.1f} s from that of the library's file system",
+            "let both take their time from one server",
+            host=host_name(),
+        )
+
+
+def check_drive(job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drives) -> str:
+    """Refuse a drive that is missing, or hangs elsewhere than when the plan was made; return its name here.
+
+    Raises
+    ------
+    Refused
+        Which serial is missing, or what is now where it was.
+    """
+    named = look(job.drive) if job.drive == job.slot else None
+    if named is not None and named.identity is not None and named.identity.capabilities.virtual_time:
+        return job.drive
+    found = {serial_on(job.host, each.identity): each for each in drives() if each.identity is not None}
+    here = found.get(job.serial)
+    there = next((serial for serial, each in found.items() if _slot(each) == job.slot), None)
+    if here is None:
+        instead = f"; in its slot is {there}" if there is not None else ""
+        raise Refused(
+            f"drive {job.serial} is not attached to {host_name()}{instead}",
+            "attach it, or take the host's inventory again and make a new plan",
+            serial=job.serial,
+            host=host_name(),
+        )
+    if _slot(here) != job.slot:
+        now_there = "nothing" if there is None else there
+        raise Refused(
+            f"drive {job.serial} hangs elsewhere than when the plan was made, and {now_there} is in its slot",
+            "take the host's inventory again and make a new plan",
+            serial=job.serial,
+            host=host_name(),
+        )
+    assert here.identity is not None
+    return here.identity.path
+
+
+def _slot(found: Look) -> str:
+    assert found.identity is not None
+    return slot_of(Path("/sys/class/block") / found.identity.name.replace("/", "!"), found.identity)

@@ -1,0 +1,296 @@
+"""What drives a host has, as the fleet knows them: one file for each host, in the library that all share.
+
+The file is written by the host itself, so that it shows three things more: that the host sees the library
+(`library_token`), how far its clock is from the library's (`clock_ahead_s`), and which ssdlab it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field, JsonValue, ValidationError
+
+from ssdlab.drives import list_drives, look
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
+from ssdlab.host.identity import Identity
+from ssdlab.host.pci import pci_device_of
+from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.stored import Stored
+from ssdlab.results.seal import Broken, read_document, seal_document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ssdlab.drives.opening import Look
+
+SCHEMA = "ssdlab.inventory/1"
+FLEET = ".fleet"
+"""The fleet's own folder in a library."""
+INVENTORY = "inventory"
+TOKEN = "token"
+MAX_CLOCK_S = 1.0
+"""Hosts whose clocks differ by more order their runs wrongly."""
+
+
+class FleetDrive(Stored):
+    """One drive of a host, as the kernel or its text tells of it."""
+
+    serial: str = Field(description="what the fleet calls it; of a drive without one, its host and name")
+    text: str = Field(description="how a command names it on its host")
+    slot: str = Field(description="where it hangs: another drive there is another drive")
+    link: str = Field(default="", description="what it shares with others on the way to the host, if known")
+    signatures: tuple[str, ...] = Field(default=(), description="file systems and the like that it carries")
+    identity: dict[str, JsonValue]
+
+    @property
+    def who(self) -> Identity:
+        """The identity as the guard read it."""
+        plain = dict(self.identity)
+        for name in ("siblings", "links"):
+            plain[name] = tuple(plain.get(name) or ())  # type: ignore[assignment, arg-type]
+        return Identity(**plain)  # type: ignore[arg-type]
+
+    @property
+    def model(self) -> str:
+        """What a reader calls its kind."""
+        return self.who.model or self.who.name
+
+
+class Inventory(Stored):
+    """What one host has."""
+
+    schema_version: str = Field(default=SCHEMA, alias="schema")
+    host: str
+    version: str = Field(description="of its ssdlab")
+    taken: float = Field(description="when, by the host's clock: seconds since 1970")
+    library_token: str = Field(description="what it read in the library: hosts that share it read the same")
+    clock_ahead_s: float = Field(description="its clock less that of the library's file system")
+    cpus: int
+    memory_mib: int = 0
+    drives: tuple[FleetDrive, ...] = Field(description="those that the guard lets be written, with consent")
+    left_out: dict[str, str] = Field(default={}, description="by device, what the guard has against it")
+
+
+def host_name() -> str:
+    """Return what this host is called in the fleet: the name of the Slurm node, else the host's own."""
+    return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
+
+
+def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) -> Inventory:
+    """Look at the drives of this host and write its inventory into the library.
+
+    Parameters
+    ----------
+    library
+        The library that all hosts share.
+    simulated
+        Texts of simulated drives that count as drives of this host; each says its `serial=`.
+    host
+        What it is called; by default `host_name()`.
+
+    Raises
+    ------
+    UsageError
+        A text without a serial, or two drives with one.
+    HostError
+        The library cannot be written.
+    """
+    from ssdlab import __version__
+
+    name = host or host_name()
+    if not name or name.startswith(".") or "/" in name:
+        raise UsageError(f"{name!r} is no name of a host", "give one with --host")
+    looks = [each for each in list_drives() if each.identity is not None]
+    refused = {each.identity.path: why for each in looks if each.identity and (why := _guarded(each))}
+    drives = (
+        *(_of_look(each, name) for each in looks if not _guarded(each)),
+        *(_of_text(text) for text in simulated),
+    )
+    _check_serials(drives)
+    folder = fleet_folder(library)
+    taken = Inventory(
+        host=name,
+        version=__version__,
+        taken=time.time(),
+        library_token=library_token(library),
+        clock_ahead_s=clock_ahead_s(folder),
+        cpus=len(os.sched_getaffinity(0)),
+        memory_mib=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20,
+        drives=drives,
+        left_out=refused,
+    )
+    with library_errors(library), folder.folder(INVENTORY, make=True) as held:
+        held.replace(f"{name}.json", seal_document(taken.model_dump_json(by_alias=True, indent=1)))
+    return taken
+
+
+def read_inventories(library: Path) -> tuple[Inventory, ...]:
+    """Return the inventories of all hosts, by their names; what speaks against them together is refused.
+
+    Raises
+    ------
+    Refused
+        One is damaged; they are of different libraries, of different versions of ssdlab, or their clocks
+        differ by more than a second.
+    """
+    folder = library / FLEET / INVENTORY
+    found = tuple(_read(path) for path in sorted(folder.glob("*.json"))) if folder.is_dir() else ()
+    _check_alike(found, "version", "run different versions of ssdlab", "install one version on all of them")
+    _check_alike(
+        found,
+        "library_token",
+        "do not see the same library",
+        "mount one shared folder on all of them, and take their inventories again",
+    )
+    _check_clocks(found)
+    return found
+
+
+def fleet_folder(library: Path) -> HeldFolder:
+    """Return the fleet's own folder in a library, made where it is missing.
+
+    Raises
+    ------
+    HostError
+        The library cannot be written.
+    """
+    with library_errors(library), HeldFolder(library, make=FOLDER_MODE) as held:
+        return held.folder(FLEET, make=True)
+
+
+def library_token(library: Path) -> str:
+    """Return what tells one library from another, drawn by who asks first.
+
+    Raises
+    ------
+    HostError
+        The library cannot be written.
+    """
+    path = library / FLEET / TOKEN
+    with library_errors(path):
+        fleet_folder(library).close()
+        try:
+            with path.open("x", encoding="ascii") as file:
+                file.write(secrets.token_hex(16))
+        except FileExistsError:
+            pass
+        return path.read_text(encoding="ascii")
+
+
+def clock_ahead_s(folder: HeldFolder) -> float:
+    """Return the host's clock less that of the file system that a folder lies on, in seconds."""
+    name = f"clock-{secrets.token_hex(8)}"
+    before = time.time()
+    folder.replace(name, b"", durable=False)
+    after = time.time()
+    written = (folder.path / name).stat().st_mtime
+    folder.remove(name)
+    return 0.0 if before <= written <= after else min(before - written, after - written, key=abs)
+
+
+def serial_on(host: str, who: Identity) -> str:
+    """Return what the fleet calls a drive: its serial, or, of one that has none, its host and name."""
+    return who.serial or f"{host}-{who.consent_id}"
+
+
+def _guarded(found: Look) -> str:
+    """Return why a drive may not be written, in words; nothing where consent is all that it takes."""
+    guard = found.writing
+    return "" if guard is None or guard.reason == "no-consent" else guard.what
+
+
+def _of_look(found: Look, host: str) -> FleetDrive:
+    who = found.identity
+    assert who is not None  # what is listed is there
+    node = Path("/sys/class/block") / who.name.replace("/", "!")
+    return FleetDrive(
+        serial=serial_on(host, who),
+        text=who.path,
+        slot=slot_of(node, who),
+        link=_link_of(node, who.transport),
+        signatures=tuple(dict.fromkeys(each.kind for each in found.signatures)),
+        identity=plain_identity(who),
+    )
+
+
+def _of_text(text: str) -> FleetDrive:
+    who = look(text).identity
+    assert who is not None  # a simulated drive has one
+    if not who.capabilities.virtual_time or who.serial is None:
+        raise UsageError(
+            f"{text} says no serial", "write sim:PROFILE,serial=..., so that it can be told from others"
+        )
+    return FleetDrive(serial=who.serial, text=text, slot=text, identity=plain_identity(who))
+
+
+def plain_identity(who: Identity) -> dict[str, JsonValue]:
+    """Return an identity as JSON holds it."""
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(who).items()}
+
+
+def slot_of(node: Path, who: Identity) -> str:
+    """Return where a drive hangs: its device's place in sysfs, which stays when the drive is changed."""
+    device = node / "device"
+    return str(device.resolve()) if device.exists() else who.path
+
+
+def _link_of(node: Path, transport: str | None) -> str:
+    """Return what a drive shares with others on its way: the switch of PCIe drives, or the controller."""
+    function = pci_device_of(node.resolve())
+    if function is None:
+        return ""
+    if transport != "pcie":
+        return function.name
+    upstream = function.parent.parent  # above the port that it hangs on: of a switch, another function
+    return upstream.name if pci_device_of(upstream) == upstream else ""
+
+
+def _check_serials(drives: Iterable[FleetDrive]) -> None:
+    seen: dict[str, FleetDrive] = {}
+    for drive in drives:
+        if (other := seen.setdefault(drive.serial, drive)) is not drive:
+            raise Refused(
+                f"two drives have the serial {drive.serial}: {other.text} and {drive.text}",
+                "a fleet knows drives by their serials: take one of them out",
+                serial=drive.serial,
+            )
+
+
+def _check_alike(found: Sequence[Inventory], field: str, what: str, advice: str) -> None:
+    values = {each.host: getattr(each, field) for each in found}
+    if len(set(values.values())) > 1:
+        listed = ", ".join(f"{host} {value[:12]}" for host, value in values.items())
+        raise Refused(f"these hosts {what}: {listed}", advice, hosts=sorted(values))
+
+
+def _check_clocks(found: Sequence[Inventory]) -> None:
+    if not found:
+        return
+    first = min(found, key=lambda each: each.clock_ahead_s)
+    last = max(found, key=lambda each: each.clock_ahead_s)
+    apart = last.clock_ahead_s - first.clock_ahead_s
+    if apart > MAX_CLOCK_S:
+        raise Refused(
+            f"the clocks of {first.host} and {last.host} differ by {apart:.1f} s",
+            "let both take their time from one server, and take their inventories again",
+            hosts=[first.host, last.host],
+        )
+
+
+def _read(path: Path) -> Inventory:
+    try:
+        fields, _ = read_document(path.read_bytes(), SCHEMA)
+        return Inventory.model_validate(fields)
+    except (OSError, Broken, ValueError, ValidationError) as error:
+        raise Refused(
+            f"the inventory {path} cannot be read: {str(error).splitlines()[0]}",
+            "take it again on that host: ssdlab fleet inventory",
+            path=str(path),
+        ) from error

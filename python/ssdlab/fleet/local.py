@@ -1,0 +1,182 @@
+"""The back end of one host, where nothing is set up: as many jobs at once as do not disturb each other.
+
+It works while its command runs. Ended by Ctrl-C, it ends its jobs as Ctrl-C would, and they can be resumed;
+killed, it leaves them running: each holds its own run, so that whoever resumes the plan finds them at work.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.fleet.backend import Queued
+from ssdlab.fleet.fleet_folder import LOGS
+from ssdlab.fleet.inventory import host_name
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.programs import own_module
+from ssdlab.model.errors import Interrupted, Refused
+from ssdlab.results.journal import is_running
+from ssdlab.results.run_folder import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ssdlab.fleet.backend import BackendName
+    from ssdlab.fleet.fleet_folder import FleetFolder
+    from ssdlab.fleet.fleet_plan import FleetJob
+
+_LOOK_EVERY_S = 0.1
+_LOCK = "local.lock"
+
+
+class Local:
+    """Runs the jobs of this host as processes of its own."""
+
+    name: BackendName = "local"
+
+    def __init__(self) -> None:
+        self._running: dict[str, tuple[FleetJob, subprocess.Popen[bytes]]] = {}
+
+    def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
+        """Refuse jobs of other hosts."""
+        away = sorted({job.host for job in jobs} - {host_name()})
+        if away:
+            raise Refused(
+                f"the plan has jobs for {', '.join(away)}, and this is {host_name()}",
+                "use --backend slurm, or plan with the drives of this host only",
+                hosts=away,
+            )
+        del folder
+
+    def submit(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> Mapping[str, str]:
+        """Run jobs until all have ended.
+
+        Raises
+        ------
+        Interrupted
+            By a signal; the runs can be resumed.
+        """
+        folder.note_submitted(self.name, {job.name: "" for job in jobs})
+        with _sole(folder):
+            self._run_all(folder, jobs)
+        return {job.name: "" for job in jobs}
+
+    def _run_all(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
+        waiting, most = list(jobs), folder.plan.at_once or len(os.sched_getaffinity(0))
+        try:
+            while waiting or self._running:
+                self._reap()
+                if folder.cancelled:
+                    waiting.clear()
+                for job in self._startable(waiting, most, folder.library):
+                    waiting.remove(job)
+                    self._begin(folder, job)
+                time.sleep(_LOOK_EVERY_S)
+        except (KeyboardInterrupt, Interrupted):
+            self._end_all()
+            raise Interrupted(
+                "the fleet was stopped", f"continue with: ssdlab fleet resume {folder.plan.plan_id}"
+            ) from None
+
+    def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
+        """Say which jobs run, whose run some process holds; while a command works on the plan, others wait."""
+        found = {name: Queued("waiting") for name in _waiting(folder)}
+        at_work = [job for job in folder.plan.jobs if _at_work(folder.library, job)]
+        return {**found, **{job.name: Queued("running", job.host) for job in at_work}}
+
+    def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
+        """End jobs by SIGINT, as Ctrl-C would."""
+        attempts = folder.attempts()
+        for job in jobs:
+            last = attempts.get(job.name, [])[-1:]
+            if last and last[0].ended is None and _at_work(folder.library, job):
+                _interrupt(last[0].pid, job)
+
+    def _startable(self, waiting: Sequence[FleetJob], most: int, library: Path) -> Iterable[FleetJob]:
+        """Yield what may begin now: in order, within the number at once, and holding nothing that is held."""
+        held = {each for job, _ in self._running.values() for each in job.holds}
+        free = most - len(self._running)
+        for job in tuple(waiting):
+            if free <= 0:
+                return
+            if held.isdisjoint(job.holds) and not _at_work(library, job):
+                held.update(job.holds)
+                free -= 1
+                yield job
+
+    def _begin(self, folder: FleetFolder, job: FleetJob) -> None:
+        words = own_module("ssdlab", "fleet", "job", str(folder.path), job.name)
+        with (folder.path / LOGS / f"{job.name}.log").open("ab") as output:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+        self._running[job.name] = (job, process)
+
+    def _reap(self) -> None:
+        for name, (_, process) in list(self._running.items()):
+            if process.poll() is not None:
+                del self._running[name]
+
+    def _end_all(self) -> None:
+        for _, process in self._running.values():
+            process.send_signal(signal.SIGINT)
+        for _, process in self._running.values():
+            process.wait()
+        self._running.clear()
+
+
+@contextmanager
+def _sole(folder: FleetFolder) -> Iterator[None]:
+    """Hold the plan, so that no second command works on it here.
+
+    Raises
+    ------
+    Refused
+        Another does.
+    """
+    with (
+        HeldFolder(folder.path, writing=True) as held,
+        os.fdopen(held.lock_file(_LOCK), "r+b") as lock,
+    ):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise Refused(
+                f"another command works on plan {folder.plan.plan_id}",
+                f"follow it: ssdlab fleet watch {folder.plan.plan_id}",
+            ) from error
+        yield
+
+
+def _waiting(folder: FleetFolder) -> list[str]:
+    """Return the jobs that were not begun, while a command works on the plan; else none."""
+    try:
+        with (folder.path / _LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        begun = folder.attempts()
+        return [job.name for job in folder.plan.jobs if job.name not in begun and not folder.cancelled]
+    except FileNotFoundError:
+        pass
+    return []
+
+
+def _at_work(library: Path, job: FleetJob) -> bool:
+    run = library / job.run_id
+    return (run / MANIFEST).is_file() and is_running(run)
+
+
+def _interrupt(pid: int, job: FleetJob) -> None:
+    """End a process as Ctrl-C would, if it still is that of the job: ids are given again."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return
+    if b"fleet" in words and job.name.encode() in words:
+        os.kill(pid, signal.SIGINT)

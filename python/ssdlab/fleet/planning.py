@@ -1,0 +1,323 @@
+"""From a selection and the inventories to a plan. Nothing is touched, and no drive is asked anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.drives.opening import Look
+from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
+from ssdlab.model.drive_options import endurance_cap
+from ssdlab.model.errors import LabError, Refused, UsageError, unknown
+from ssdlab.results.journal import now
+from ssdlab.results.store import new_run_id
+from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, misfit, on_text
+from ssdlab.runs.order import Order, plan_on, with_endurance
+from ssdlab.runs.pace import pace_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ssdlab.fleet.inventory import FleetDrive, Inventory
+    from ssdlab.fleet.selection import Drives, Selection, Work
+    from ssdlab.host.identity import Identity
+    from ssdlab.methods.verbs.bounds import Bounds
+    from ssdlab.runs.plan import Plan
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A drive with the host that it is attached to."""
+
+    drive: FleetDrive
+    host: str
+
+
+def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: Path) -> FleetPlan:
+    """Work out every job of a selection.
+
+    Raises
+    ------
+    UsageError
+        A drive, a method, a parameter or a variant that does not exist.
+    Refused
+        A drive that is guarded, carries something that the selection gives no leave to lose, or does not fit
+        the work; all of them are named.
+    """
+    from ssdlab import __version__
+
+    chosen = tuple(_chosen(selection, inventories))
+    jobs: list[FleetJob] = []
+    problems: list[str] = []
+    planner = _Planner(selection, library)
+    for work in selection.work:
+        for placed in chosen:
+            try:
+                jobs.append(planner.job(f"{len(jobs) + 1:04}", work, placed))
+            except Refused as error:
+                problems.append(f"{placed.drive.serial} on {placed.host}: {error.what}")
+    if problems:
+        more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
+        raise Refused(
+            f"{len(problems)} of these jobs would be refused: {'; '.join(problems[:8])}{more}",
+            "take these drives out of the selection, or see to what is said",
+            problems=problems,
+        )
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return FleetPlan(
+        plan_id=f"{stamp}-{selection.name}",
+        created=now(),
+        version=__version__,
+        library=str(library),
+        library_token=inventories[0].library_token,
+        at_once=selection.limits.at_once,
+        jobs=tuple(jobs),
+    )
+
+
+def _chosen(selection: Selection, inventories: Sequence[Inventory]) -> Iterator[Placed]:
+    """Yield the drives that a selection means, each once, in its order."""
+    everywhere = [Placed(drive, each.host) for each in inventories for drive in each.drives]
+    if not everywhere:
+        raise UsageError(
+            "no host has an inventory with drives in this library",
+            "run `ssdlab fleet inventory` on each host first, with the library that they share",
+        )
+    taken: dict[str, Placed] = {}
+    for wanted in selection.drives:
+        for placed in _fitting(wanted, everywhere, taken):
+            taken[placed.drive.serial] = placed
+    yield from taken.values()
+
+
+def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]) -> list[Placed]:
+    if wanted.serials:
+        return [_one(serial, wanted.host, everywhere) for serial in wanted.serials]
+    assert wanted.model is not None  # seen to when the selection was read
+    hosts = sorted({each.host for each in everywhere})
+    if wanted.host is not None and wanted.host not in hosts:
+        raise unknown("host", wanted.host, hosts)
+    fits = [
+        each
+        for each in everywhere
+        if wanted.model.casefold() in each.drive.model.casefold()
+        and wanted.firmware in (None, each.drive.who.firmware)
+        and wanted.host in (None, each.host)
+        and each.drive.serial not in taken
+    ]
+    if not fits:
+        raise unknown("drive of model", wanted.model, sorted({each.drive.model for each in everywhere}))
+    if wanted.count is not None and len(fits) < wanted.count:
+        raise UsageError(
+            f"{wanted.count} drives of model {wanted.model} are asked for, and {len(fits)} are there",
+            f"lower count to {len(fits)}, or take the inventory of more hosts",
+        )
+    return fits[: wanted.count]
+
+
+def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> Placed:
+    """Return the drive of a serial; on which host must be said where several have it."""
+    found = [each for each in everywhere if each.drive.serial == serial]
+    if not found:
+        raise unknown("drive of the fleet with serial", serial, [each.drive.serial for each in everywhere])
+    fits = [each for each in found if host in (None, each.host)]
+    hosts = ", ".join(each.host for each in found)
+    if not fits:
+        raise UsageError(f"{serial} is on {hosts}, and the selection says {host}", "correct host")
+    if len(fits) > 1:
+        raise UsageError(
+            f"{serial} is on several hosts: {hosts}", "give that entry of [[drives]] a host = '...'"
+        )
+    return fits[0]
+
+
+class _Planner:
+    """Plans jobs; drives of one model do one work in one time, so that is worked out once."""
+
+    def __init__(self, selection: Selection, library: Path) -> None:
+        self._limits, self._library = selection.limits, library
+        self._orders: dict[int, _Asked] = {}
+        self._plans: dict[tuple[object, ...], _Bounds] = {}
+
+    def job(self, name: str, work: Work, placed: Placed) -> FleetJob:
+        asked = self._orders.setdefault(id(work), _Asked(work))
+        drive, who = placed.drive, placed.drive.who
+        key = (id(work), drive.model, who.firmware, who.capacity_bytes, who.logical_block_bytes, who.kind)
+        if key not in self._plans:
+            self._plans[key] = asked.bounds(placed, self._library)
+        bounds = self._plans[key]
+        writes = bounds.writes
+        _check_leave(drive, work, writes=writes)
+        return FleetJob(
+            name=name,
+            serial=drive.serial,
+            model=drive.model,
+            host=placed.host,
+            drive=drive.text,
+            slot=drive.slot,
+            consent=who.consent_id if writes else None,
+            run_id=new_run_id(asked.run_name),
+            words=asked.words(name),
+            writes=writes,
+            destroys=writes,
+            cpus=self._limits.cpus,
+            holds=holds_of(drive, placed.host, work.meter, self._limits.one_at_a_time),
+            seconds=bounds.seconds,
+            bytes_written=bounds.written,
+            endurance_share=bounds.share,
+        )
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What a work takes of a drive of one model."""
+
+    writes: bool
+    seconds: tuple[float, float]
+    written: tuple[float, float]
+    share: tuple[float, float] | None
+
+
+class _Asked:
+    """One work, read: its method or suite, and the words of its command."""
+
+    def __init__(self, work: Work) -> None:
+        from ssdlab.methods.suites import find_suite
+
+        self._work, self._suite = work, find_suite(work.run)
+        self._settings = {
+            _underscored(name): str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in {**work.set, **_preconditioned(work)}.items()
+        }
+        given = {name.replace("-", "_"): str(value) for name, value in work.variant.items()}
+        self._variant = Variant(**given) if given else AS_IT_IS
+        self._cap = None if work.endurance_cap is None else endurance_cap(work.endurance_cap)
+
+    @property
+    def run_name(self) -> str:
+        """The word of its run ids."""
+        return self._work.run if self._work.repeat == 1 else f"{self._work.run}-x{self._work.repeat}"
+
+    def words(self, job: str) -> tuple[str, ...]:
+        """Return the words of the command after `ssdlab run`, without the drive."""
+        from ssdlab.runs.suites.ordering import derived
+
+        work, found = self._work, [self._work.run]
+        if work.quick:
+            found.append("--quick")
+        if work.repeat > 1:
+            found += ["--repeat", str(work.repeat)]
+        for name, value in self._settings.items():
+            found += ["--set", f"{name}={value}"]
+        for name, given in work.variant.items():
+            found += [f"--{name.replace('_', '-')}", str(given)]
+        for flag, option in (("--endurance-cap", work.endurance_cap), ("--meter", work.meter)):
+            if option is not None:
+                found += [flag, option]
+        if work.wipe_signatures:
+            found.append("--wipe-signatures")
+        if work.seed is not None:
+            found += ["--seed", str(derived(work.seed, job))]
+        return tuple(found)
+
+    def bounds(self, placed: Placed, library: Path) -> _Bounds:
+        """Plan it on a drive that is known by its inventory."""
+        who = _as_variant(placed.drive, self._variant)
+        order = self._order(placed, who)
+        if self._suite is None and self._work.repeat == 1:
+            writes = order.method.writes(order.params) or self._variant.destroys
+            plan = with_endurance(
+                plan_on(order.method, order.params, who, pace=pace_of(who, library)), who, _cap_of(order)
+            )
+            _refuse(plan.objection or misfit(self._variant, placed.drive.who, writing=writes))
+            return _bounds_of([plan], writes=writes)
+        return self._suite_bounds(order, placed, who)
+
+    def _order(self, placed: Placed, who: Identity) -> Order:
+        from ssdlab.methods import find_method
+
+        work = self._work
+        method = find_method(work.run if self._suite is None else self._suite.parts[0].method)
+        settings = self._settings if self._suite is None else {}
+        params = method.params.build(settings, quick=work.quick)
+        return Order(
+            method,
+            params,
+            on_text(placed.drive.text, self._variant),
+            quick=work.quick,
+            destroy=who.consent_id,
+            variant=self._variant,
+            wipe_signatures=work.wipe_signatures,
+            endurance_cap=self._cap,
+        )
+
+    def _suite_bounds(self, like: Order, placed: Placed, who: Identity) -> _Bounds:
+        from ssdlab.runs.suites.ordering import SuiteOrder, planned_children, repeated, suite_params
+
+        work = self._work
+        if self._suite is not None:
+            suite, params = (
+                self._suite,
+                suite_params(self._suite, self._settings, quick=work.quick, drive=like.drive),
+            )
+        else:
+            suite, params = repeated(like.method, like.params, work.repeat)
+        order = SuiteOrder(suite, params, like, work.repeat)
+        found = Look(who, exists=True, reading=None, writing=None)
+        children = planned_children(order, work.seed or 1, found)
+        if all(each.plan is None for each in children):
+            raise Refused(f"no part of {work.run} fits it: {children[0].child.left_out}", "leave it out")
+        writes = order.writes or self._variant.destroys
+        _refuse(misfit(self._variant, placed.drive.who, writing=writes))
+        return _bounds_of([each.plan for each in children if each.plan is not None], writes=writes)
+
+
+def _bounds_of(plans: Sequence[Plan], *, writes: bool) -> _Bounds:
+    def ends(all_bounds: Sequence[Bounds]) -> tuple[float, float]:
+        return sum(each.lower for each in all_bounds), sum(each.upper for each in all_bounds)
+
+    written = ends([plan.bytes_written for plan in plans])
+    rated = plans[0].endurance_bytes
+    share = None if rated is None else (written[0] / rated, written[1] / rated)
+    return _Bounds(writes, ends([plan.real_seconds for plan in plans]), written, share)
+
+
+def _as_variant(drive: FleetDrive, variant: Variant) -> Identity:
+    """Return the identity of a drive as a work makes it: a simulated one is another drive then."""
+    from ssdlab.drives import look
+
+    who = drive.who
+    text = on_text(drive.text, variant)
+    if text == drive.text:
+        return who
+    made = look(text).identity
+    assert made is not None  # a simulated drive has one
+    return made
+
+
+def _check_leave(drive: FleetDrive, work: Work, *, writes: bool) -> None:
+    if writes and drive.signatures and not work.wipe_signatures:
+        carries = ", ".join(drive.signatures)
+        raise Refused(f"it carries {carries}", "wipe-signatures = true in [[work]] gives leave to lose that")
+
+
+def _refuse(objection: LabError | None) -> None:
+    if objection is not None:
+        raise Refused(objection.what, objection.advice)
+
+
+def _cap_of(order: Order) -> Any:  # noqa: ANN401 - EnduranceCap, which is loaded when it is asked for
+    from ssdlab.drives.guard.endurance import cap_of
+
+    return cap_of(order.endurance_cap)
+
+
+def _preconditioned(work: Work) -> dict[str, str]:
+    return {} if work.precondition is None else {"precondition": work.precondition}
+
+
+def _underscored(name: str) -> str:
+    part, dot, own = name.rpartition(".")
+    return f"{part}{dot}{own.replace('-', '_')}"

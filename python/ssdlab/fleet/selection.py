@@ -1,0 +1,134 @@
+"""What a user asks of a fleet: which drives, what work, what they share. A TOML file.
+
+::
+
+    [[drives]]
+    serials = ["S64GNE0R1", "S64GNE0R2"]
+
+    [[drives]]
+    model = "KINGSTON SEDC500M"      # or a part of it
+    count = 8                        # by default all
+
+    [[work]]
+    run = "steady-random-write"      # a method or a suite
+    quick = true
+    repeat = 2
+    set = { seconds = "30s" }
+    variant = { power-limit = "10W" }
+
+    [limits]
+    at_once = 8
+    one_at_a_time = ["link"]         # drives of one switch or controller
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, StringConstraints
+
+from ssdlab.host.documents import parse_toml, read_document, user_path
+from ssdlab.model.errors import UsageError
+from ssdlab.model.frozen import Frozen
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+MAX_COUNT = 100_000
+
+
+class Drives(Frozen):
+    """Some drives: by their serials, or as many of a model as are asked for."""
+
+    noun: ClassVar[str] = "entry of [[drives]]"
+
+    serials: tuple[Text, ...] = Field((), description="serial numbers, as `ssdlab drives` shows them")
+    model: Text | None = Field(None, description="model, or a part of it")
+    firmware: Text | None = Field(None, description="only drives with this firmware")
+    host: Text | None = Field(None, description="only drives of this host")
+    count: int | None = Field(None, ge=1, le=MAX_COUNT, description="so many; by default all that fit")
+
+
+class Work(Frozen):
+    """One method or suite that each drive is to do."""
+
+    noun: ClassVar[str] = "entry of [[work]]"
+
+    run: Text = Field(description="a method or a suite: see `ssdlab methods`")
+    quick: bool = Field(False, description="take the quick presets")
+    repeat: int = Field(1, ge=1, le=99, description="how often")
+    precondition: Literal["full", "one-pass", "analytic"] | None = Field(
+        None, description="how a steady state is brought about"
+    )
+    set: dict[str, str | int | float | bool] = Field({}, description="parameters: { seconds = '30s' }")
+    variant: dict[str, str | int | float] = Field(
+        {}, description="what the drive is to be: { power-limit = '10W', spare = '25%' }"
+    )
+    endurance_cap: str | None = Field(None, alias="endurance-cap", description="as of `ssdlab run`")
+    wipe_signatures: bool = Field(False, alias="wipe-signatures", description="as of `ssdlab run`")
+    meter: Text | None = Field(None, description="power meter on the drive; no two runs use one at a time")
+    seed: int | None = Field(None, ge=0, lt=2**63, description="that the seeds of all its runs follow from")
+
+
+class Limits(Frozen):
+    """What runs share, so that they do not disturb each other."""
+
+    noun: ClassVar[str] = "entry of [limits]"
+
+    at_once: int | None = Field(
+        None, ge=1, le=MAX_COUNT, description="runs at once; on one host by default as many as it has CPUs"
+    )
+    one_at_a_time: tuple[Literal["link", "host"], ...] = Field(
+        (), description="drives of one switch or controller (link), or of one host, run one after another"
+    )
+    cpus: int = Field(1, ge=1, le=4096, description="CPUs of each run")
+
+
+class Selection(Frozen):
+    """The whole file."""
+
+    noun: ClassVar[str] = "entry of the selection"
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = Field(
+        "fleet", description="what the plan is called: small letters, digits, hyphens"
+    )
+    drives: tuple[Drives, ...] = Field(min_length=1)
+    work: tuple[Work, ...] = Field(min_length=1)
+    limits: Limits = Limits()
+
+
+def read_selection(path: Path) -> Selection:
+    """Read a selection.
+
+    Raises
+    ------
+    UsageError
+        The file is no TOML, or something in it does not fit; the sentence names it.
+    """
+    advice = "give the path of a TOML file with [[drives]] and [[work]] tables"
+    return parse_selection(read_document(user_path(path), "selection", advice), path.name)
+
+
+def parse_selection(text: str, name: str) -> Selection:
+    """Read a selection from its text; `name` is that of its file, for messages.
+
+    Raises
+    ------
+    UsageError
+        As of `read_selection`.
+    """
+    fields: dict[str, Any] = parse_toml(text, name)
+    selection = Selection(**fields)
+    for each in selection.drives:
+        if bool(each.serials) == (each.model is not None):
+            raise UsageError(
+                f"{name}: an entry of [[drives]] names drives by serials or by model",
+                "give serials = [...], or model = '...'; other drives are another entry",
+            )
+        if each.serials and each.count is not None:
+            raise UsageError(
+                f"{name}: an entry of [[drives]] has serials and a count",
+                "leave count out: all of them are meant",
+            )
+    return selection
