@@ -51,7 +51,7 @@ STEPS = ("run", "fill", "idle", "trim", "flush", "limit", "note", "conditions", 
 STEP_OPTIONS = (*OPTIONS, "passes", "text", "method", "label", "unless-written", "nomerges", "nr-requests")
 METHODS = ("qd1", "peak-random-read", "trace", "consistency", "pts-iops", "act", "mixed-random", "rate-limit")
 PARAMETERS = ("seconds", "depths", "ramp_seconds", "file", "speed", "gap_most", "quick", "rounds", "load")
-SIM_OPTIONS = ("scale", "spare", "power", "trim", "write-cache", "seed", "state", "x")
+SIM_OPTIONS = ("scale", "spare", "power", "trim", "write-cache", "serial", "firmware", "seed", "state", "x")
 FIELDS = ("name", "cooler", "time", "op", "offset", "length", "capacity_bytes", "device-names", "x")
 COLUMNS = "time:1:us,op:2,offset:3,length:4"
 SENSIBLE = {
@@ -81,6 +81,8 @@ SENSIBLE = {
         "power": "5W",
         "trim": "off",
         "write-cache": "off",
+        "serial": "S1",
+        "firmware": "F1",
         "state": "drive.state",
     },
     **{

@@ -169,6 +169,9 @@ def test_a_drive_opened_for_reading_is_not_written() -> None:
         ("sim:tiny-test,power=lowW", "not a power limit"),
         ("sim:tiny-test,power=10W", "no power model"),
         ("sim:tiny-test,trim=on", "no choice of trim 'on'"),
+        ("sim:tiny-test,serial=", "serial= is no serial of a drive"),
+        ("sim:tiny-test,serial=a b", "serial=a b is no serial of a drive"),
+        ("sim:tiny-test,firmware=123456789", "firmware=123456789 is no firmware of a drive"),
         ("sim:tiny-test,write-cache=1", "no choice of write-cache '1'"),
     ],
 )
@@ -182,6 +185,7 @@ def test_a_text_reads_back() -> None:
         "sim:tiny-test,spare=25%,seed=7",
         "sim:tiny-test,scale=4,power=10.5W,trim=ignored,write-cache=off",
         "sim:tiny-test,power=ps1,trim=honoured,write-cache=on",
+        "sim:tiny-test,serial=S6-1.A,firmware=F_2,seed=3",
     ):
         said = SimulatedText.parse(text)
         assert SimulatedText.parse(str(said)) == said

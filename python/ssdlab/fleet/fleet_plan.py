@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ssdlab.fleet.inventory import FleetDrive
+    from ssdlab.fleet.selection import Work
 
 SCHEMA = "ssdlab.fleet-plan/1"
 
@@ -45,9 +46,10 @@ class FleetJob(Stored):
     endurance_share: tuple[float, float] | None = None
 
     @property
-    def meters(self) -> tuple[str, ...]:
-        """The meters that it needs."""
-        return tuple(each.partition(":")[2] for each in self.holds if each.startswith("meter:"))
+    def shared(self) -> tuple[str, ...]:
+        """What it takes for itself that belongs to no drive and no host: meters, power budgets."""
+        parts = (each.partition(":") for each in self.holds)
+        return tuple(name for kind, _, name in parts if kind in {"meter", "shared"})
 
 
 class FleetPlan(Stored):
@@ -119,13 +121,12 @@ def read_plan(path: Path) -> FleetPlan:
         ) from error
 
 
-def holds_of(
-    drive: FleetDrive, host: str, meter: str | None, one_at_a_time: tuple[str, ...]
-) -> tuple[str, ...]:
+def holds_of(drive: FleetDrive, host: str, work: Work, one_at_a_time: tuple[str, ...]) -> tuple[str, ...]:
     """Return what a job on a drive has for itself while it runs, each with its kind in front."""
     held = [f"drive:{drive.serial}"]
-    if meter is not None:
-        held.append(f"meter:{meter}")
+    if work.meter is not None:
+        held.append(f"meter:{work.meter}")
+    held += [f"shared:{name}" for name in work.shares]
     if "link" in one_at_a_time and drive.link:
         held.append(f"link:{host}/{drive.link}")
     if "host" in one_at_a_time:

@@ -85,7 +85,7 @@ class Local:
             ) from None
 
     def queued(self, folder: FleetFolder) -> Mapping[str, Queued]:
-        """Say which jobs run, whose run some process holds; while a command works on the plan, others wait."""
+        """Say which jobs run: those whose run is held; while a command works on the plan, others wait."""
         found = {name: Queued("waiting") for name in _waiting(folder)}
         at_work = [job for job in folder.plan.jobs if _at_work(folder.library, job)]
         return {**found, **{job.name: Queued("running", job.host) for job in at_work}}

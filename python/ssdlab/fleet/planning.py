@@ -11,6 +11,7 @@ from ssdlab.drives.opening import Look
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
 from ssdlab.model.drive_options import endurance_cap
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
+from ssdlab.model.meter_text import MeterText
 from ssdlab.results.journal import now
 from ssdlab.results.store import new_run_id
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, misfit, on_text
@@ -163,7 +164,7 @@ class _Planner:
             writes=writes,
             destroys=writes,
             cpus=self._limits.cpus,
-            holds=holds_of(drive, placed.host, work.meter, self._limits.one_at_a_time),
+            holds=holds_of(drive, placed.host, work, self._limits.one_at_a_time),
             seconds=bounds.seconds,
             bytes_written=bounds.written,
             endurance_share=bounds.share,
@@ -194,6 +195,8 @@ class _Asked:
         given = {name.replace("-", "_"): str(value) for name, value in work.variant.items()}
         self._variant = Variant(**given) if given else AS_IT_IS
         self._cap = None if work.endurance_cap is None else endurance_cap(work.endurance_cap)
+        if work.meter is not None:
+            MeterText.parse(work.meter)
 
     @property
     def run_name(self) -> str:

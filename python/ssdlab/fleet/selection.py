@@ -68,6 +68,9 @@ class Work(Frozen):
     endurance_cap: str | None = Field(None, alias="endurance-cap", description="as of `ssdlab run`")
     wipe_signatures: bool = Field(False, alias="wipe-signatures", description="as of `ssdlab run`")
     meter: Text | None = Field(None, description="power meter on the drive; no two runs use one at a time")
+    shares: tuple[Text, ...] = Field(
+        (), description="what no two runs use at a time: a power budget, a chamber; licences on Slurm"
+    )
     seed: int | None = Field(None, ge=0, lt=2**63, description="that the seeds of all its runs follow from")
 
 

@@ -38,7 +38,7 @@ _REASONS = {
     "None": "",
     "Resources": "waits for its drive or for CPUs",
     "Priority": "others are before it",
-    "Licenses": "waits for a meter",
+    "Licenses": "waits for a meter, or for what else it shares",
     "Dependency": "waits for the job before it",
     "BeginTime": "was given back to the queue and begins again soon",
     "JobHeldUser": "held by its user: scontrol release lets it go on",
@@ -60,9 +60,9 @@ def gres_type(serial: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", serial)
 
 
-def licence(meter: str) -> str:
-    """Return a meter as the name of a licence."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", meter)
+def licence(shared: str) -> str:
+    """Return a meter, or what else is shared, as the name of a licence."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", shared)
 
 
 class Slurm:
@@ -71,14 +71,14 @@ class Slurm:
     name: BackendName = "slurm"
 
     def check(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
-        """Refuse a plan whose drives or meters Slurm does not have, or has otherwise."""
+        """Refuse a plan whose drives or licences Slurm does not have, or has otherwise."""
         del folder
         nodes = _nodes(_ask("scontrol", "show", "node", "--oneliner"))
         problems = [problem for job in jobs for problem in _problems(job, nodes)]
         known = set(re.findall(r"LicenseName=(\S+)", _ask("scontrol", "show", "licenses", "--oneliner")))
-        wanted = {meter: licence(meter) for job in jobs for meter in job.meters}
+        wanted = {shared: licence(shared) for job in jobs for shared in job.shared}
         problems += [
-            f"there is no licence {name} for meter {m}" for m, name in wanted.items() if name not in known
+            f"there is no licence {name} for {shared}" for shared, name in wanted.items() if name not in known
         ]
         if problems:
             more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
@@ -148,8 +148,8 @@ def _options(folder: FleetFolder, job: FleetJob, before: str | None) -> list[str
     if math.isfinite(job.seconds[1]):
         minutes = math.ceil((job.seconds[1] * _TIME_FACTOR + _TIME_MORE_S) / 60)
         options.append(f"--time={minutes}")
-    if job.meters:
-        options.append("--licenses=" + ",".join(f"{licence(each)}:1" for each in job.meters))
+    if job.shared:
+        options.append("--licenses=" + ",".join(f"{licence(each)}:1" for each in job.shared))
     if dependencies:
         options.append(f"--dependency={','.join(dependencies)}")
     return options

@@ -1,0 +1,212 @@
+"""Selection, inventories and plan: what they say, and what is refused before anything is touched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab.fleet.fleet_plan import read_plan
+from ssdlab.fleet.inventory import Inventory, read_inventories, take
+from ssdlab.fleet.planning import plan_fleet
+from ssdlab.fleet.selection import parse_selection
+from ssdlab.fleet.slurm_lines import gres_lines, node_line
+from ssdlab.model.errors import LabError, Refused, UsageError
+from ssdlab.results.seal import seal_document
+
+QD1 = '[[work]]\nrun = "qd1"\nquick = true\n'
+A1 = '[[drives]]\nserials = ["A1"]\n'
+
+
+def drives(*serials: str, text: str = "sim:tiny-test,scale=4") -> list[str]:
+    return [f"{text},serial={serial}" for serial in serials]
+
+
+def test_a_plan_names_every_serial_host_hour_and_byte(library: Path) -> None:
+    take(library, drives("A1", "A2"), "n1")
+    take(library, drives("A3"), "n2")
+    text = '[[drives]]\nserials = ["A3", "A1"]\n' + QD1 + '[[work]]\nrun = "peak-random-read"\nquick = true\n'
+    plan = plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
+    assert [(job.name, job.serial, job.host, job.words[0]) for job in plan.jobs] == [
+        ("0001", "A3", "n2", "qd1"),
+        ("0002", "A1", "n1", "qd1"),
+        ("0003", "A3", "n2", "peak-random-read"),
+        ("0004", "A1", "n1", "peak-random-read"),
+    ]
+    assert plan.destroyed == ("A3", "A1")
+    assert len({job.run_id for job in plan.jobs}) == 4
+    for job in plan.jobs:
+        assert 0 <= job.seconds[0] <= job.seconds[1] < 86_400
+        assert (job.bytes_written[1] > 0) is job.destroys
+    assert not any((library / job.run_id).exists() for job in plan.jobs)
+
+
+def test_drives_are_selected_by_model_firmware_host_and_count(library: Path) -> None:
+    take(library, [*drives("A1", "A2"), "sim:tiny-test,scale=4,serial=A3,firmware=F9"], "n1")
+    take(library, [*drives("B1"), *drives("C1", text="sim:sata-tlc-enterprise,scale=64")], "n2")
+
+    def chosen(entry: str) -> list[str]:
+        selection = parse_selection(f"[[drives]]\n{entry}\n{QD1}", "x.toml")
+        return [job.serial for job in plan_fleet(selection, read_inventories(library), library).jobs]
+
+    assert chosen('model = "Tiny-Test"') == ["A1", "A2", "A3", "B1"]
+    assert chosen('model = "tiny-test"\ncount = 2') == ["A1", "A2"]
+    assert chosen('model = "tiny-test"\nfirmware = "F9"') == ["A3"]
+    assert chosen('model = "tiny-test"\nhost = "n2"') == ["B1"]
+    assert chosen('model = "sata-tlc"') == ["C1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (A1.replace("A1", "A9") + QD1, "no drive of the fleet with serial 'A9'"),
+        ('[[drives]]\nmodel = "no such"\n' + QD1, "no drive of model 'no such'"),
+        (
+            '[[drives]]\nmodel = "tiny"\ncount = 3\n' + QD1,
+            "3 drives of model tiny are asked for, and 1 are there",
+        ),
+        ('[[drives]]\nmodel = "tiny"\nserials = ["A1"]\n' + QD1, "by serials or by model"),
+        ('[[drives]]\nserials = ["A1"]\ncount = 1\n' + QD1, "has serials and a count"),
+        ('[[drives]]\nserials = ["A1"]\nhost = "n7"\n' + QD1, "A1 is on n1, and the selection says n7"),
+        (A1 + '[[work]]\nrun = "qd2"\n', "no method 'qd2'"),
+        (A1 + QD1 + "set = { secs = '1s' }\n", "no parameter 'secs'"),
+        (A1 + QD1 + 'variant = { spare = "25%", usable = "1GB" }\n', "both --usable and --spare"),
+        (A1 + QD1 + 'variant = { colour = "red" }\n', "no option of a variant 'colour'"),
+        (A1 + QD1 + 'meter = "simulated"\n', "'simulated' names no meter"),
+        (A1 + QD1 + "[limits]\nat_once = 0\n", "at_once"),
+        (A1, "work"),
+        ("name = 'Not So'\n" + A1 + QD1, "name"),
+        ("[[drives]\n", "is not TOML"),
+    ],
+)
+def test_a_selection_that_does_not_fit_is_refused_with_names(library: Path, text: str, words: str) -> None:
+    take(library, drives("A1"), "n1")
+    with pytest.raises(LabError, match=words):
+        plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
+
+
+def test_a_variant_and_repeats_stand_in_the_command(library: Path) -> None:
+    take(library, drives("A1", text="sim:nvme-tlc-enterprise,scale=64"), "n1")
+    work = QD1 + 'repeat = 3\nset = { seconds = "3s" }\nvariant = { spare = "25%" }\nseed = 7\n'
+    (job,) = plan_fleet(parse_selection(A1 + work, "x"), read_inventories(library), library).jobs
+    assert job.words[:8] == ("qd1", "--quick", "--repeat", "3", "--set", "seconds=3s", "--spare", "25%")
+    assert job.words[8] == "--seed"
+
+
+def test_a_plan_edited_to_name_another_serial_is_refused(
+    make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path
+) -> None:
+    path = make_plan(A1 + QD1, n1=["A1", "A2"])
+    path.chmod(0o600)
+    path.write_text(path.read_text().replace('"serial": "A1"', '"serial": "A2"'))
+    done = ssdlab("fleet", "run", str(path), "--destroy-all", "1", "--backend", "local")
+    assert done.returncode == 2
+    assert "is not as it was written: its seal does not fit" in done.stderr
+    assert not list(library.glob("2*"))
+
+
+@pytest.mark.parametrize("count", [None, "0", "2"])
+def test_consent_is_the_number_of_drives(
+    count: str | None, make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path
+) -> None:
+    path = make_plan(A1 + QD1, n1=["A1"])
+    words = [] if count is None else ["--destroy-all", count]
+    done = ssdlab("fleet", "run", str(path), "--backend", "local", *words)
+    assert done.returncode == 2
+    assert "the plan writes 1 drives and loses what they hold" in done.stderr
+    assert "--destroy-all 1" in done.stderr
+    assert "A1" in done.stdout
+    assert not list(library.glob("2*"))
+
+
+def _changed(library: Path, host: str, **fields: object) -> None:
+    path = library / ".fleet" / "inventory" / f"{host}.json"
+    stored = json.loads(path.read_text())
+    stored.pop("seal")
+    path.write_text(seal_document(json.dumps({**stored, **fields})))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"version": "0.1.0"}, "run different versions of ssdlab: n1 .*, n2 0.1.0"),
+        ({"library_token": "f" * 32}, "do not see the same library: n1 .*, n2 ffff"),
+        ({"clock_ahead_s": 1.5}, "clocks of n1 and n2 differ by 1.5 s"),
+    ],
+)
+def test_hosts_that_are_unlike_are_refused_by_name(
+    library: Path, fields: dict[str, object], words: str
+) -> None:
+    take(library, drives("A1"), "n1")
+    take(library, drives("A2"), "n2")
+    _changed(library, "n1", clock_ahead_s=0.0)
+    _changed(library, "n2", **fields)
+    with pytest.raises(Refused, match=words):
+        read_inventories(library)
+
+
+def test_a_damaged_inventory_is_refused(library: Path) -> None:
+    take(library, drives("A1"), "n1")
+    path = library / ".fleet" / "inventory" / "n1.json"
+    path.write_text(path.read_text().replace("A1", "A7"))
+    with pytest.raises(Refused, match="cannot be read: its seal does not fit"):
+        read_inventories(library)
+
+
+def test_an_inventory_wants_serials_each_once(library: Path) -> None:
+    with pytest.raises(UsageError, match="says no serial"):
+        take(library, ["sim:tiny-test"], "n1")
+    with pytest.raises(Refused, match="two drives have the serial A1"):
+        take(library, drives("A1", "A1"), "n1")
+    assert not (library / ".fleet" / "inventory").exists()
+
+
+def test_a_drive_that_two_hosts_have_needs_a_host(library: Path) -> None:
+    for host in ("n1", "n2"):
+        take(library, drives("A1"), host)
+    found = read_inventories(library)
+    with pytest.raises(UsageError, match="A1 is on several hosts: n1, n2"):
+        plan_fleet(parse_selection(A1 + QD1, "x"), found, library)
+    said = parse_selection(A1 + 'host = "n2"\n' + QD1, "x")
+    assert [job.host for job in plan_fleet(said, found, library).jobs] == ["n2"]
+
+
+def test_slurm_is_told_of_each_drive_by_its_serial(library: Path) -> None:
+    taken = take(library, [*drives("A.1"), *drives("A-2")], "n1")
+    taken = taken.model_copy(update={"drives": tuple(d for d in taken.drives if d.serial.startswith("A"))})
+    assert gres_lines(taken) == [
+        "NodeName=n1 Name=drive Type=A.1 Count=1",
+        "NodeName=n1 Name=drive Type=A-2 Count=1",
+    ]
+    assert "Gres=drive:A.1:1,drive:A-2:1 State=UNKNOWN" in node_line(taken)
+    alike = tuple(
+        d.model_copy(update={"serial": s}) for d, s in zip(taken.drives, ("A 1", "A:1"), strict=True)
+    )
+    with pytest.raises(Refused, match="the serials A 1 and A:1 are one type for Slurm"):
+        gres_lines(taken.model_copy(update={"drives": alike}))
+
+
+def test_the_system_disk_is_left_out(library: Path) -> None:
+    taken = take(library, drives("A1"), "n1")
+    assert isinstance(taken, Inventory)
+    mounted = [why for why in taken.left_out.values() if "mounted" in why]
+    assert not {drive.text for drive in taken.drives} & set(taken.left_out)
+    assert mounted or not taken.left_out
+
+
+def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    for text in (
+        "",
+        "{}",
+        "[]",
+        "\0",
+        '{"schema": "ssdlab.fleet-plan/9"}',
+        seal_document('{"schema": "x/1"}'),
+    ):
+        path.write_text(text)
+        with pytest.raises(Refused):
+            read_plan(path)

@@ -1,0 +1,164 @@
+"""Jobs on a Slurm of the test's own: pinned to serials, meters one at a time, lost nodes, wrong counts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ssdlab.fleet.fleet_plan import read_plan
+from ssdlab.results.run_folder import read_manifest
+
+pytestmark = [pytest.mark.machine, pytest.mark.timeout(400)]
+ALL = '[[drives]]\nmodel = "tiny-test"\n'
+SHORT = '[[work]]\nrun = "peak-random-read"\nquick = true\n'
+
+
+def until(holds: Callable[[], Any], within_s: float = 120.0) -> Any:
+    """Wait until something holds, and return it."""
+    end = time.monotonic() + within_s
+    while not (found := holds()):
+        assert time.monotonic() < end, holds
+        time.sleep(0.5)
+    return found
+
+
+def wait_for(states: Callable[..., Any], environment: dict[str, str], state: str) -> None:
+    """Wait until all jobs are in a state; a job that ends in another is told."""
+    end = time.monotonic() + 200
+    while True:
+        told = states(environment)
+        found = {job["state"] for job in told.values()}
+        if found == {state}:
+            return
+        assert not found & ({"failed", "refused"} - {state}), told
+        assert time.monotonic() < end, told
+        time.sleep(1.0)
+
+
+def test_each_job_runs_on_the_node_of_its_serial(
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    states: Callable[..., Any],
+    library: Path,
+) -> None:
+    drives = {"n1": ["A1", "A2"], "n2": ["A3"]}
+    cluster = make_slurm(drives)
+    path = make_plan(ALL + SHORT, **drives)
+    done = ssdlab("fleet", "run", str(path), environment=cluster.environment)
+    assert done.returncode == 0, done.stderr
+    wait_for(states, cluster.environment, "finished")
+    told = states(cluster.environment)
+    assert {serial: job["host"] for serial, job in told.items()} == {"A1": "n1", "A2": "n1", "A3": "n2"}
+    for job in told.values():
+        assert read_manifest(library / job["run"]).drive.identity["serial"] == job["serial"]
+
+
+def test_jobs_that_share_something_are_one_at_a_time(
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    states: Callable[..., Any],
+    library: Path,
+) -> None:
+    drives = {"n1": ["A1", "A2", "A3", "A4"]}
+    cluster = make_slurm(drives, licences=("rack_power",))
+    path = make_plan(ALL + SHORT + 'shares = ["rack power"]\n', **drives)
+    assert ssdlab("fleet", "run", str(path), environment=cluster.environment).returncode == 0
+    wait_for(states, cluster.environment, "finished")
+    plan = read_plan(path)
+    assert {job.shared for job in plan.jobs} == {("rack power",)}
+    times = sorted(_session(library, job.run_id) for job in plan.jobs)
+    for (_, ended), (began, _) in itertools.pairwise(times):
+        assert ended <= began
+
+
+def test_a_meter_without_a_licence_is_refused(
+    make_slurm: Callable[..., Any], make_plan: Callable[..., Path], ssdlab: Callable[..., Any], library: Path
+) -> None:
+    cluster = make_slurm({"n1": ["A1"]})
+    path = make_plan(ALL + SHORT + 'meter = "scpi:127.0.0.1:5025"\n', n1=["A1"])
+    done = ssdlab("fleet", "run", str(path), environment=cluster.environment)
+    assert done.returncode == 2
+    assert "there is no licence scpi_127.0.0.1_5025 for scpi:127.0.0.1:5025" in done.stderr
+    assert not list(library.glob("2*"))
+
+
+def _session(library: Path, run_id: str) -> tuple[str, str]:
+    session = read_manifest(library / run_id).sessions[-1]
+    return str(session.started), str(session.ended)
+
+
+@pytest.mark.parametrize(
+    ("drives", "options", "words"),
+    [
+        ({"n1": ["A1"]}, {"counts": {"A1": 2}}, "node n1 has 2 of drive:A1"),
+        ({"n1": ["A2"]}, {}, "node n1 has no drive:A1"),
+        ({"n9": ["A1"]}, {}, "there is no node n1 for drive A1"),
+    ],
+)
+def test_drives_that_slurm_has_otherwise_are_refused_before_anything_begins(
+    drives: dict[str, list[str]],
+    options: dict[str, Any],
+    words: str,
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    library: Path,
+) -> None:
+    cluster = make_slurm(drives, **options)
+    path = make_plan(ALL + SHORT, n1=["A1"])
+    done = ssdlab("fleet", "run", str(path), environment=cluster.environment)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not list(library.glob("2*"))
+
+
+def test_a_drained_node_and_a_held_job_are_named_with_their_reason(
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    states: Callable[..., Any],
+    library: Path,
+) -> None:
+    drives = {"n1": ["A1"], "n2": ["A2"]}
+    cluster = make_slurm(drives)
+    path = make_plan(ALL + SHORT, **drives)
+    cluster.ask("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=fan is loud")
+    cluster.ask("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=first")
+    assert ssdlab("fleet", "run", str(path), environment=cluster.environment).returncode == 0
+    given = json.loads(next(library.glob(".fleet/*/submitted.json")).read_text())["jobs"]
+    cluster.ask("scontrol", "hold", given["0002"])
+    told = until(lambda: (s := states(cluster.environment))["A2"]["state"] == "held" and s)
+    assert told["A1"]["state"] == "waiting"
+    assert told["A1"]["reason"] == "node n1 is drained: fan is loud"
+    assert "held by" in told["A2"]["reason"]
+    assert ssdlab("fleet", "cancel", "last", "--library", str(library), environment=cluster.environment)
+    assert {job["state"] for job in states(cluster.environment).values()} == {"cancelled"}
+
+
+def test_a_refused_job_does_not_drain_its_node(
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    states: Callable[..., Any],
+    library: Path,
+) -> None:
+    cluster = make_slurm({"n1": ["A1"]})
+    path = make_plan(ALL + SHORT, n1=["A1"])
+    in_the_way = library / read_plan(path).jobs[0].run_id
+    in_the_way.mkdir()
+    assert ssdlab("fleet", "run", str(path), environment=cluster.environment).returncode == 0
+    wait_for(states, cluster.environment, "refused")
+    assert "there is a run" in states(cluster.environment)["A1"]["reason"]
+    assert cluster.ask("sinfo", "--noheader", "--format=%T").stdout.strip() == "idle"
+    in_the_way.rmdir()
+    again = ssdlab("fleet", "resume", "last", "--library", str(library), environment=cluster.environment)
+    assert again.returncode in {0, 3}, again.stderr
+    wait_for(states, cluster.environment, "finished")
