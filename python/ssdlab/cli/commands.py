@@ -61,7 +61,7 @@ COMMANDS: dict[str, Command] = {
     "fleet run": Command("ssdlab.cli.fleet:run", "carry a fleet's plan out, here or on Slurm"),
     "fleet status": Command("ssdlab.cli.fleet_status:status", "where each job of a plan is"),
     "fleet watch": Command("ssdlab.cli.fleet_status:watch", "follow a plan until its jobs have ended"),
-    "fleet resume": Command("ssdlab.cli.fleet:resume", "go on with a plan where it stopped"),
+    "fleet resume": Command("ssdlab.cli.fleet:resume", "continue a plan where it stopped"),
     "fleet cancel": Command("ssdlab.cli.fleet:cancel", "end the jobs of a plan; they can be resumed"),
     "fleet job": Command("ssdlab.cli.fleet_job:job", "do one job of a plan on this host; for back ends"),
     "completion": Command("ssdlab.cli.completion:completion", "completion for bash, zsh or fish"),

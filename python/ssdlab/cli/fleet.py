@@ -101,7 +101,7 @@ def run(
 def resume(
     plan: str, /, *, backend: BackendOption = None, library: Path | None = None, json: bool = False
 ) -> int:
-    """Go on with a plan: jobs that were cut short are resumed, those not begun are begun.
+    """Continue a plan: jobs that were cut short are resumed, those not begun are begun.
 
     Consent was given for the plan's serials, and holds. Jobs that were refused are tried again.
 
@@ -116,16 +116,16 @@ def resume(
     json
         Print the state of the jobs at the end as JSON, schema ssdlab.fleet-status/1.
     """
-    from ssdlab.fleet.carrying_out import go_on
+    from ssdlab.fleet.carrying_out import resume as continue_plan
     from ssdlab.fleet.fleet_folder import find_fleet
 
     folder = find_fleet(plan, library_of(library))
-    go_on(folder, backend=backend)
+    continue_plan(folder, backend=backend)
     return _ended(folder, json=json)
 
 
 def cancel(plan: str, /, *, library: Path | None = None) -> None:
-    """End the jobs of a plan as Ctrl-C would, and begin no more. `ssdlab fleet resume` goes on with it.
+    """End the jobs of a plan as Ctrl-C would, and begin no more. `ssdlab fleet resume` continues it.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def cancel(plan: str, /, *, library: Path | None = None) -> None:
     folder = find_fleet(plan, library_of(library))
     count = end(folder)
     name = folder.plan.plan_id
-    say(f"{count} jobs of {name} are told to end; go on: ssdlab fleet resume {name}")
+    say(f"{count} jobs of {name} are told to end; to continue: ssdlab fleet resume {name}")
 
 
 def print_plan(made: FleetPlan) -> None:

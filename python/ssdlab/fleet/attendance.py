@@ -18,6 +18,7 @@ from ssdlab.fleet.inventory import (
     clock_ahead_s,
     fleet_folder,
     host_name,
+    own_version,
     serial_on,
     slot_of,
 )
@@ -38,13 +39,13 @@ _LOOK_EVERY_S = 0.5
 
 @dataclass(frozen=True)
 class Command:
-    """What a job comes to: the words after `ssdlab`, or nothing where its run is finished."""
+    """The command of a job: the words after `ssdlab`, or nothing where its run is finished."""
 
     words: tuple[str, ...]
 
 
 def command_of(folder: FleetFolder, job: FleetJob, drive: str) -> Command:
-    """Return the command that begins a job's run, or goes on with it; with the consent for its serial."""
+    """Return the command that begins a job's run, or resumes it; with the consent for its serial."""
     consent = () if job.consent is None else ("--destroy", job.consent)
     run = folder.library / job.run_id
     if not (run / MANIFEST).is_file():
@@ -77,11 +78,10 @@ def check_version(plan: FleetPlan) -> None:
     Refused
         With both versions.
     """
-    from ssdlab import __version__
-
-    if plan.version != __version__:
+    ours = own_version()
+    if plan.version != ours:
         raise Refused(
-            f"the plan was made by ssdlab {plan.version}, and {host_name()} runs {__version__}",
+            f"the plan was made by ssdlab {plan.version}, and {host_name()} runs {ours}",
             "install one version on all hosts, and make the plan again",
             host=host_name(),
         )

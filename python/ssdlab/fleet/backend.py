@@ -1,11 +1,9 @@
-"""What brings the jobs of a plan to their hosts: one small interface, and who implements it."""
+"""What brings the jobs of a plan to their hosts: one small interface; `backends` has those that there are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
-
-from ssdlab.model.errors import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +12,6 @@ if TYPE_CHECKING:
     from ssdlab.fleet.fleet_plan import FleetJob
 
 BackendName = Literal["local", "slurm"]
-BACKENDS: tuple[BackendName, ...] = ("local", "slurm")
 
 
 @dataclass(frozen=True)
@@ -64,29 +61,3 @@ class Backend(Protocol):
 
     def cancel(self, folder: FleetFolder, jobs: Sequence[FleetJob]) -> None:
         """End jobs as Ctrl-C would: their runs can be resumed."""
-
-
-def find_backend(name: str) -> Backend:
-    """Return a back end by its name.
-
-    Raises
-    ------
-    UsageError
-        There is none of that name.
-    """
-    if name == "local":
-        from ssdlab.fleet.local import Local
-
-        return Local()
-    if name == "slurm":
-        from ssdlab.fleet.slurm import Slurm
-
-        return Slurm()
-    raise unknown("back end", name, BACKENDS)
-
-
-def usual_backend() -> BackendName:
-    """Return the back end that is used when none is named: Slurm where this host is part of one."""
-    from ssdlab.fleet.slurm import is_set_up
-
-    return "slurm" if is_set_up() else "local"

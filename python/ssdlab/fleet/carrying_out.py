@@ -1,11 +1,11 @@
-"""How a plan is begun, gone on with and cancelled, on whatever back end."""
+"""How a plan is begun, resumed and cancelled, on whatever back end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ssdlab.fleet.attendance import check_clock, check_shared, check_version
-from ssdlab.fleet.backend import find_backend, usual_backend
+from ssdlab.fleet.backends import find_backend, usual_backend
 from ssdlab.fleet.fleet_folder import FleetFolder
 from ssdlab.fleet.status import status_of, unfinished
 from ssdlab.model.errors import Refused
@@ -30,7 +30,7 @@ def begin(plan: FleetPlan, *, destroy_all: int | None, backend: str | None) -> F
     if folder.submitted() is not None:
         raise Refused(
             f"plan {plan.plan_id} was begun before",
-            f"go on with it: ssdlab fleet resume {plan.plan_id}; to do it all again, make a new plan",
+            f"resume it: ssdlab fleet resume {plan.plan_id}; to do it all again, make a new plan",
         )
     check_shared(folder)
     check_clock(folder.library)
@@ -39,7 +39,7 @@ def begin(plan: FleetPlan, *, destroy_all: int | None, backend: str | None) -> F
     return folder
 
 
-def go_on(folder: FleetFolder, *, backend: str | None) -> None:
+def resume(folder: FleetFolder, *, backend: str | None) -> None:
     """Give the jobs that are left to the back end again.
 
     Raises
@@ -72,9 +72,9 @@ def _check_consent(plan: FleetPlan, destroy_all: int | None) -> None:
     count = len(plan.destroyed)
     if count == (destroy_all or 0):
         return
-    said = "no consent was given" if destroy_all is None else f"--destroy-all says {destroy_all}"
+    given = "no consent was given" if destroy_all is None else f"--destroy-all says {destroy_all}"
     raise Refused(
-        f"the plan writes {count} drives and loses what they hold, and {said}",
+        f"the plan writes {count} drives and loses what they hold, and {given}",
         f"look at the serials, then say --destroy-all {count}" if count else "leave --destroy-all out",
         serials=list(plan.destroyed),
     )

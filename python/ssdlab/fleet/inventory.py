@@ -14,10 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.drives import list_drives, look
 from ssdlab.host.durable import library_errors
+from ssdlab.host.environment import tool_facts
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
@@ -37,6 +38,7 @@ INVENTORY = "inventory"
 TOKEN = "token"
 MAX_CLOCK_S = 1.0
 """Hosts whose clocks differ by more order their runs wrongly."""
+_IDENTITY = TypeAdapter(Identity)
 
 
 class FleetDrive(Stored):
@@ -52,10 +54,7 @@ class FleetDrive(Stored):
     @property
     def who(self) -> Identity:
         """The identity as the guard read it."""
-        plain = dict(self.identity)
-        for name in ("siblings", "links"):
-            plain[name] = tuple(plain.get(name) or ())  # type: ignore[assignment, arg-type]
-        return Identity(**plain)  # type: ignore[arg-type]
+        return _IDENTITY.validate_python(self.identity)
 
     @property
     def model(self) -> str:
@@ -83,6 +82,11 @@ def host_name() -> str:
     return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
+def own_version() -> str:
+    """Return the version of this ssdlab."""
+    return tool_facts()["version"]
+
+
 def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) -> Inventory:
     """Look at the drives of this host and write its inventory into the library.
 
@@ -102,8 +106,6 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) 
     HostError
         The library cannot be written.
     """
-    from ssdlab import __version__
-
     name = host or host_name()
     if not name or name.startswith(".") or "/" in name:
         raise UsageError(f"{name!r} is no name of a host", "give one with --host")
@@ -117,7 +119,7 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) 
     folder = fleet_folder(library)
     taken = Inventory(
         host=name,
-        version=__version__,
+        version=own_version(),
         taken=time.time(),
         library_token=library_token(library),
         clock_ahead_s=clock_ahead_s(folder),

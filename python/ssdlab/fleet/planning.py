@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives.opening import Look
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
+from ssdlab.fleet.inventory import own_version
 from ssdlab.model.drive_options import endurance_cap
 from ssdlab.model.errors import LabError, Refused, UsageError, unknown
 from ssdlab.model.meter_text import MeterText
@@ -47,8 +48,6 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
         A drive that is guarded, carries something that the selection gives no leave to lose, or does not fit
         the work; all of them are named.
     """
-    from ssdlab import __version__
-
     chosen = tuple(_chosen(selection, inventories))
     jobs: list[FleetJob] = []
     problems: list[str] = []
@@ -70,7 +69,7 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
     return FleetPlan(
         plan_id=f"{stamp}-{selection.name}",
         created=now(),
-        version=__version__,
+        version=own_version(),
         library=str(library),
         library_token=inventories[0].library_token,
         at_once=selection.limits.at_once,

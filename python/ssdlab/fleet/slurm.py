@@ -205,8 +205,8 @@ def _with_bad_nodes(folder: FleetFolder, found: dict[str, Queued]) -> dict[str, 
     for line in _ask("sinfo", "--noheader", "--Node", "--format=%N|%T|%E").splitlines():
         node, state, why = (*line.split("|", 2), "", "")[:3]
         if any(word in state for word in _BAD_NODE):
-            told = "" if why in {"", "none", "None"} else f": {why}"
-            bad[node] = f"node {node} is {state.rstrip('*')}{told}"
+            reason = "" if why in {"", "none", "None"} else f": {why}"
+            bad[node] = f"node {node} is {state.rstrip('*')}{reason}"
     for job in folder.plan.jobs:
         if job.name in waiting and job.host in bad:
             found[job.name] = Queued("waiting", job.host, bad[job.host])
@@ -240,6 +240,6 @@ def _ask(program: str, *words: str, script: str | None = None) -> str:
     except subprocess.TimeoutExpired as error:
         raise HostError(f"{program} does not answer within {_ANSWERS_WITHIN_S:g} s", advice) from error
     if done.returncode != 0:
-        told = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-        raise HostError(f"{program}: {told}", advice)
+        answer = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        raise HostError(f"{program}: {answer}", advice)
     return done.stdout

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab.fleet.backend import find_backend
+from ssdlab.fleet.backends import find_backend
 from ssdlab.results.live import read_live
 from ssdlab.results.progress import Progress
 from ssdlab.results.run_folder import MANIFEST, read_manifest
@@ -13,16 +13,19 @@ from ssdlab.results.store import actual_status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from ssdlab.fleet.backend import Queued
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
     from ssdlab.fleet.fleet_plan import FleetJob
+    from ssdlab.results.schema import Manifest
 
 State = Literal[
     "finished", "running", "waiting", "held", "interrupted", "failed", "refused", "cancelled", "not begun"
 ]
 REFUSED_STATUS = 2
-ENDED: frozenset[State] = frozenset({"finished", "failed", "refused", "cancelled"})
+_WELL = (0, 1, 130)
+"""Exit statuses of a run that ended, or that a signal stopped."""
 
 
 @dataclass(frozen=True)
@@ -100,24 +103,28 @@ def _status(
 ) -> JobStatus:
     last = attempts[-1] if attempts else None
     host = (queued.host if queued is not None else "") or (last.host if last is not None else "") or job.host
-    made = {"job": job, "host": host, "attempts": len(attempts)}
+    sentence = "" if last is None else last.sentence
+    found = JobStatus(job, "not begun", host, len(attempts), sentence)
     run = folder.library / job.run_id
     known = read_manifest(run) if (run / MANIFEST).is_file() else None
-    sentence = "" if last is None else last.sentence
     if known is not None and known.status == "finished":
-        return JobStatus(**made, state="finished")  # type: ignore[arg-type]
+        return replace(found, state="finished", reason="")
     if queued is not None:
         live = read_live(run) if queued.state == "running" and known is not None else None
         progress = None if live is None else Progress.of(live)
-        return JobStatus(**made, state=queued.state, reason=queued.reason or sentence, live=progress)  # type: ignore[arg-type]
+        return replace(found, state=queued.state, reason=queued.reason, live=progress)
+    return replace(found, state=_at_rest(run, known, last, cancelled=cancelled))
+
+
+def _at_rest(run: Path, known: Manifest | None, last: Attempt | None, *, cancelled: bool) -> State:
+    """Return the state of a job that no back end has."""
     state: State = "not begun"
     if known is not None:
         now = actual_status(run, known)
         state = "running" if now == "running" else "failed" if now == "failed" else "interrupted"
-    if last is not None and last.exit_status == REFUSED_STATUS:
+    ended = None if last is None else last.exit_status
+    if ended == REFUSED_STATUS:
         state = "refused"
-    elif last is not None and last.exit_status not in (None, 0, 1, 130) and known is None:
+    elif ended not in (None, *_WELL) and known is None:
         state = "failed"
-    if cancelled and state in {"not begun", "interrupted"}:
-        state = "cancelled"
-    return JobStatus(**made, state=state, reason=sentence)  # type: ignore[arg-type]
+    return "cancelled" if cancelled and state in {"not begun", "interrupted"} else state
