@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from ssdlab.cli.kinds import Amount, DriveTexts
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, range_text
@@ -24,7 +25,7 @@ def plan(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
-    simulated: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    simulated: DriveTexts = (),
     library: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -70,7 +71,7 @@ def run(
     plan: Path,
     /,
     *,
-    destroy_all: int | None = None,
+    destroy_all: Amount = None,
     backend: BackendOption = None,
     json: bool = False,
 ) -> int:

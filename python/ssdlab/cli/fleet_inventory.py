@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from ssdlab.cli.kinds import DriveTexts, Host
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.model.units import capacity_text
@@ -14,8 +12,8 @@ from ssdlab.model.units import capacity_text
 
 def inventory(
     *,
-    simulated: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
-    host: str | None = None,
+    simulated: DriveTexts = (),
+    host: Host = None,
     slurm: bool = False,
     library: Path | None = None,
     json: bool = False,

@@ -41,6 +41,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[object, Sequence[Token
 
 
 Count = Annotated[int, Parameter(metavar="N", converter=whole_number(1, 1_000_000), n_tokens=1)]
+Amount = Annotated[int | None, Parameter(metavar="COUNT", converter=whole_number(0, 1_000_000), n_tokens=1)]
 Port = Annotated[int | None, Parameter(metavar="PORT", converter=whole_number(0, 65_535), n_tokens=1)]
 Share = Annotated[str | None, Parameter(metavar="CAP")]
 Time = Annotated[str | None, Parameter(metavar="TIME")]
@@ -48,5 +49,7 @@ DriveText = Annotated[str | None, Parameter(metavar="DRIVE")]
 RunText = Annotated[str | None, Parameter(metavar="RUN")]
 Identifier = Annotated[str | None, Parameter(metavar="ID")]
 Identifiers = Annotated[tuple[str, ...], Parameter(metavar="ID", negative=())]
+Host = Annotated[str | None, Parameter(metavar="HOST")]
+DriveTexts = Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())]
 Name = Annotated[str, Parameter(metavar="NAME")]
 Settings = Annotated[tuple[str, ...], Parameter(name="--set", metavar="NAME=VALUE", negative=())]
