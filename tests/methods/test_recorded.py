@@ -68,9 +68,9 @@ WORDS = "measure sim:tiny-test,scale=4 --rw randrw --threads 2 --seconds 1 --see
 MEASURE = WORDS.split()
 PRINTED = ("measure", "measure-saved", "job")
 NOT_OURS = re.compile(
-    r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs|review)\b|.*\.telemetry\b|\.manifest\.children\[\]\.(variant|standing|suite)\b"
+    r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs|review)\b|.*\.telemetry\b|.*\.(times_from|block_layer_fault)\b|\.manifest\.children\[\]\.(variant|standing|suite)\b"
 )
-"""Of the host, or younger than what was recorded: what drives tell of themselves."""
+"""Of the host, or younger than what was recorded: what drives tell of themselves, whose times a replay has."""
 
 
 def names() -> list[Any]:
