@@ -70,7 +70,7 @@ PRINTED = ("measure", "measure-saved", "job")
 NOT_OURS = re.compile(
     r"\.manifest\.(environment|tool|drive\.identity|sealed\.runs|review)\b|.*\.telemetry\b|.*\.(times_from|block_layer_fault)\b|\.manifest\.children\[\]\.(variant|standing|suite)\b"
 )
-"""Of the host, or younger than what was recorded: what drives tell of themselves, whose times a replay has."""
+"""Of the host, or younger than what was recorded: what drives tell of themselves, whose times these are."""
 
 
 def names() -> list[Any]:
