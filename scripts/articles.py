@@ -50,6 +50,7 @@ MADE = {
             *_STEADY,
             "mixed-random.seconds=10",
             "mixed-random.ramp_seconds=2",
+            "mixed-random.least_seconds=60",
             "act-search.test_duration_sec=20",
             "act-search.slice_sec=20",
             "act-search.coarse=10",

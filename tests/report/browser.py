@@ -37,12 +37,17 @@ class Browser:
         page.on("console", self._note_message)
         page.on("pageerror", self._note_error)
 
-    def open(self, page: Path, width: int = 1200, height: int = 900, scheme: str = "light") -> None:
+    def open(
+        self, page: Path, width: int = 1200, height: int = 900, scheme: str = "light", fragment: str = ""
+    ) -> None:
         self._page.set_viewport_size({"width": width, "height": height})
         self._page.emulate_media(color_scheme=scheme)
         self.requests.clear()
         self.complaints.clear()
-        self._page.goto(page.as_uri())
+        if fragment:
+            self._page.goto("about:blank")  # a change of the fragment alone loads nothing
+            self.requests.clear()
+        self._page.goto(page.as_uri() + fragment)
 
     def run(self, expression: str) -> Any:
         """Evaluate an expression (a promise is awaited) and give its value."""

@@ -1,5 +1,6 @@
 /** Starts the page: charts are drawn from the top down, and again when the theme or the width changes. */
 
+import { followAddress } from "./address";
 import { save } from "./downloads";
 import { Figure } from "./figure";
 import type { Page } from "./spec";
@@ -35,6 +36,7 @@ function start(): void {
     for (const figure of all) if (figure.drawn) figure.draw(width);
   };
 
+  followAddress();
   void drawAll(all);
 
   let width = window.innerWidth;

@@ -17,9 +17,10 @@ from ssdlab.methods.results.outcome import shown_by
 from ssdlab.model.errors import UsageError
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.heads import heads_of
+from ssdlab.report.outline import outline
 from ssdlab.report.pictures import static, stills
 from ssdlab.report.runs import Shown, entries, shown
-from ssdlab.report.sections import drive, efficiency, ratings, suite
+from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
 from ssdlab.report.sections.header import header
 from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import Comparison, Run, SuiteRun
@@ -31,12 +32,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ssdlab.report.claims import UserClaim
     from ssdlab.report.source import Reported
     from ssdlab.report.view import Section
 
 
-def render(runs: Sequence[Reported]) -> str:
+def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = ()) -> str:
     """Return the page of these finished runs as HTML; a suite or a comparison stands for all its runs.
+
+    Parameters
+    ----------
+    runs
+        What it is of.
+    claims
+        Sentences of the user's, each to be marked true, false or not measured.
 
     Raises
     ------
@@ -49,11 +58,25 @@ def render(runs: Sequence[Reported]) -> str:
     single = [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
     _check(single)
     placed = shown(single)
-    rated = ratings.section(placed)
-    measured = efficiency.not_metered(_sections(placed), placed)
-    further = [each for each in (drive.section(placed), rated) if each is not None]
-    sections = [*suite.sections(suites), *measured, *further]
     head = header(placed)
+    review = _review(runs)
+    found = _sections(placed)
+    measured = efficiency.not_metered([section for section, _ in found], placed)
+    behind = (
+        drive.section(placed),
+        conclusion.section(placed),
+        specifications.section(placed, review.get("drives", ())),
+        suite.section(suites),
+    )
+    order = outline(
+        head.cards,
+        [(section, own) for section, (_, own) in zip(measured, found, strict=True)],
+        [each for each in behind if each is not None],
+        placed,
+        review,
+        claims,
+    )
+    sections = [section for chapter in order.chapters for section in chapter.sections]
     if suites and not any(isinstance(each, Run) for each in runs):
         head = replace(head, subtitle=", ".join(dict.fromkeys(each.manifest.method.title for each in suites)))
     figures = [figure for section in sections for figure in section.figures]
@@ -71,7 +94,7 @@ def render(runs: Sequence[Reported]) -> str:
     script = _static("report.js")
     html: str = _template().render(
         head=head,
-        sections=sections,
+        order=order,
         stills=stills(figures, heads, styles),
         panels=panels(placed),
         runs=placed,
@@ -84,6 +107,12 @@ def render(runs: Sequence[Reported]) -> str:
         whole=[_script_json(_whole(one)) for one in placed],
     )
     return html
+
+
+def _review(runs: Sequence[Reported]) -> dict[str, Any]:
+    """Return what a declaration says of the page, where all of it is of one review."""
+    found = [one.manifest.review for one in runs]
+    return found[0] if found and all(each == found[0] for each in found) else {}
 
 
 def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
@@ -100,16 +129,17 @@ def _check(runs: Sequence[Run]) -> None:
         raise UsageError(f"run {twice} is named twice", "name each run once", run=twice)
 
 
-def _sections(placed: Sequence[Shown]) -> list[Section]:
-    """One section for each method, in the order of the page."""
-    sections: list[Section] = []
+def _sections(placed: Sequence[Shown]) -> list[tuple[Section, list[Shown]]]:
+    """One section for each method with its runs, in the order of the page."""
+    sections: list[tuple[Section, list[Shown]]] = []
     for kind in dict.fromkeys([*KINDS, *(one.run.result.kind for one in placed)]):
         methods: dict[str, list[Shown]] = {}
         for one in placed:
             if one.run.result.kind == kind:
                 methods.setdefault(one.run.manifest.method.name, []).append(one)
         sections += [
-            loaded(shown_by(group[0].run.result, name).section)(group) for name, group in methods.items()
+            (loaded(shown_by(group[0].run.result, name).section)(group), group)
+            for name, group in methods.items()
         ]
     return sections
 
@@ -155,8 +185,8 @@ def _template() -> Any:  # noqa: ANN401 - jinja2 types it so
     return environment.get_template("page.html.j2")
 
 
-def write(runs: Sequence[Reported], path: Path) -> int:
-    """Write the page to `path` in one piece, and return its size in bytes.
+def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:
+    """Write the page to `path` in one piece, and return its size in bytes; arguments are those of `render`.
 
     Raises
     ------
@@ -164,7 +194,7 @@ def write(runs: Sequence[Reported], path: Path) -> int:
         See `place`; or the file cannot be written.
     """
     with place(path) as file:
-        html = render(runs).encode("utf-8")
+        html = render(runs, claims).encode("utf-8")
         file.replace(html)
     return len(html)
 

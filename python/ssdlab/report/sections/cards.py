@@ -23,6 +23,11 @@ class Card:
     label: str
     headlines: tuple[Headline, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The figures that it is of."""
+        return tuple(dict.fromkeys(each.scalar for each in self.headlines if each.scalar))
+
 
 def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
     """Return a card for each workload, in the order of the runs."""

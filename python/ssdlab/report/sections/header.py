@@ -75,6 +75,8 @@ _FACTS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
     ("Seal", lambda m: _SEALS[m.seal_state]),
 )
 """What the page states about the origin of its numbers, and how it is found."""
+_OF_EACH_RUN = frozenset({"Date", "Method", "Seed", "Run"})
+"""What stands in a table of its own where a drive has several runs."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Header:
     subtitle: str
     badges: tuple[str, ...]
     facts: Table
+    runs: Table | None
+    """Run, date and seed of each method, a column for each entry; None where each has one run."""
     banners: tuple[Banner, ...]
     cards: tuple[Card, ...]
 
@@ -102,6 +106,7 @@ def header(runs: Sequence[Shown]) -> Header:
         subtitle=_sentence(", ".join(titles)),
         badges=tuple(badges),
         facts=_facts(runs),
+        runs=_runs(runs),
         banners=banners(runs),
         cards=cards(runs),
     )
@@ -111,12 +116,38 @@ def _facts(runs: Sequence[Shown]) -> Table:
     """Return provenance, a column for each entry; a line that nobody knows anything about is left out."""
     groups = entries(runs)
     rows = []
+    several = any(len(entry.runs) > 1 for entry in groups)
     for name, tell in _FACTS:
+        if several and name in _OF_EACH_RUN:
+            continue
         answers = [_join_answers(tell, entry) for entry in groups]
         if any(answers):
             rows.append((words(name), *(words(text or NOTHING) for text in answers)))
     heads = ("", *(entry.style.label for entry in groups))
     return Table("Where these numbers come from", heads, tuple(rows))
+
+
+def _runs(runs: Sequence[Shown]) -> Table | None:
+    """Return each method's run by entry: id, date and seed."""
+    groups = entries(runs)
+    if all(len(entry.runs) == 1 for entry in groups):
+        return None
+    methods = dict.fromkeys(_method(shown.run.manifest) for shown in runs)
+    rows = []
+    for method in methods:
+        cells = []
+        for entry in groups:
+            own = [shown.run.manifest for shown in entry.runs if _method(shown.run.manifest) == method]
+            texts = (f"{m.run_id}, {m.created[:16].replace('T', ' ')} UTC, seed {m.seed}" for m in own)
+            cells.append(words("; ".join(texts) or NOTHING))
+        rows.append((words(method), *cells))
+    return Table("Runs", ("", *(entry.style.label for entry in groups)), tuple(rows))
+
+
+def _method(manifest: Manifest) -> str:
+    return f"{manifest.method.name}, version {manifest.method.version}" + (
+        ", quick" if manifest.quick else ""
+    )
 
 
 def _join_answers(tell: Callable[[Manifest], str | None], entry: Entry) -> str:

@@ -36,6 +36,10 @@ class Headline:
     run: int
     figure: str
     beside: tuple[str, ...]
+    scalar: str = ""
+    """Name of the figure in the result; empty: it is none of them."""
+    place: str = ""
+    """Where it stands among the drives of the page; empty: nothing is compared."""
 
 
 def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
@@ -56,7 +60,11 @@ def of_peak(shown: Shown) -> Iterator[tuple[str, Headline]]:
         f"limit: {limit}",
         *(_state(result, result.scalars[0]) if result.scalars else ()),
     )
-    yield shown.run.manifest.method.title, Headline(shown.index, rates.format_rate(chosen), beside)
+    unit = "iops" if result.pattern == "random" else "mb_s"
+    yield (
+        shown.run.manifest.method.title,
+        Headline(shown.index, rates.format_rate(chosen), beside, f"{name}_{unit}"),
+    )
 
 
 def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
@@ -65,9 +73,11 @@ def of_qd1(shown: Shown) -> Iterator[tuple[str, Headline]]:
     for point in result.corners:
         label = f"{point.pattern} {point.direction}, QD 1".capitalize().replace("qd", "QD")
         if point.missing is None:
-            states = [_state(result, each) for each in result.scalars if each.label == point.label]
-            beside = (*_latency(point.response_ns), *_power(point), *(states[0] if states else ()))
-            yield label, Headline(shown.index, rates.format_rate(point), beside)
+            own = next((each for each in result.scalars if each.label == point.label), None)
+            state = () if own is None else _state(result, own)
+            beside = (*_latency(point.response_ns), *_power(point), *state)
+            name = "" if own is None else own.name
+            yield label, Headline(shown.index, rates.format_rate(point), beside, name)
         else:
             yield label, Headline(shown.index, "not measured", (point.missing,))
 
@@ -115,7 +125,7 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
         texts = [*_state(shown.run.result, scalar)]
         if shown.run.result.shows(scalar):
             texts += map(ratings.format_share, rated_shares([scalar], shown.run.manifest.ratings))
-        headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *texts))
+        headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *texts), scalar.name)
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.results.figure_state import labelled
 from ssdlab.report.view import Exhibit, Section
 from ssdlab.results import numbers
-from ssdlab.results.numbers import Table, of_unit, words
+from ssdlab.results.numbers import Cell, Table, of_unit, words
 from ssdlab.results.store import short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure
     from ssdlab.report.source import SuiteRun
@@ -25,37 +25,72 @@ STATES = {
 }
 
 
-def sections(suites: Sequence[SuiteRun]) -> list[Section]:
-    """Return a section for each suite on the page."""
-    return [_section(number, suite) for number, suite in enumerate(suites)]
-
-
-def _section(number: int, suite: SuiteRun) -> Section:
-    manifest, result = suite.manifest, suite.result
-    done = [each for each in result.outcomes if each.left_out is None]
-    exhibits = [Exhibit("Parts", _done(result.outcomes), (_parts(result.outcomes),))]
-    if result.repeated:
-        exhibits.append(
-            Exhibit(
-                "Several runs",
-                "The median of each figure, and the interval that holds the median of all runs with the "
-                "stated confidence, whatever their spread is (order statistics).",
-                (_repeated(result.repeated),),
-            )
-        )
+def section(suites: Sequence[SuiteRun]) -> Section | None:
+    """Return one section of all suites on the page; None where there is none."""
+    if not suites:
+        return None
+    exhibits = [_together(suites) if len(suites) > 1 else _alone(suites[0])]
+    for each in suites:
+        if each.result.repeated:
+            exhibits.append(_several(each, many=len(suites) > 1))
     return Section(
-        id=f"suite-{number}",
-        title=manifest.method.title,
-        lead=(
-            f"{manifest.drive.name}: {len(done)} runs, begun {manifest.created[:10]}, seed {manifest.seed}.",
-        ),
+        id="suite-0",
+        title="What was run",
+        lead=tuple(_lead(each) for each in suites),
         runs=(),
         figures=(),
         exhibits=tuple(exhibits),
-        caveats=(
-            *result.caveats,
-            *(f"{each.part} was left out: {each.left_out}" for each in result.outcomes if each.left_out),
+        caveats=tuple(
+            dict.fromkeys(text for each in suites for text in _caveats(each, many=len(suites) > 1))
         ),
+    )
+
+
+def _alone(suite: SuiteRun) -> Exhibit:
+    return Exhibit("Parts", _done(suite.result.outcomes), (_parts(suite.result.outcomes),))
+
+
+def _together(suites: Sequence[SuiteRun]) -> Exhibit:
+    """Return the parts of several drives in one table, a drive in each column."""
+    parts = dict.fromkeys(each.part for suite in suites for each in suite.result.outcomes)
+    by_part = [{each.part: each for each in suite.result.outcomes} for suite in suites]
+    rows = []
+    for part in parts:
+        own = [found.get(part) for found in by_part]
+        state = next(each.state for each in own if each is not None)
+        rows.append((words(part), words(STATES.get(state, state)), *map(_run_of, own)))
+    heads = ("Part", "State asked for", *(suite.manifest.drive.name for suite in suites))
+    lead = "The state is the one asked for; whether it was reached stands with each part."
+    return Exhibit("Parts", lead, (Table("Parts of the review", heads, tuple(rows)),))
+
+
+def _run_of(outcome: ChildOutcome | None) -> Cell:
+    if outcome is None:
+        return words(numbers.NOTHING)
+    return words("left out" if outcome.left_out else short_id(outcome.run_id))
+
+
+def _lead(suite: SuiteRun) -> str:
+    manifest = suite.manifest
+    done = sum(each.left_out is None for each in suite.result.outcomes)
+    runs = f"{done} {'run' if done == 1 else 'runs'}, begun {manifest.created[:10]}, seed {manifest.seed}"
+    return f"{manifest.method.title}: {manifest.drive.name}, {runs}."
+
+
+def _caveats(suite: SuiteRun, *, many: bool) -> Iterator[str]:
+    yield from suite.result.caveats
+    of = f"{suite.manifest.drive.name}: " if many else ""
+    yield from (
+        f"{of}{each.part} was left out: {each.left_out}" for each in suite.result.outcomes if each.left_out
+    )
+
+
+def _several(suite: SuiteRun, *, many: bool) -> Exhibit:
+    return Exhibit(
+        f"Several runs of {suite.manifest.drive.name}" if many else "Several runs",
+        "The median of each figure, and the interval that holds the median of all runs with the "
+        "stated confidence, whatever their spread is (order statistics).",
+        (_repeated(suite.result.repeated),),
     )
 
 

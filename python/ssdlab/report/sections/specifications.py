@@ -1,0 +1,165 @@
+"""What the drives are: the maker's figures and the drive record, each in a column; and who is absent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ssdlab.drives.base import SIMULATED_PREFIX
+from ssdlab.drives.ratings import METRICS
+from ssdlab.model.errors import LabError
+from ssdlab.model.units import capacity_text, figure_text, significant
+from ssdlab.report.runs import entries
+from ssdlab.report.tree import fact
+from ssdlab.report.view import Exhibit, Section
+from ssdlab.results.numbers import NOTHING, Table, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ssdlab.drives.ratings import MetricName
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.schema import Manifest
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
+
+
+def section(runs: Sequence[Shown], listed: Sequence[Mapping[str, Any]] = ()) -> Section | None:
+    """Return the table of the drives and their rivals; None where nobody knows anything of them.
+
+    Parameters
+    ----------
+    runs
+        Of the page.
+    listed
+        Drives that a review names, with their notes and why one is absent.
+    """
+    first = [entry.runs[0] for entry in entries(runs)]
+    rows = []
+    for name, tell in _ROWS:
+        answers = [tell(shown.run.manifest) for shown in first]
+        if any(answers):
+            rows.append((words(name), *(words(text or NOTHING) for text in answers)))
+    notes = [
+        *(f"{each['name']}: {each['note']}" for each in listed if "note" in each),
+        *(f"Absent: {each['name']}, {each['absent']}" for each in listed if "absent" in each),
+    ]
+    if len(rows) <= _ALWAYS and not notes:
+        return None
+    heads = tuple(shown.style.short for shown in first)
+    lead = " ".join(f"{note}." for note in notes)
+    table = Table("Drives", ("", *heads), tuple(rows))
+    return Section(
+        id="drives",
+        title="The drives",
+        lead=(),
+        runs=(),
+        figures=(),
+        exhibits=(Exhibit("What they are and what they are rated for", lead, (table,)),),
+    )
+
+
+def _record(manifest: Manifest) -> Mapping[str, Any]:
+    found = manifest.environment.get("drive_record")
+    return found if isinstance(found, dict) else {}
+
+
+def _of_record(name: str, unit: str = "") -> Callable[[Manifest], str | None]:
+    def tell(manifest: Manifest) -> str | None:
+        value = _record(manifest).get(name)
+        if value is None:
+            return None
+        return f"{significant(value) if isinstance(value, int | float) else value} {unit}".strip()
+
+    return tell
+
+
+def _profile(manifest: Manifest) -> Mapping[str, Any]:
+    """Return the profile of a simulated drive; empty of another, and where it is not there any more."""
+    if not manifest.drive.text.startswith(SIMULATED_PREFIX):
+        return {}
+    import tomllib
+
+    from ssdlab.drives.simulated.profiles import profile_text
+    from ssdlab.drives.simulated.text import SimulatedText
+
+    try:
+        return tomllib.loads(profile_text(SimulatedText.parse(manifest.drive.text).profile))
+    except (LabError, ValueError):
+        return {}
+
+
+def _of_profile(table: str, name: str, manifest: Manifest) -> str | None:
+    found = _profile(manifest).get(table)
+    value = found.get(name) if isinstance(found, dict) else None
+    value = value.get("value") if isinstance(value, dict) else value
+    return None if value is None else str(value)
+
+
+def _interface(manifest: Manifest) -> str | None:
+    return fact(manifest.drive.identity, "transport", "interface") or _of_profile(
+        "link", "protocol", manifest
+    )
+
+
+def _nand(manifest: Manifest) -> str | None:
+    return _of_record("nand")(manifest) or _of_profile("flash", "nand", manifest)
+
+
+def _capacity(manifest: Manifest) -> str | None:
+    return capacity_text(manifest.drive.capacity_bytes)
+
+
+def _used(manifest: Manifest) -> str | None:
+    variant = manifest.drive.variant
+    return None if variant is None else ", ".join(variant.words)
+
+
+def _raw(manifest: Manifest) -> str | None:
+    value = _record(manifest).get("raw_bytes")
+    return capacity_text(value) if isinstance(value, int) else None
+
+
+def _price_per_gb(manifest: Manifest) -> str | None:
+    """Return the price of a usable gigabyte, in the words that the record has around its number."""
+    price = _record(manifest).get("price")
+    found = _NUMBER.search(str(price)) if price is not None else None
+    if found is None:
+        return None
+    variant = manifest.drive.variant
+    usable = variant.usable.length if variant is not None and variant.usable is not None else None
+    per_gb = float(found[0].replace(",", ".")) / ((usable or manifest.drive.capacity_bytes) / 1e9)
+    return f"{str(price)[: found.start()]}{significant(per_gb)}{str(price)[found.end() :]}"
+
+
+def _rating(metric: MetricName) -> Callable[[Manifest], str | None]:
+    def tell(manifest: Manifest) -> str | None:
+        alike = [each for each in manifest.ratings if each.metric == metric]
+        return "; ".join(
+            f"{figure_text(each.value, METRICS[metric].unit)}{f' ({each.state})' if each.state else ''}"
+            for each in alike
+        )
+
+    return tell
+
+
+_ROWS: tuple[tuple[str, Callable[[Manifest], str | None]], ...] = (
+    ("Capacity", _capacity),
+    ("Firmware", lambda m: fact(m.drive.identity, "firmware")),
+    ("Interface", _interface),
+    ("Controller", _of_record("controller")),
+    ("NAND", _nand),
+    ("Raw capacity", _raw),
+    ("Variant", _used),
+    *((f"Rated {METRICS[metric].title}", _rating(metric)) for metric in METRICS),
+    ("Drive writes per day", _of_record("dwpd")),
+    ("Endurance", _of_record("tbw", "TB")),
+    ("Warranty", _of_record("warranty_years", "years")),
+    ("Price", _of_record("price")),
+    ("Price per usable GB", _price_per_gb),
+    ("Sample from", _of_record("source")),
+)
+"""What is told of a drive, and how it is found."""
+_ALWAYS = 2
+"""Rows that every drive has: with no more there is nothing to compare."""

@@ -1,0 +1,207 @@
+"""Verdict, tiles, claims and tables of a page, walked and held equal to the manifests that it was made of."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from report.browser import Browser
+from ssdlab.cli import main
+from ssdlab.model.errors import UsageError
+from ssdlab.model.units import figure_text
+from ssdlab.report import page, source
+from ssdlab.report.claims import read_claims
+from ssdlab.report.runs import shown
+from ssdlab.report.standings import LEVEL, standings
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.store import find_run
+
+DRIVES = ("sim:tiny-test,scale=4", "sim:nvme-tlc-client,scale=64")
+REVIEW = """
+schema = "ssdlab.review/1"
+name = "two"
+title = "Two & <drives>"
+tiles = ["peak_random_read_iops", "nothing_of_the_kind"]
+
+[[chapter]]
+title = "Second <b>"
+
+[[chapter]]
+title = "First"
+text = "A sentence."
+
+[[part]]
+method = "peak-random-read"
+begins = "written"
+chapter = "First"
+set = { fill = true, depths = [1, 8], seconds = 0.2, ramp_seconds = 0 }
+
+[[part]]
+method = "peak-sequential-read"
+begins = "written"
+chapter = "Second <b>"
+set = { fill = true, depths = [1, 2], seconds = 0.2, ramp_seconds = 0 }
+
+[[drive]]
+name = "Z <script>"
+absent = "nobody made one"
+"""
+CLAIMS = """
+[[claim]]
+sentence = "It reads at random. <i>"
+figure = "peak_random_read_iops"
+bound = "at least 1"
+
+[[claim]]
+sentence = "It reads a billion times."
+figure = "peak_random_read_iops"
+bound = "over 1000M"
+
+[[claim]]
+sentence = "It writes."
+figure = "steady_random_write_iops"
+bound = "at least 1"
+"""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A comparison of two drives."""
+    folder = tmp_path_factory.mktemp("outline")
+    (folder / "two.toml").write_text(REVIEW)
+    assert main(["run", str(folder / "two.toml"), *DRIVES, "--library", str(folder / "library")]) == 0
+    return find_run("last", folder / "library")
+
+
+@pytest.fixture(scope="module")
+def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "claims.toml").write_text(CLAIMS)
+    path = folder / "two.html"
+    assert main(["report", str(compared), "-o", str(path), "--claims", str(folder / "claims.toml")]) == 0
+    return path
+
+
+def manifests(compared: Path) -> list[dict[str, Any]]:
+    """Manifests of the runs, in the order of the page."""
+    found = []
+    for child in RunFolder(compared).manifest.children:
+        suite = RunFolder(compared.parent / child.run_id)
+        for part in suite.manifest.children:
+            found.append(json.loads((compared.parent / part.run_id / "manifest.json").read_text()))
+    return found
+
+
+def scalars(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["name"]: each for each in manifest["result"]["scalars"]}
+
+
+def test_tiles_are_the_figures_of_the_manifests_best_first(compared: Path, written: Path) -> None:
+    html, runs = written.read_text(), manifests(compared)
+    tiles = re.findall(r'<span data-figure="([^"]+)" data-run="(\d+)">([^<]*)</span>', html)
+    assert tiles
+    for name, run, text in tiles:
+        figure = scalars(runs[int(run)])[name]
+        assert unescape(text) == figure_text(figure["value"], figure["unit"]), (name, run)
+    first = [(int(run), name) for name, run, _ in tiles if name == "peak_random_read_iops"]
+    values = [scalars(runs[run])[name]["value"] for run, name in first]
+    assert len(values) == 2 and values == sorted(values, reverse=True)
+    assert next(name for name, *_ in tiles) == "peak_random_read_iops", "what the review asks for comes first"
+
+
+def test_the_verdict_names_the_winner_and_by_how_much_and_leads_to_a_chart(
+    compared: Path, written: Path
+) -> None:
+    html, runs = written.read_text(), manifests(compared)
+    clauses = re.findall(r'<a href="#([^"]+)" data-figure="([^"]+)">([^<]*)</a>', html)
+    assert [name for _, name, _ in clauses] == ["peak_random_read_iops", "peak_sequential_read_mb_s"]
+    for anchor, name, text in clauses:
+        assert f'id="{anchor}"' in html
+        own = [scalars(run)[name] for run in runs if name in scalars(run)]
+        best, other = sorted((each["value"] for each in own), reverse=True)
+        assert figure_text(best, own[0]["unit"]) in text
+        if best / other - 1 < LEVEL:
+            assert "level" in text
+        else:
+            assert f"{100 * (best / other - 1):.2g} %" in text or "times" in text
+            assert figure_text(other, own[0]["unit"]) in text
+
+
+def test_claims_are_true_false_or_not_measured(written: Path) -> None:
+    html = written.read_text()
+    marks = re.findall(r'<li class="[^"]+" data-figure="([^"]+)"><b>([^<]+)</b> ([^\n]*)', html)
+    assert [(name, mark) for name, mark, _ in marks] == [
+        ("peak_random_read_iops", "true"),
+        ("peak_random_read_iops", "false"),
+        ("steady_random_write_iops", "not measured"),
+    ]
+    assert unescape(marks[0][2]) == "It reads at random. <i>" and "<i>" not in marks[0][2]
+
+
+def test_chapters_contents_and_permalinks_lead_to_what_there_is(written: Path) -> None:
+    html = written.read_text()
+    ids = set(re.findall(r'\bid="([^"]+)"', html))
+    links = re.findall(r'href="#([^"]*)"', html)
+    assert links and set(links) <= ids
+    assert html.index("Second &lt;b&gt;") < html.index(">First<")
+    order = [html.index(f'<section id="{name}"') for name in ("peak-sequential-read", "peak-random-read")]
+    assert order == sorted(order), "the order of the review, not that of the kinds"
+    assert "Absent: Z &lt;script&gt;, nobody made one" in html
+    assert html.count(">What was run ") == 1
+
+
+def test_runs_that_are_not_alike_are_not_ranked(compared: Path, tmp_path: Path) -> None:
+    words = ["run", "peak-random-read", "sim:tiny-test,scale=4,seed=9", "--quick", "--library", str(tmp_path)]
+    assert main(words) == 0
+    runs = [*source.read(compared).runs, source.read_run(find_run("last", tmp_path))]  # type: ignore[union-attr]
+    standing = standings(shown(runs))["peak_random_read_iops"]
+    assert not standing.alike and standing.ranked == ()
+    assert all("not taken alike" in standing.distance(place) for place in standing.places)
+    html = page.render(runs)
+    assert '<a href="#peak-random-read-bars" data-figure=' not in html, "no verdict on them"
+    assert "not ranked: these runs were not taken alike" in html
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[[claim]]\nsentence = "x"\nfigure = "y"\nbound = "about 3"', "not understood"),
+        ('[[claim]]\nsentence = "x"\nfigure = "y"', "bound"),
+        ('[[claim]]\nsentence = "x"\nfigure = "y"\nbound = "over 1"\nmood = 1', "mood"),
+        ("", "claim"),
+    ],
+)
+def test_a_file_of_claims_that_cannot_be_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=says) as refused:
+        read_claims(path)
+    assert str(path) in refused.value.what
+
+
+def test_the_address_keeps_every_pressed_button_and_brings_it_back(
+    written: Path, web_browser: Browser
+) -> None:
+    pressed = (
+        "[...document.querySelectorAll('button[data-group][aria-pressed=true], select[data-group]')]"
+        ".map(one => [one.closest('figure').id, one.dataset.group, one.dataset.index ?? one.selectedIndex])"
+    )
+    web_browser.open(written)
+    usual = web_browser.run(pressed)
+    others = "document.querySelectorAll('button[data-group][aria-pressed=false]')"
+    web_browser.run(f"[...{others}].forEach(one => one.click())")
+    changed, address = web_browser.run(pressed), web_browser.run("location.hash")
+    assert changed != usual and ";" in address
+    web_browser.open(written, fragment=address)
+    assert web_browser.run(pressed) == changed
+    assert web_browser.run("location.hash") == address
+    # A link of the contents leads there and keeps what is pressed.
+    web_browser.run("document.querySelector('.contents a').click()")
+    web_browser.until("location.hash.includes(';')")
+    assert web_browser.run(pressed) == changed
+    assert web_browser.complaints == [] and web_browser.requests == []
