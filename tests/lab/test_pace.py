@@ -19,6 +19,8 @@ from ssdlab.host.link import link_bytes_s
 from ssdlab.methods import find_method
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.purge import Purge
+from ssdlab.model.errors import Interrupted
+from ssdlab.runs import probe as probing
 from ssdlab.runs.order import Order, plan_order
 from ssdlab.runs.pace import pace_of
 from ssdlab.runs.plan import Plan
@@ -182,3 +184,30 @@ def test_a_probe_of_a_simulated_drive_leaves_it_alone(tmp_path: Path) -> None:
     order = Order(method, method.params.build({}), text, destroy="sim:tiny-test,scale=4")
     assert plan_order(order, probing=True).planning.pace.sources[-1] == "a probe"
     assert not state.exists()
+
+
+def test_a_probe_that_is_stopped_says_that_nothing_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the engine says of a measurement, that it is kept, holds for none of a probe."""
+
+    def stopped(*args: object, **more: object) -> None:
+        raise Interrupted("stopped by a signal; I/O in flight was drained", "what was measured is kept")
+
+    monkeypatch.setattr(probing._Probe, "known", stopped)
+    words = ["plan", "peak-random-read", "sim:tiny-test,scale=4", "--probe", "--json"]
+    assert main(words) == 130
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["what"] == "the probe was stopped by a signal"
+    assert "nothing" in shown["advice"] and "measurement" not in shown
+
+
+def test_the_least_demand_is_planned_as_the_least() -> None:
+    """MinIOPS is always that of one thread and one I/O; the other points are not known before."""
+    steps = {step.label: step for step in planned("pts-demand-intensity", SATA).steps}
+    least, most = (steps[f"{name}, histogram"].bytes_written.upper for name in ("MinIOPS", "MaxIOPS"))
+    assert 0 < least <= most
+    asked = steps["MinIOPS, histogram"].request
+    assert asked is not None and asked.workload is not None
+    (stream,) = asked.workload.streams
+    assert stream.in_flight == 1

@@ -14,7 +14,7 @@ from ssdlab.analysis.pace import Filling, Known, Load, Pace
 from ssdlab.drives import open_drive
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.methods.parts.workloads import closed_loop
-from ssdlab.model.errors import LabError
+from ssdlab.model.errors import Interrupted, LabError
 from ssdlab.model.fill import FILL_BLOCK_BYTES, fill_workload
 from ssdlab.runs.pace import SETTLED_CAPACITIES
 
@@ -146,7 +146,20 @@ def probe(
     ------
     Refused, DriveError, HostError
         The drive cannot be opened for that.
+    Interrupted
+        A signal came; nothing of a probe is kept.
     """
+    try:
+        return _probed(text, pace, size_bytes, destroy, wipe_signatures)
+    except Interrupted as error:
+        raise Interrupted(
+            "the probe was stopped by a signal", "plan again; nothing that it measured is kept"
+        ) from error
+
+
+def _probed(
+    text: str, pace: Pace, size_bytes: int | None, destroy: str | None, wipe_signatures: bool
+) -> Pace:
     ends = time.monotonic() + PROBE_MAX_S
     simulated = text.startswith(SIMULATED_PREFIX)
     writing = simulated or destroy is not None

@@ -220,9 +220,9 @@ def chosen_of(p: DemandParams, rounds: PtsRounds) -> Chosen:
 
 
 def _shapes(p: DemandParams, done: RunData, load: Load) -> list[tuple[PointName, Shape]]:
-    """Return the points to be measured; a plan, which cannot know them, takes the greatest demand."""
+    """Return the points to be measured; a plan, which knows only the least, takes the greatest demand."""
     if all(step.result.measurement is None for step in done.steps):
-        return [(name, p.grid[0]) for name in POINTS]
+        return [("MaxIOPS", p.grid[0]), ("MidIOPS", p.grid[0]), ("MinIOPS", p.grid[-1])]
     chosen = chosen_of(p, collect(done, cells_of(p, load), [tracked_of(p)], [], group=""))
     found = zip(POINTS, (chosen.highest, chosen.middle, chosen.lowest), strict=True)
     return [(name, (each.threads, each.depth)) for name, each in found if each is not None]
