@@ -330,6 +330,26 @@ class LogContents:
     def ios(self) -> _Columns:
         """``stream direction intended_ns submit_ns latency_ns offset length``: one entry per logged I/O."""
 
+@final
+class Deadline:
+    """A moment after which a run issues nothing more, also where its whole process stood still meanwhile.
+
+    Parameters
+    ----------
+    seconds
+        How far from now, on CLOCK_MONOTONIC.
+    """
+
+    def __new__(cls, seconds: float) -> Deadline: ...
+    def push(self, seconds: float) -> None:
+        """Move it to so far from now; one that has passed stays so."""
+
+    def end(self) -> None:
+        """Let it pass at once."""
+
+    @property
+    def has_passed(self) -> bool: ...
+
 def run(
     target: Target,
     workload_json: str,
@@ -339,6 +359,7 @@ def run(
     on_tick: Callable[[Snapshot], object] | None = None,
     until: Callable[[Sequence[Row]], bool] | None = None,
     header: str | None = None,
+    deadline: Deadline | None = None,
 ) -> Measurement:
     """Run a workload to its end and return what was measured; other Python threads go on meanwhile.
 
@@ -349,7 +370,7 @@ def run(
     `Interrupted` with ``measurement``; SIGTERM and SIGHUP do the same where the program has no handler of its
     own for them. `log_path` must not exist yet; the log holds rows and their histograms, and single I/Os of
     streams with ``log_ios``. Its header is ``{"workload": ..., "build": ..., "owner": header}``, where
-    `header` is JSON.
+    `header` is JSON. Past `deadline` nothing is issued, and the run raises `HostError`.
     """
 
 @final

@@ -16,7 +16,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.model.errors import Refused
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
-from ssdlab.results.journal import RunLock
+from ssdlab.results.lease import RunLock
 from ssdlab.results.records import BeginRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest

@@ -18,7 +18,7 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.direction import DIRECTIONS
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.results import compaction, tables
-from ssdlab.results.journal import RunLock
+from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.store import make_run_folder
 from ssdlab.runs.order import Order

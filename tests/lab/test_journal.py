@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdlab.model.errors import HostError, Refused
-from ssdlab.results.journal import Journal, RunLock, is_running, step_hash
+from ssdlab.results.journal import Journal, step_hash
+from ssdlab.results.lease import RunLock, is_running
 from ssdlab.results.lines import journal_bytes, parse_journal
 from ssdlab.results.records import BeginRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, finished_steps

@@ -24,7 +24,7 @@ from ssdlab.methods import find_method
 from ssdlab.methods.job import read_job
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.direction import DIRECTIONS
-from ssdlab.results.journal import is_running
+from ssdlab.results.lease import is_running
 from ssdlab.results.records import BeginRecord, EndRecord, PartRecord, VoidRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.step_log import log_name, read_progress

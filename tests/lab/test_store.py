@@ -11,7 +11,7 @@ from lab.synthetic import edited, make_finished_run
 from ssdlab.host import durable
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results import store
-from ssdlab.results.journal import RunLock
+from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Manifest
 

@@ -11,7 +11,7 @@ import pytest
 from ssdlab.methods.results.outcome import UnknownResult
 from ssdlab.model.errors import HostError, Refused
 from ssdlab.report import page, source
-from ssdlab.results.journal import RunLock
+from ssdlab.results.lease import RunLock
 
 
 @pytest.mark.parametrize(("status", "advice"), [("interrupted", "ssdlab resume"), ("failed", "ssdlab show")])

@@ -19,6 +19,7 @@ from ssdlab.model import errors
         (errors.Refused, 2),
         (errors.DriveError, 3),
         (errors.HostError, 3),
+        (errors.LeaseLost, 3),
         (errors.Interrupted, 130),
         (errors.VerdictFailed, 1),
     ],

@@ -31,6 +31,7 @@
 //! ```
 
 mod columns;
+mod deadline;
 mod errors;
 mod histogram;
 mod host;
@@ -60,6 +61,7 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::{
+        deadline::Deadline,
         histogram::Histogram,
         host::{build_info, calibrate, capabilities},
         log::{LogContents, read_log},

@@ -18,6 +18,7 @@ use pyo3::types::PyList;
 use serde_json::{Value, json};
 use workload::Workload;
 
+use crate::deadline::Deadline;
 use crate::host::build;
 use crate::measurement::Measurement;
 use crate::progress::Snapshot;
@@ -32,7 +33,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// Run a workload to its end and return what was measured; other Python threads go on meanwhile.
 #[pyfunction]
 #[pyo3(signature = (
-    target, workload_json, *, log_path = None, keep_interval_histograms = false, on_tick = None, until = None, header = None
+    target, workload_json, *, log_path = None, keep_interval_histograms = false, on_tick = None, until = None, header = None,
+    deadline = None
 ))]
 // One argument each, as in the stub; `py` is not one of them.
 #[allow(clippy::too_many_arguments)]
@@ -45,6 +47,7 @@ pub(crate) fn run(
     on_tick: Option<Bound<'_, PyAny>>,
     until: Option<Bound<'_, PyAny>>,
     header: Option<&str>,
+    deadline: Option<PyRef<'_, Deadline>>,
 ) -> PyResult<Measurement> {
     let workload = workloads::parse(py, workload_json)?;
     let held = target.held(py)?;
@@ -59,7 +62,8 @@ pub(crate) fn run(
         keep_interval_histograms,
         ..Options::default()
     };
-    let watch = Watch::new(py, &workload, on_tick, until);
+    let deadline = deadline.map(|each| each.held());
+    let watch = Watch::new(py, &workload, on_tick, until, deadline);
     let device = target.path().to_owned();
     let asked = workload.clone();
     let (watched, ended) = watch.over(py, move |control, _nudge| {
@@ -175,6 +179,7 @@ impl<'py> Watch<'py> {
         workload: &Workload,
         on_tick: Option<Bound<'py, PyAny>>,
         until: Option<Bound<'py, PyAny>>,
+        deadline: Option<Arc<engine::Deadline>>,
     ) -> Self {
         let control = if until.is_some() {
             Control::judging()
@@ -191,7 +196,7 @@ impl<'py> Watch<'py> {
             rows: PyList::empty(py),
         });
         Self {
-            control: Arc::new(control),
+            control: Arc::new(control.until(deadline)),
             names,
             on_tick,
             until,

@@ -260,7 +260,7 @@ impl SimulatedDrive {
             header,
             keep_interval_histograms,
         };
-        let watch = Watch::new(py, &workload, on_tick, until);
+        let watch = Watch::new(py, &workload, on_tick, until, None);
         let (drive, asked) = (Arc::clone(&self.drive), workload.clone());
         let (watched, ended) = watch.over(py, move |control, nudge| {
             let mut drive = drive

@@ -1,11 +1,12 @@
 //! Control of one run: from another thread its caller stops it, observes it, and judges its rows.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use metrics::{LiveCounts, Row};
 
+use crate::deadline::Deadline;
 use crate::sys::{Clock, monotonic_ns, wake_all};
 
 /// What the workers sleep on and look at: 0 until the run is told to stop.
@@ -54,11 +55,27 @@ pub struct Progress {
 #[derive(Debug, Default)]
 pub struct Control {
     word: AtomicU32,
+    /// On the run's clock, when nothing more is issued. The one thing that a worker compares after each I/O: a stop sets it
+    /// to 0, and the driver takes it from the deadline with every tick.
+    ends_ns: Ends,
+    deadline: Option<Arc<Deadline>>,
+    /// The deadline passed before the run was told to stop.
+    overdue: AtomicBool,
     /// When [`Control::stop`] was first called, on the monotonic clock.
     stopped_at_ns: AtomicU64,
     judging: bool,
     board: Mutex<Board>,
     judged: Condvar,
+}
+
+/// A time that begins as never.
+#[derive(Debug)]
+struct Ends(AtomicU64);
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self(AtomicU64::new(u64::MAX))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +104,12 @@ impl Control {
         }
     }
 
+    /// Reins that issue nothing once `deadline` has passed, also when no thread but the workers could run since.
+    #[must_use]
+    pub fn until(self, deadline: Option<Arc<Deadline>>) -> Self {
+        Self { deadline, ..self }
+    }
+
     /// Ends the run: nothing new is issued, what is in flight completes. I/Os of an open loop that were due before this
     /// moment are still issued for up to a second, then counted as dropped. Rows not judged yet are taken as they are.
     pub fn stop(&self) {
@@ -100,9 +123,14 @@ impl Control {
 
     /// Ends the run as [`Control::stop`] does, but goes on waiting for verdicts on rows shown.
     pub(crate) fn halt(&self) {
+        self.halt_at(monotonic_ns());
+    }
+
+    fn halt_at(&self, at_ns: u64) {
         let _ = self
             .stopped_at_ns
-            .compare_exchange(0, monotonic_ns(), Release, Relaxed);
+            .compare_exchange(0, at_ns.max(1), Release, Relaxed);
+        self.ends_ns.0.store(0, Release);
         self.word.store(STOPPING, Release);
         wake_all(&self.word);
         self.judged.notify_all();
@@ -113,6 +141,50 @@ impl Control {
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.word.load(Relaxed) != RUNNING
+    }
+
+    /// Whether nothing more is to be issued at `at_ns` of the run's clock. Called for each I/O.
+    #[inline]
+    pub(crate) fn is_past(&self, at_ns: u64) -> bool {
+        at_ns >= self.ends_ns.0.load(Relaxed) && self.is_past_deadline()
+    }
+
+    /// Told to stop, or late: then this is the stop.
+    #[cold]
+    fn is_past_deadline(&self) -> bool {
+        if !self.is_stopping() {
+            self.heed_deadline();
+        }
+        self.is_stopping()
+    }
+
+    /// Stops the run if its deadline has passed.
+    pub(crate) fn heed_deadline(&self) {
+        let passed = self.deadline.as_ref().filter(|each| each.has_passed());
+        if let Some(deadline) = passed {
+            self.overdue.store(true, Release);
+            self.halt_at(deadline.at_ns());
+        }
+    }
+
+    /// Takes the deadline as it is now for the workers to see; stops the run if it has passed.
+    pub(crate) fn follow_deadline(&self, clock: Clock) {
+        let Some(deadline) = &self.deadline else {
+            return;
+        };
+        let ends_ns = deadline.at_ns().saturating_sub(clock.zero_ns()).max(1);
+        // Not over the 0 of a stop that comes meanwhile.
+        let _ = self
+            .ends_ns
+            .0
+            .fetch_update(Release, Relaxed, |was| (was != 0).then_some(ends_ns));
+        self.heed_deadline();
+    }
+
+    /// Whether the deadline passed before the run ended.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.heed_deadline();
+        self.overdue.load(Acquire)
     }
 
     /// How far the run is.

@@ -118,14 +118,16 @@ impl<'a> Driver<'a> {
             monotonic_ns: zero_ns,
             unix_ns: unix_now.as_nanos() as u64 + lead_ns,
         });
-        self.shared.gate.open(zero_ns);
         let clock = Clock::starting_at(zero_ns);
+        self.shared.control.follow_deadline(clock);
+        self.shared.gate.open(zero_ns);
         loop {
             let left = at_work.load(Acquire);
             if left == 0 {
                 return;
             }
             sleep_until(monotonic_ns() + TICK_NS, at_work, left);
+            self.shared.control.follow_deadline(clock);
             self.tick(monotonic_ns().saturating_sub(clock.zero_ns()));
         }
     }

@@ -107,6 +107,12 @@ pub enum EngineError {
         /// What was measured until then.
         measured: Option<Box<Outcome>>,
     },
+    /// The deadline of the run passed before its end.
+    #[error("the lease on the run was not renewed in time, and nothing more was issued")]
+    Overdue {
+        /// What was measured until then.
+        measured: Option<Box<Outcome>>,
+    },
     /// The drive failed I/Os in a way that ends a run.
     #[error("{}", .0)]
     Io(Box<IoFailure>),
@@ -185,7 +191,7 @@ impl EngineError {
     pub fn into_measured(self) -> Option<Outcome> {
         match self {
             Self::Io(failure) => failure.measured.map(|m| *m),
-            Self::Log { measured, .. } => measured.map(|m| *m),
+            Self::Log { measured, .. } | Self::Overdue { measured } => measured.map(|m| *m),
             _ => None,
         }
     }
@@ -207,6 +213,9 @@ impl EngineError {
             Self::Cpu { .. } => "choose CPUs from those online and allowed (see /proc/self/status)",
             Self::Buffers { .. } => "use fewer workers, less depth or smaller blocks",
             Self::Setup { errno, .. } => setup_advice(*errno),
+            Self::Overdue { .. } => {
+                "see whether another process has taken the run over, then resume it"
+            }
             Self::Log { .. } => "free space where results are kept, then resume",
             Self::Io(failure) => io_advice(failure.errno),
             Self::Panicked { .. } => "report this with the command that led to it",

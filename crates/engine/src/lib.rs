@@ -28,6 +28,7 @@
 
 mod buffers;
 mod control;
+mod deadline;
 mod driver;
 mod error;
 mod features;
@@ -48,6 +49,7 @@ mod uring_tests;
 mod worker;
 
 pub use control::{Control, Phase, Progress, Ruling};
+pub use deadline::Deadline;
 pub use error::{EngineError, IoFailure};
 pub use run::{Options, Outcome, run};
 pub use target::{Access, Kind, Target};

@@ -148,6 +148,7 @@ impl RingLoop<'_, '_> {
         let mut held: Option<Arrival> = None;
         loop {
             let now = self.worker.clock.now();
+            self.worker.heed(now);
             let more = self.issue_due(&mut held, now);
             self.submitting();
             if self.over && self.ring.in_flight() == 0 {

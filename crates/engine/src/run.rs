@@ -95,6 +95,9 @@ pub fn run(
     };
     let fault = shared.trouble().fault.take();
     match (fault, log_error) {
+        _ if control.is_overdue() => Err(EngineError::Overdue {
+            measured: Some(Box::new(outcome)),
+        }),
         (Some(fault), _) => Err(io_failure(target, workload, fault, outcome)),
         (None, Some(source)) => Err(EngineError::Log {
             source,

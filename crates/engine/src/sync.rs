@@ -173,6 +173,7 @@ fn scheduled(worker: &mut Worker, calls: &mut Calls) {
         let arrival = held.or_else(|| worker.source.lock().next_due(stop_ns));
         let Some(arrival) = arrival else { break };
         let now = worker.wait_until(arrival.due_ns);
+        worker.heed(now);
         if arrival.due_ns >= worker.stop_ns() {
             break;
         }

@@ -172,7 +172,13 @@ impl<'a> Worker<'a> {
     /// Whether nothing new is to be issued at `at_ns`.
     #[inline]
     pub(crate) fn is_over(&self, at_ns: u64) -> bool {
-        at_ns >= self.time_stop_ns || self.shared.control.is_stopping()
+        at_ns >= self.time_stop_ns || self.shared.control.is_past(at_ns)
+    }
+
+    /// Makes a deadline that has passed by `at_ns` the stop, for loops that ask when the stop is.
+    #[inline]
+    pub(crate) fn heed(&self, at_ns: u64) {
+        let _ = self.shared.control.is_past(at_ns);
     }
 
     /// When the stream ends: its own time, or when the run was told to stop.

@@ -2,13 +2,15 @@
 
 mod scratch;
 
+use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
-use engine::{Control, Options, Outcome, Phase, run};
+use engine::{Control, Deadline, EngineError, Options, Outcome, Phase, run};
 use metrics::Row;
 use scratch::{MIB, Scratch, both, ios, milliseconds, open_loop, workload};
 use workload::Op;
-use workload::spec::{Process, Stream, Workload};
+use workload::spec::{Arrival, Process, Rate, Stream, Workload};
 
 /// Runs an endless stream while `rein` holds the reins.
 fn driven(stream: Stream, control: &Control, rein: impl FnOnce(&Control) + Send) -> Outcome {
@@ -55,9 +57,9 @@ fn a_stop_ends_an_endless_run_with_nothing_in_flight() {
 fn a_stop_wakes_sleepers_and_accounts_for_what_was_due() {
     for stream in both(2) {
         // The second arrival is an hour away.
-        let arrival = workload::spec::Arrival::Open {
+        let arrival = Arrival::Open {
             process: Process::Even,
-            rate: workload::spec::Rate { num: 1, den: 3600 },
+            rate: Rate { num: 1, den: 3600 },
             backlog_ns: 1_000_000_000,
         };
         let outcome = driven(Stream { arrival, ..stream }, &Control::new(), |control| {
@@ -174,5 +176,97 @@ fn a_stop_by_time_covers_the_time() {
         };
         assert!(elapsed(closed) >= 120_000_000);
         assert!(elapsed(open) >= 110_000_000);
+    }
+}
+
+/// Runs an endless stream that may go on for `time` unless the deadline is moved.
+fn until_late(
+    stream: Stream,
+    time: Duration,
+    rein: impl FnOnce(&Control, &Deadline) + Send,
+) -> EngineError {
+    let deadline = Arc::new(Deadline::after(time));
+    let control = Control::new().until(Some(Arc::clone(&deadline)));
+    let file = Scratch::file(4 * MIB);
+    let target = file.open();
+    thread::scope(|scope| {
+        scope.spawn(|| rein(&control, &deadline));
+        run(
+            &target,
+            &workload(vec![stream]),
+            &control,
+            Options::default(),
+        )
+    })
+    .expect_err("its deadline passed")
+}
+
+#[test]
+fn a_deadline_that_is_not_moved_ends_every_kind_of_loop() {
+    let even = Arrival::Open {
+        process: Process::Even,
+        rate: Rate { num: 1000, den: 1 },
+        backlog_ns: 1_000_000_000,
+    };
+    for arrival in [
+        Arrival::Closed { think_ns: 0 },
+        Arrival::Closed { think_ns: 100_000 },
+        even,
+    ] {
+        for stream in both(2) {
+            let stream = Stream { arrival, ..stream };
+            let late = until_late(stream, Duration::from_millis(200), |_, _| ());
+            assert!(matches!(late, EngineError::Overdue { .. }));
+            let measured = late.into_measured().expect("what was measured").measurement;
+            assert_eq!(measured.workers.unfinished_ios, 0);
+            assert!(measured.op(Op::Read).done > 0);
+        }
+    }
+}
+
+#[test]
+fn an_arrival_an_hour_away_does_not_outlast_its_deadline() {
+    for stream in both(2) {
+        let arrival = Arrival::Open {
+            process: Process::Even,
+            rate: Rate { num: 1, den: 3600 },
+            backlog_ns: 1_000_000_000,
+        };
+        let late = until_late(
+            Stream { arrival, ..stream },
+            Duration::from_millis(200),
+            |_, _| (),
+        );
+        let measured = late.into_measured().expect("what was measured").measurement;
+        assert_eq!(measured.op(Op::Read).requested(), 1);
+    }
+}
+
+#[test]
+fn a_deadline_that_is_moved_on_lets_the_run_go_on() {
+    for stream in both(2) {
+        let late = until_late(stream, Duration::from_millis(300), |control, deadline| {
+            wait_for_ios(control);
+            deadline.push(Duration::from_secs(3600));
+            while control.progress().elapsed_ns < 700_000_000 {
+                thread::yield_now();
+            }
+            deadline.end();
+        });
+        let measured = late.into_measured().expect("what was measured").measurement;
+        assert!(
+            measured.elapsed_ns >= 700_000_000,
+            "{}",
+            measured.elapsed_ns
+        );
+    }
+}
+
+#[test]
+fn nothing_is_issued_under_a_deadline_that_has_passed() {
+    for stream in both(2) {
+        let late = until_late(stream, Duration::ZERO, |_, _| ());
+        let measured = late.into_measured().expect("what was measured").measurement;
+        assert_eq!(measured.op(Op::Read).requested(), 0);
     }
 }

@@ -70,8 +70,8 @@ def resume(
             resume_several(folder, shown, renewal=renewal)
     elif kept.manifest.children:
         with SuiteProgress() as shown:
-            resume_suite(folder, shown, renewal=renewal)
+            resume_suite(folder, shown, renewal=renewal, on_wait=warn)
     else:
         with RunProgress() as progress:
-            go_on(folder, [progress], renewal=renewal)
+            go_on(folder, [progress], renewal=renewal, on_wait=warn)
     return print_run(folder, json=json, require_steady=require_steady)

@@ -84,6 +84,9 @@ class DriveState(Protocol):
 class Drive(Protocol):
     """A drive under test, held from opening to `close`."""
 
+    deadline: _core.Deadline | None
+    """Until when I/O may be issued (`results.lease`); None without end. The engine's workers look at it."""
+
     @property
     def identity(self) -> Identity:
         """Who it is; fixed while it is held."""
@@ -256,6 +259,8 @@ class Drive(Protocol):
 class RealDrive(Closing):
     """What block devices and files have in common: one held native target, and a check before each run."""
 
+    deadline: _core.Deadline | None = None
+
     def __init__(self, identity: Identity, target: _core.Target) -> None:
         self._identity = identity
         self._target = target
@@ -318,6 +323,7 @@ class RealDrive(Closing):
                 on_tick=self._watched(on_tick, writing=writing),
                 until=until,
                 header=header,
+                deadline=self.deadline,
             )
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:

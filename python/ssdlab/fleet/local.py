@@ -21,7 +21,7 @@ from ssdlab.fleet.inventory import host_name
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.programs import own_module
 from ssdlab.model.errors import Interrupted, Refused
-from ssdlab.results.journal import is_running
+from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.library.redacting import Redaction
 from ssdlab.model.errors import Refused, excerpt, of_os
 from ssdlab.results import catalogue
-from ssdlab.results.journal import is_running
+from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_sealed_manifest
 from ssdlab.results.verifying import check_run
 

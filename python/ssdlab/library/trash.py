@@ -12,7 +12,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results import catalogue
-from ssdlab.results.journal import is_running
+from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 
 if TYPE_CHECKING:

@@ -139,6 +139,12 @@ class HostError(LabError):
     exit_status = 3
 
 
+class LeaseLost(HostError):
+    """The lease on a run was not renewed in time: the process leaves the run as it is."""
+
+    kind = "lease"
+
+
 class Interrupted(LabError):
     """A signal stopped the work; I/O in flight was drained first, and `measurement` is what was measured."""
 

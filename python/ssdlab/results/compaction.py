@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     import ssdlab._core as _core
     from ssdlab.model.telemetry import Sample
-    from ssdlab.results.journal import RunLock
+    from ssdlab.results.lease import RunLock
     from ssdlab.results.run_folder import Step
 
 _CLOCKS: tuple[Literal["service", "response"], ...] = ("service", "response")
@@ -66,12 +66,12 @@ def finish_run(folder: Path, manifest: Manifest, lock: RunLock) -> Manifest:
         resume` does the rest later.
     """
     done = subprocess.run(
-        own_module("ssdlab.results.compaction", str(lock.fileno()), str(folder.absolute())),
+        own_module("ssdlab.results.compaction", str(lock.folder.fileno()), str(folder.absolute())),
         check=False,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        pass_fds=(lock.fileno(),),
+        pass_fds=lock.descriptors,
         env=fixed_environment(),
         cwd=WORKING_FOLDER,
     )

@@ -1,4 +1,4 @@
-"""The durable record of a run's steps, and the lock that keeps two runs off one folder.
+"""The durable record of a run's steps.
 
 The journal is a file of JSON lines that is only ever appended to. Each record is on the disk (fsync) before
 anything is done that relies on it: `begin` before a step touches the drive, `end` after the step's own log
@@ -8,7 +8,6 @@ it off.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -26,6 +25,8 @@ from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, PartRecor
 from ssdlab.results.run_folder import JOURNAL, step_logs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic import JsonValue
 
     from ssdlab.results.records import AnyRecord
@@ -50,52 +51,6 @@ def step_hash(verb: str, args: dict[str, JsonValue]) -> str:
     """Hash what a step is: its verb and arguments, whatever order the arguments came in."""
     canonical = json.dumps([verb, args], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
-
-
-class RunLock:
-    """Exclusive hold of a run folder for as long as the process lives; a kill releases it.
-
-    Attributes
-    ----------
-    folder
-        The run folder, open for writing.
-
-    Raises
-    ------
-    Refused
-        When another process holds it, or it belongs to somebody else.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        with library_errors(folder):
-            self.folder = HeldFolder(folder, writing=True)
-        try:
-            fcntl.flock(self.folder.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self.folder.close()
-            raise Refused(
-                f"{folder.name} is being run by another process",
-                "follow it with ssdlab watch, or wait until it ends",
-                path=str(folder),
-            ) from error
-
-    def fileno(self) -> int:
-        """Return the descriptor, for a child that goes on holding the folder if this process is killed."""
-        return self.folder.fileno()
-
-    def release(self) -> None:
-        """Close the folder."""
-        self.folder.close()
-
-
-def is_running(folder: Path) -> bool:
-    """Say whether a process holds the run folder now."""
-    with HeldFolder(folder) as held:
-        try:
-            fcntl.flock(held.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        return False
 
 
 @dataclass
@@ -139,6 +94,10 @@ class Journal(Closing):
         The run folder; the caller holds its `RunLock`.
     run_id
         What its seals are bound to.
+    check
+        Asked before each record whether the run is still ours; see `results.lease`.
+    anew
+        Go on in a copy: who wrote it before may still have it open.
 
     Raises
     ------
@@ -148,15 +107,24 @@ class Journal(Closing):
         When the file system under it is full or fails.
     """
 
-    def __init__(self, folder: Path | HeldFolder, run_id: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path | HeldFolder,
+        run_id: str = "",
+        *,
+        check: Callable[[], object] | None = None,
+        anew: bool = False,
+    ) -> None:
         held = hold(folder, writing=True)
         self.path = held.path / JOURNAL
-        self._run_id = run_id
+        self._run_id, self._check = run_id, check
         self.steps: dict[int, StepHistory] = {}
         self.boot = ""
         self.sessions = 0
         """How often it was opened, this time included."""
         with library_errors(self.path):
+            if anew and held.exists(JOURNAL):
+                held.replace(JOURNAL, held.read_bytes(JOURNAL))
             self._descriptor = held.append_to(JOURNAL)
             records = self._recover(held)
             held.sync()
@@ -207,6 +175,8 @@ class Journal(Closing):
         os.close(self._descriptor)
 
     def _append(self, record: AnyRecord) -> None:
+        if self._check is not None:
+            self._check()
         chain = self._chain.copy()
         line = chain.write(record.model_dump_json(by_alias=True))
         with library_errors(self.path):

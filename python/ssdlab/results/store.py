@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
 from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
-from ssdlab.results.journal import is_running, now
+from ssdlab.results.journal import now
 from ssdlab.results.lines import parse_notes
 from ssdlab.results.run_folder import MANIFEST, NOTES, STEPS, RunFolder
 from ssdlab.results.schema import RUN_SCHEMA, Note
@@ -240,9 +240,11 @@ def _last(library: Path) -> Path | None:
 
 def actual_status(folder: Path, manifest: Manifest) -> Status:
     """Return the status of a run as it is: one marked running that no process holds was killed."""
-    if manifest.status == "running" and not is_running(folder):
-        return "interrupted"
-    return manifest.status
+    if manifest.status != "running":
+        return manifest.status
+    from ssdlab.results.lease import is_running  # most runs that are shown are finished
+
+    return "running" if is_running(folder) else "interrupted"
 
 
 def require_finished(folder: Path) -> RunFolder:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
-from ssdlab.results.journal import is_running
 from ssdlab.results.lines import RESTORE
 from ssdlab.results.live import SCHEMA as LIVE_SCHEMA
 from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, STEPS, RunFolder
@@ -75,6 +74,8 @@ def verify_run(folder: Path) -> Verified:
                 _check_document(held, name, schema)
             unknown = _unknown(held, run)
         read_tags(folder)
+        from ssdlab.results.lease import is_running
+
         # Of a run that goes on, the last record is being written.
         torn = 0 if is_running(folder) else run.read_journal().torn_bytes
         return Verified(folder, seal, torn_bytes=torn, unknown=unknown)
@@ -91,7 +92,11 @@ def check_run(run: RunFolder) -> SealState:
         With what is damaged.
     """
     seal = run.verify()
-    if run.manifest.status != "finished" and not is_running(run.path):
+    if run.manifest.status == "finished":
+        return seal
+    from ssdlab.results.lease import is_running
+
+    if not is_running(run.path):
         from ssdlab.results.compaction import check_logs  # numpy, which most readers of a run do without
 
         check_logs(run)

@@ -9,7 +9,8 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.host_load import HostContext, host_load
 from ssdlab.model.summary import Around, Summary
-from ssdlab.results.journal import RunLock, boot_id, now, step_hash
+from ssdlab.results.journal import boot_id, now, step_hash
+from ssdlab.results.lease import RunLock
 from ssdlab.results.lines import journal_bytes
 from ssdlab.results.records import BeginRecord, EndRecord, OpenRecord, StepResult
 from ssdlab.results.run_folder import JOURNAL, STEPS

@@ -23,7 +23,8 @@ from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.model.errors import Refused
-from ssdlab.results.journal import Journal, RunLock
+from ssdlab.results.journal import Journal
+from ssdlab.results.lease import RunLock
 from ssdlab.results.live import LiveFile
 from ssdlab.results.metered import meter_of, with_errors
 from ssdlab.results.run_folder import STEPS, RunFolder
@@ -166,6 +167,7 @@ def resume(
     environment: RunEnvironment | None = None,
     *,
     renewal: Renewal | None = None,
+    on_wait: Callable[[str], object] | None = None,
 ) -> Path:
     """Resume a run where it stopped and return its folder.
 
@@ -175,6 +177,8 @@ def resume(
         As of `start`.
     renewal
         Consent given anew; needed where that of the run does not count any more.
+    on_wait
+        Told what is waited for, where a process on another host may still be at work on it.
 
     Raises
     ------
@@ -184,7 +188,7 @@ def resume(
     """
     environment = environment or RunEnvironment()
     manifest = RunFolder(folder).manifest
-    lock = RunLock(folder)
+    lock = RunLock(folder, on_wait=on_wait)
     try:
         lock.folder.check_plain(STEPS, STATES)
         manifest = RunFolder(folder).manifest
@@ -239,8 +243,9 @@ class _Run:
     ) -> None:
         self._folder, self._method, self._params = folder, method, params
         self._drive, self._environment, self._lock, self._new = drive, environment, lock, new
-        self._held, self._record = lock.folder, SessionRecord(lock.folder, manifest)
+        self._held, self._record = lock.folder, SessionRecord(lock, manifest)
         self._runner: Runner | None = None
+        drive.deadline = lock.deadline
         self._metering = metering
         self._left: list[Warned] = []
 
@@ -257,12 +262,15 @@ class _Run:
     @contextmanager
     def attended(self) -> Iterator[None]:
         """Take signals, and keep the journal."""
-        with StopFlag() as self._stop, Journal(self._held, self._manifest.run_id) as self._journal:
+        journal = Journal(
+            self._held, self._manifest.run_id, check=self._lock.check, anew=self._lock.taken_over
+        )
+        with StopFlag() as self._stop, journal as self._journal:
             yield
 
     def do(self) -> dict[str, object]:
         keeper = keeper_of(self._drive, self._held, new=self._new)
-        found: dict[str, Any] = {"stopped": self._stop, "keeper": keeper, "metering": self._metering}
+        found: dict[str, Any] = {"stopped": self._stopped, "keeper": keeper, "metering": self._metering}
         options = found | self._environment.runner
         if (member := self._manifest.member) is not None:
             options["written_by"] = member.written_by
@@ -291,6 +299,11 @@ class _Run:
 
         with library_errors(self._folder), self._held.folder(STEPS, make=True) as folder:
             return {**record, **energy_of(folder, steps)}
+
+    def _stopped(self) -> bool:
+        """Whether a signal has come; looked at some times a second, so it is here that a lost lease shows."""
+        self._lock.check()
+        return self._stop()
 
     def leave(self, error: BaseException) -> dict[str, object]:
         """Put back what the steps have set, and say how the drive is left."""

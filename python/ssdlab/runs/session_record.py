@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Protocol
 
-from ssdlab.model.errors import HostError, Interrupted, LabError, Refused
+from ssdlab.model.errors import HostError, Interrupted, LabError, LeaseLost, Refused
 from ssdlab.results.journal import boot_id, now
 from ssdlab.results.schema import Failure, Session
 from ssdlab.results.store import run_words, write_manifest
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from ssdlab.host.held_folder import HeldFolder
+    from ssdlab.results.lease import RunLock
     from ssdlab.results.schema import Manifest, Status
 
 
@@ -51,14 +51,14 @@ class SessionRecord:
 
     Parameters
     ----------
-    held
-        The run folder, under the session's lock.
+    lock
+        The session's, of the run folder.
     manifest
         Says "running"; its last session is this one.
     """
 
-    def __init__(self, held: HeldFolder, manifest: Manifest) -> None:
-        self._held, self.manifest = held, manifest
+    def __init__(self, lock: RunLock, manifest: Manifest) -> None:
+        self._lock, self._held, self.manifest = lock, lock.folder, manifest
 
     def carry_out(self, work: Work) -> None:
         """Do the work of the session, with what the manifest says at each moment: the one way through it.
@@ -73,10 +73,20 @@ class SessionRecord:
             try:
                 self.finish(**work.do())
             except BaseException as error:
+                self._leave_to_successor(work, error)
                 work.ended(self.stop(error, **work.leave(error)))
                 raise
         work.seal()
         work.ended("finished")
+
+    def _leave_to_successor(self, work: Work, error: BaseException) -> None:
+        """Where the lease was lost, end as by a kill: folder and drive may be another process's by now."""
+        try:
+            self._lock.check()
+        except LeaseLost as lost:
+            lost.facts |= {"run": self.manifest.run_id, "folder": str(self._held.path)}
+            work.ended("interrupted")
+            raise lost from error
 
     def write(self) -> None:
         """Put the manifest into the folder as it is now.
@@ -84,8 +94,9 @@ class SessionRecord:
         Raises
         ------
         HostError
-            When the library cannot be written.
+            When the library cannot be written; `LeaseLost` when the run is not ours any more.
         """
+        self._lock.check()
         self.manifest = write_manifest(self._held, self.manifest)
 
     def note(self, **facts: str) -> None:

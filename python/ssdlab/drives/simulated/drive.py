@@ -65,6 +65,9 @@ class SimulatedDrive(Closing):
         There is no such profile, or it cannot have that size.
     """
 
+    deadline: _core.Deadline | None = None
+    """Nobody else can write it: a lost lease shows when a run looks up from its work."""
+
     def __init__(
         self,
         text: SimulatedText,

@@ -16,7 +16,7 @@ from ssdlab.host.consent import consent_ids
 from ssdlab.host.identity import block_identity
 from ssdlab.host.sysfs import HostFiles
 from ssdlab.model.errors import LabError, Refused
-from ssdlab.results.journal import boot_id, is_running
+from ssdlab.results.journal import boot_id
 from ssdlab.runs.conditions.keeper import put_back
 from ssdlab.runs.conditions.ledger import Change, Ended, Ledger, ledgers
 
@@ -105,6 +105,8 @@ def left_behind(host: Path | None = None) -> Iterator[Ledger]:
 
 
 def _goes_on(folder: Path) -> bool:
+    from ssdlab.results.lease import is_running  # there mostly are none to ask of
+
     try:
         return is_running(folder)
     except OSError:  # it is gone, or lies where this user may not look: nobody can say that it goes on

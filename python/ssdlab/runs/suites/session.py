@@ -22,7 +22,8 @@ from ssdlab.methods import find_method
 from ssdlab.methods.verbs.bounds import NOTHING
 from ssdlab.methods.verbs.stream_bounds import layout_bounds
 from ssdlab.model.errors import Interrupted, LabError, Refused
-from ssdlab.results.journal import RunLock, now
+from ssdlab.results.journal import now
+from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import begin_run, new_run_id, run_words
@@ -41,6 +42,7 @@ from ssdlab.runs.suites.side_by_side import processes, side_by_side
 from ssdlab.runs.suites.suite_plan import SuitePlan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from ssdlab.drives.guard.endurance import Rating
@@ -104,7 +106,7 @@ def start_suite(
     folder = begin_suite(manifest, library)
     lock = RunLock(folder)
     try:
-        return _Suite(lock.folder, manifest, environment, observer).run()
+        return _Suite(lock, manifest, environment, observer).run()
     finally:
         lock.release()
 
@@ -147,6 +149,7 @@ def resume_suite(
     environment: RunEnvironment | None = None,
     *,
     renewal: Renewal | None = None,
+    on_wait: Callable[[str], object] | None = None,
 ) -> Path:
     """Resume a suite where it stopped and return its folder.
 
@@ -156,13 +159,15 @@ def resume_suite(
         As of `start_suite`.
     renewal
         Consent given anew, to all runs of the suite; needed where what was given does not count any more.
+    on_wait
+        Told what is waited for, where a process on another host may still be at work on it.
 
     Raises
     ------
     Refused
         It is finished, is being run, or one of its runs cannot be resumed.
     """
-    lock = RunLock(folder)
+    lock = RunLock(folder, on_wait=on_wait)
     try:
         lock.folder.check_plain()
         manifest = RunFolder(folder).manifest
@@ -174,7 +179,7 @@ def resume_suite(
         again = resumed_manifest(manifest)
         if to_do and (renewal is not None or given is not None):
             _check_drive(again, given, lock.folder, environment)
-        return _Suite(lock.folder, again, environment, observer, renewal).run()
+        return _Suite(lock, again, environment, observer, renewal).run()
     finally:
         lock.release()
 
@@ -184,14 +189,15 @@ class _Suite:
 
     def __init__(
         self,
-        folder: HeldFolder,
+        lock: RunLock,
         manifest: Manifest,
         environment: RunEnvironment | None,
         observer: SuiteObserver,
         renewal: Renewal | None = None,
     ) -> None:
-        self._held, self._folder, self._library = folder, folder.path, folder.path.parent
-        self._record, self._environment, self._renewal = SessionRecord(folder, manifest), environment, renewal
+        self._held = lock.folder
+        self._folder, self._library = self._held.path, self._held.path.parent
+        self._record, self._environment, self._renewal = SessionRecord(lock, manifest), environment, renewal
         self._observer = observer
 
     def run(self) -> Path:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.model.errors import Interrupted, Refused, UsageError
-from ssdlab.results.journal import RunLock, now
+from ssdlab.results.journal import now
+from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Child, Manifest, Member
 from ssdlab.results.store import begin_run, new_run_id, run_words
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ssdlab.host.held_folder import HeldFolder
     from ssdlab.results.schema import Status
     from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import RunEnvironment
@@ -68,7 +68,7 @@ def start_several(
         begin_suite(_waiting(suite), library)
     lock = RunLock(folder)
     try:
-        return _Comparison(lock.folder, manifest, environment, observer).run()
+        return _Comparison(lock, manifest, environment, observer).run()
     finally:
         lock.release()
 
@@ -100,7 +100,7 @@ def resume_several(
         manifest = RunFolder(folder).manifest
         if manifest.status == "finished":
             raise nothing_left(manifest, folder)
-        return _Comparison(lock.folder, resumed_manifest(manifest), environment, observer, renewal).run()
+        return _Comparison(lock, resumed_manifest(manifest), environment, observer, renewal).run()
     finally:
         lock.release()
 
@@ -125,14 +125,15 @@ class _Comparison:
 
     def __init__(
         self,
-        folder: HeldFolder,
+        lock: RunLock,
         manifest: Manifest,
         environment: RunEnvironment | None,
         observer: SuiteObserver,
         renewal: Renewal | None = None,
     ) -> None:
-        self._held, self._folder, self._library = folder, folder.path, folder.path.parent
-        self._record, self._environment, self._renewal = SessionRecord(folder, manifest), environment, renewal
+        self._held = lock.folder
+        self._folder, self._library = self._held.path, self._held.path.parent
+        self._record, self._environment, self._renewal = SessionRecord(lock, manifest), environment, renewal
         self._observer = observer
 
     def run(self) -> Path:

@@ -1,0 +1,54 @@
+//! Until when a run may issue I/O, moved on by a thread of Python's while the run goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A moment after which nothing is issued any more.
+#[pyclass(frozen, module = "ssdlab._core")]
+#[derive(Debug)]
+pub(crate) struct Deadline {
+    held: Arc<engine::Deadline>,
+}
+
+impl Deadline {
+    /// The moment, for a run to look at.
+    pub(crate) fn held(&self) -> Arc<engine::Deadline> {
+        Arc::clone(&self.held)
+    }
+}
+
+#[pymethods]
+impl Deadline {
+    #[new]
+    fn new(seconds: f64) -> PyResult<Self> {
+        let held = Arc::new(engine::Deadline::after(time(seconds)?));
+        Ok(Self { held })
+    }
+
+    /// Move it to so far from now; one that has passed stays so.
+    fn push(&self, seconds: f64) -> PyResult<()> {
+        self.held.push(time(seconds)?);
+        Ok(())
+    }
+
+    /// Let it pass at once.
+    fn end(&self) {
+        self.held.end();
+    }
+
+    #[getter]
+    fn has_passed(&self) -> bool {
+        self.held.has_passed()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Deadline(has_passed={})", self.held.has_passed())
+    }
+}
+
+fn time(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))
+}

@@ -1,0 +1,365 @@
+"""Who works on a run: a lock and a lease, which are one file of the run folder (`.lease`).
+
+On one host the *lock* decides. It is on a file opened for writing, since a lock on a folder does not exclude
+two clients of an NFS server; it belongs to the open file (F_OFD_SETLK, fcntl(2)), so that the child that
+compacts goes on holding it when its parent is killed. While the holder lives, even stopped, a successor is
+refused.
+
+Between hosts a lock proves nothing: a client that lost its server has lost its locks too, and one that is
+stopped keeps them. There the *lease* decides. The file says who holds it, and on a file system that other
+hosts may have (`host.shared_files`) it is renewed every `RENEWAL_S`. Who has not renewed it for `LEASE_S`, T,
+issues no more I/O: `_core.Deadline` is what the engine's workers look at, so that also a process that stood
+still as a whole does not go on when it wakes. A successor on another host waits until it has seen nothing
+renewed for 2 T by its own clock; clocks are not compared. It then puts a new file in the place of the old,
+so that what the old holder may still write into its own is read by nobody.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import secrets
+import struct
+import threading
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.host.durable import library_errors
+from ssdlab.host.held_folder import HeldFolder
+from ssdlab.host.shared_files import may_be_shared
+from ssdlab.model.errors import LabError, LeaseLost, Refused
+from ssdlab.results.journal import boot_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import ssdlab._core as _core
+
+LEASE = ".lease"
+_NEXT = ".lease.next"
+"""The lease of a successor from another host until it takes the place of the old one."""
+LEASE_S = 30.0
+"""T: so long after its last renewal a lease counts. Two renewals may fail, as when a server is restarted."""
+RENEWAL_S = 10.0
+_AGAIN_S = 1.0
+"""After a renewal that failed; also how often a successor looks."""
+_PAGE_BYTES = 512
+"""Written by one call in one place, so that no reader meets half of it."""
+_FLOCK = "hhqqi4x"
+"""`struct flock` where `off_t` has 64 bits."""
+_WHOLE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a run: what the file says."""
+
+    host: str
+    boot_id: str
+    process: int
+    token: str
+    """Of this one hold: a process may hold a run twice."""
+    renewed: int = 0
+
+    @property
+    def words(self) -> str:
+        """As a reader knows it."""
+        return f"process {self.process} on {self.host}"
+
+
+def this_holder() -> Holder:
+    """Return this process as a holder; its host is the node of Slurm, where there is one."""
+    host = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
+    return Holder(host, boot_id(), os.getpid(), secrets.token_hex(8))
+
+
+class RunLock:
+    """Exclusive hold of a run folder for as long as the process lives; a kill releases it.
+
+    Parameters
+    ----------
+    folder
+        The run folder.
+    on_wait
+        Told, before it waits for a lease of another host to run out, what it waits for.
+
+    Attributes
+    ----------
+    folder
+        The run folder, open for writing.
+    deadline
+        Until when its holder may issue I/O; None where the lock alone decides.
+    taken_over
+        Whether it was taken from a holder on another host, who may only be standing still.
+
+    Raises
+    ------
+    Refused
+        When another process holds it, or it belongs to somebody else.
+    HostError
+        When it cannot be written, or its file system keeps no locks.
+    """
+
+    def __init__(self, folder: Path, *, on_wait: Callable[[str], object] | None = None) -> None:
+        self.deadline: _core.Deadline | None = None
+        self._me, self._until, self._lost = this_holder(), float("inf"), False
+        self._left = threading.Event()
+        with library_errors(folder):
+            self.folder = HeldFolder(folder, writing=True)
+            try:
+                self._shared = may_be_shared(self.folder.fileno())
+                taking = _Taking(self.folder, self._me, shared=self._shared, on_wait=on_wait)
+                self._file, self.taken_over = taking.take()
+            except BaseException:
+                self.folder.close()
+                raise
+        if self._shared:
+            self._begin_to_renew()
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """Folder and lock, for a child that goes on holding the run if this process is killed."""
+        return self.folder.fileno(), self._file
+
+    def check(self) -> None:
+        """See that the run is still ours, before anything is written that may be a successor's by now.
+
+        Raises
+        ------
+        LeaseLost
+            It was not renewed in time, though no other process may have the run yet.
+        """
+        if not self._lost and _now() < self._until:
+            return
+        self._lose()
+        successor = None
+        with suppress(OSError, LabError):
+            successor = self._named_holder()
+        raise self._lease_lost(successor)
+
+    def release(self) -> None:
+        """Give the run up."""
+        self._left.set()
+        with suppress(OSError, LabError):
+            holder = self._named_holder()
+            if holder is None or holder.token == self._me.token:
+                self.folder.remove(LEASE)
+        os.close(self._file)
+        self.folder.close()
+
+    # --- the lease ---
+
+    def _begin_to_renew(self) -> None:
+        import ssdlab._core as _core
+
+        self._until = _now() + LEASE_S
+        self.deadline = _core.Deadline(LEASE_S)
+        threading.Thread(target=self._go_on_renewing, name="ssdlab-lease", daemon=True).start()
+
+    def _go_on_renewing(self) -> None:
+        wait_s = RENEWAL_S
+        while not self._left.wait(wait_s):
+            try:
+                if not self._renewed():
+                    return self._lose()
+                wait_s = RENEWAL_S
+            except (OSError, LabError):
+                wait_s = _AGAIN_S
+
+    def _renewed(self) -> bool:
+        """Renew the lease; False if it is lost."""
+        began = _now()
+        holder = self._named_holder()
+        if self._lost or began >= self._until or (holder is not None and holder.token != self._me.token):
+            return False
+        self._me = Holder(**{**asdict(self._me), "renewed": self._me.renewed + 1})
+        _write(self._file, self._me, durable=True)
+        assert self.deadline is not None  # that of a lease
+        self._until = began + LEASE_S
+        self.deadline.push(max(0.0, self._until - _now()))
+        return True
+
+    def _lose(self) -> None:
+        self._lost = True
+        if self.deadline is not None:
+            self.deadline.end()
+
+    def _named_holder(self) -> Holder | None:
+        """Read who holds the run now; None where nobody can tell."""
+        with self.folder.opened(LEASE) as descriptor:
+            return _read(descriptor)
+
+    def _lease_lost(self, successor: Holder | None) -> LeaseLost:
+        name = self.folder.path.name
+        what = f"the lease on run {name} was not renewed for {LEASE_S:g} s"
+        if successor is None or successor.token == self._me.token:
+            return LeaseLost(
+                f"{what}, and nothing more is written", f"continue with: ssdlab resume {name}", run=name
+            )
+        return LeaseLost(
+            f"{what}, and {successor.words} is at work on it now",
+            f"follow it there with ssdlab watch {name}; this process leaves the run as it is",
+            run=name,
+            host=successor.host,
+            process=successor.process,
+        )
+
+
+class _Taking:
+    """The way to a lock: who holds it now is refused, waited for, or dead."""
+
+    def __init__(
+        self, folder: HeldFolder, me: Holder, *, shared: bool, on_wait: Callable[[str], object] | None
+    ) -> None:
+        self._folder, self._me, self._shared, self._on_wait = folder, me, shared, on_wait
+
+    def take(self) -> tuple[int, bool]:
+        """Return the locked file, and whether it was taken over from another host."""
+        while True:
+            with self._opened(LEASE) as file:
+                locked = _lock(file.descriptor)
+                if locked and not self._is_named(file.descriptor, LEASE):
+                    continue  # it was given up meanwhile
+                holder = _read(file.descriptor)
+                if holder is None or not self._elsewhere(holder):
+                    if not locked:
+                        raise self._held_by(holder)
+                    _write(file.descriptor, self._me, durable=self._shared)
+                    return file.kept(), False
+                self._wait_out(holder)
+                if (taken := self._succeed(holder)) is not None:
+                    return taken, True
+
+    def _elsewhere(self, holder: Holder) -> bool:
+        return self._shared and holder.boot_id != self._me.boot_id
+
+    def _wait_out(self, holder: Holder) -> None:
+        """Return when the lease of another host has run out; or was given up; refuse if it is renewed."""
+        if self._on_wait is not None:
+            self._on_wait(
+                f"{self._folder.path.name} was begun by {holder.words}: waiting {2 * LEASE_S:g} s to see "
+                "whether that goes on"
+            )
+        end = time.monotonic() + 2 * LEASE_S
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, _AGAIN_S))
+            now_held = self._now_held()
+            if now_held is None:
+                return
+            if now_held != holder:
+                raise self._held_by(now_held)
+
+    def _succeed(self, holder: Holder) -> int | None:
+        """Put a lease of our own in the place of one that has run out; None if that has changed meanwhile."""
+        with self._opened(_NEXT) as file:
+            if not _lock(file.descriptor):
+                raise self._held_by(None)
+            if not self._is_named(file.descriptor, _NEXT):
+                return None
+            if self._now_held() != holder:
+                self._folder.remove(_NEXT)
+                return None
+            _write(file.descriptor, self._me, durable=True)
+            self._folder.rename(_NEXT, self._folder, LEASE)
+            self._folder.sync()
+            return file.kept()
+
+    def _now_held(self) -> Holder | None:
+        try:
+            with self._folder.opened(LEASE) as descriptor:
+                return _read(descriptor)
+        except FileNotFoundError:
+            return None
+
+    def _is_named(self, descriptor: int, name: str) -> bool:
+        try:
+            with self._folder.opened(name) as named:
+                return os.path.samestat(os.fstat(named), os.fstat(descriptor))
+        except FileNotFoundError:
+            return False
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[_Descriptor]:
+        file = _Descriptor(self._folder.lock_file(name))
+        try:
+            yield file
+        finally:
+            file.close()
+
+    def _held_by(self, holder: Holder | None) -> Refused:
+        name, who = self._folder.path.name, "another process"
+        if holder is not None:
+            words = holder.words if self._elsewhere(holder) else f"process {holder.process}"
+            who = f"another process, {words}"
+        refused = Refused(
+            f"{name} is being run by {who}",
+            "follow it with ssdlab watch, or wait until it ends",
+            path=str(self._folder.path),
+        )
+        if holder is not None:
+            refused.facts |= {"process": holder.process, "host": holder.host}
+        return refused
+
+
+class _Descriptor:
+    """An open file that is closed unless it is kept."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor, self._kept = descriptor, False
+
+    def kept(self) -> int:
+        self._kept = True
+        return self.descriptor
+
+    def close(self) -> None:
+        if not self._kept:
+            os.close(self.descriptor)
+
+
+def is_running(folder: Path) -> bool:
+    """Say whether a process holds the run folder now; asking keeps nobody from holding it."""
+    with HeldFolder(folder) as held:
+        try:
+            with held.opened(LEASE) as descriptor:
+                found = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _WHOLE)
+                return bool(struct.unpack(_FLOCK, found)[0] != fcntl.F_UNLCK)
+        except FileNotFoundError:
+            return False
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock a whole file that is open for writing; False if it is locked."""
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        raise
+    return True
+
+
+def _write(descriptor: int, holder: Holder, *, durable: bool) -> None:
+    """Say who holds a run; `durable` also to clients of the server that keeps the file."""
+    text = json.dumps({"schema": "ssdlab.lease/1", **asdict(holder)})
+    os.pwrite(descriptor, text.encode().ljust(_PAGE_BYTES - 1) + b"\n", 0)
+    if durable:
+        os.fsync(descriptor)
+
+
+def _read(descriptor: int) -> Holder | None:
+    """Read who holds a run; None if the file does not say: it was just made, or is of a newer ssdlab."""
+    try:
+        found = json.loads(os.pread(descriptor, _PAGE_BYTES, 0))
+        return Holder(found["host"], found["boot_id"], found["process"], found["token"], found["renewed"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _now() -> float:
+    """Return the time that goes on while the host sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
