@@ -112,6 +112,26 @@ def test_many_writers_enter_each_run_once(tmp_path: Path) -> None:
     assert names(tmp_path) == sorted(folder.name for folder in folders)
 
 
+def test_runs_that_end_at_one_moment_in_processes_of_their_own_are_each_entered_once(
+    tmp_path: Path, small: None
+) -> None:
+    folders = [run(tmp_path, number) for number in range(24)]
+    context = multiprocessing.get_context("fork")
+    together = context.Barrier(len(folders))
+
+    def end(folder: Path) -> None:
+        together.wait(60)
+        catalogue.add(tmp_path, folder)
+
+    writers = [context.Process(target=end, args=(folder,)) for folder in folders]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(120)
+    assert [writer.exitcode for writer in writers] == [0] * 24
+    assert names(tmp_path) == sorted(folder.name for folder in folders)
+
+
 def test_a_kill_while_rows_are_put_together_loses_and_doubles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
