@@ -58,13 +58,18 @@ def compare(
     from ssdlab.library.comparing import rule_of
 
     found = compared(library_of(library), base, new, [rule_of(text) for text in fail_if])
+    print_comparison(found, markdown=markdown, json=json)
+    return found.exit_status
+
+
+def print_comparison(found: Comparison, *, markdown: bool = False, json: bool = False) -> None:
+    """Print a comparison and what it was judged to mean."""
     if json:
         print_json(_as_json(found))
     elif markdown:
         _print_markdown(found)
     else:
         _print(found)
-    return found.exit_status
 
 
 def _as_json(found: Comparison) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ssdlab.cli.beside import Beside, FailIf, check_beside, run_beside
 from ssdlab.cli.dry_run import dry_run, dry_run_of_suite
 from ssdlab.cli.flags import chosen, takes
 from ssdlab.cli.order_options import OrderOptions, Precondition, Quick, Repeat, Set
@@ -23,6 +24,8 @@ def run(
     precondition: Precondition = None,
     quick: Quick = False,
     repeat: Repeat = 1,
+    beside: Beside = None,
+    fail_if: FailIf = (),
     require_steady: bool = False,
     json: bool = False,
     **options: Any,  # noqa: ANN401 - those models check them
@@ -54,6 +57,7 @@ def run(
     set = preconditioned(set, precondition)
     library = library_of(asked.library)
     if len(drives) > 1 or (len(drives) == 1 and in_library(drives[0], library, options.get("size"))):
+        check_beside(beside, fail_if, dry_run=False, suite=True)
         return _run_several(
             name,
             drives,
@@ -66,7 +70,10 @@ def run(
         )
     drive = one_drive(drives)
     options["destroy"] = one_consent(consents)
-    several = suite_order(name, drive, set, quick=quick, repeat=repeat, **of_order(options))
+    several = suite_order(
+        name, drive, set, quick=quick, repeat=repeat if beside is None else 1, **of_order(options)
+    )
+    check_beside(beside, fail_if, dry_run=asked.dry_run, suite=several is not None)
     if several is not None:
         if asked.dry_run:
             dry_run_of_suite(several, json=json)
@@ -78,6 +85,8 @@ def run(
     if asked.dry_run:
         dry_run(ordered, json=json)
         return 0
+    if beside is not None:
+        return run_beside(beside, ordered, repeat, library, fail_if, json=json)
     with RunProgress() as progress:
         folder = start(ordered, library, [progress])
     return print_run(folder, json=json, require_steady=require_steady)

@@ -1,0 +1,119 @@
+"""A method again and again, in turn with an earlier run of it: what differs, and not what the day was like.
+
+Two series that are measured one after the other differ by all that has changed meanwhile: temperature, load
+of the host, wear. In turn (ABAB) that falls on both alike.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ssdlab.library.comparing import side_of
+from ssdlab.model.errors import Refused
+from ssdlab.results import catalogue
+from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.tags import change_tags
+from ssdlab.runs.resume_checks import resumable_method
+from ssdlab.runs.session import start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from ssdlab.results.progress import Observer
+    from ssdlab.runs.order import Order
+    from ssdlab.runs.session import RunEnvironment
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """What is run in turn, and the tags by which each side is found afterwards."""
+
+    base: Order
+    new: Order
+    repeats: int
+    base_tag: str
+    new_tag: str
+
+
+def in_turn(text: str, library: Path, new: Order, repeats: int) -> InTurn:
+    """Return what is to be run beside an earlier run, without touching a drive.
+
+    Parameters
+    ----------
+    text
+        The earlier run, a suite of repeats of one method, or `tag:WORD`: its method, parameters and drive.
+    library
+        Where it is, and where the new runs go.
+    new
+        The other side; consent, rig and meter are taken from it for both.
+    repeats
+        Runs of each side.
+
+    Raises
+    ------
+    UsageError
+        There is no such run or tag.
+    Refused
+        It is of several methods, drives or parameters, of another version of the method, or of a variant.
+    """
+    manifests = [RunFolder(library / name).manifest for name in side_of(text, library).runs]
+    first = manifests[0]
+    if any(
+        (one.method, one.params, one.drive.id) != (first.method, first.params, first.drive.id)
+        for one in manifests
+    ):
+        raise Refused(
+            f"{text} is of several methods, drives or parameters", "name one run with --beside", given=text
+        )
+    if first.drive.variant is not None or new.variant.destroys:
+        raise Refused(
+            "a variant of a drive cannot be run in turn with another: each run would make it anew",
+            "run each by itself with --repeat, then compare them",
+        )
+    method, params = resumable_method(first)
+    base = replace(
+        new,
+        method=method,
+        params=params,
+        drive=first.drive.text,
+        quick=first.quick,
+        size_bytes=None,
+        seed=None,
+    )
+    word = secrets.token_hex(3)
+    return InTurn(base, replace(new, seed=None), repeats, f"beside-{word}.base", f"beside-{word}.new")
+
+
+def run_in_turn(
+    asked: InTurn,
+    library: Path,
+    begins: Callable[[str, int], Sequence[Observer]],
+    environment: RunEnvironment | None = None,
+) -> None:
+    """Run both sides in turn, base first; each finished run is in the catalogue with the tag of its side.
+
+    Parameters
+    ----------
+    asked
+        What is to be run.
+    library
+        Where the runs go.
+    begins
+        Called with the side (`base` or `new`) and the number of each run, from 1; gives its observers.
+    environment
+        As of `session.start`.
+
+    Raises
+    ------
+    LabError
+        Of the run that stopped; those before it stay, with their tags.
+    """
+    sides = (("base", asked.base, asked.base_tag), ("new", asked.new, asked.new_tag))
+    for number in range(1, asked.repeats + 1):
+        for side, order, tag in sides:
+            folder = start(order, library, begins(side, number), environment)
+            change_tags(folder, [tag])
+            catalogue.enter(folder)
