@@ -323,7 +323,7 @@ class RealDrive(Closing):
                 on_tick=self._watched(on_tick, writing=writing),
                 until=until,
                 header=header,
-                deadline=self.deadline,
+                **({} if self.deadline is None else {"deadline": self.deadline}),
             )
 
     def trim(self, start: int, length: int, *, on_share: OnShare | None = None) -> TrimRecord:
