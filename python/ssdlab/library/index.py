@@ -28,6 +28,17 @@ ALIKE = f"hash({', '.join(LIKE)})"
 """SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
 FIGURE_COLUMNS = ("name", "label", "value", "unit", "better")
 _NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
+_OF_KIN = (*LIKE, "label", "unit", "better")
+_STANDINGS = (
+    "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
+    "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
+    "max(created) AS newest, arg_max(folder, created) AS folder, "
+    f"{', '.join(f'any_value({each}) AS {each}' for each in _OF_KIN)} "
+    "FROM {source} WHERE value IS NOT NULL AND isfinite(value) AND {where} GROUP BY name, kin, drive"
+)
+"""SQL for a line for each figure, drive and kind of runs: what a ranking is made of."""
+FINISHED = "true AND status = ?", ["finished"]
+"""The condition of a choice of all finished runs."""
 
 
 class Index(Closing):
@@ -111,6 +122,18 @@ class Index(Closing):
         )
         self.source = "narrowed"
 
+    def standings(self, figure: str, where: str, values: Sequence[object]) -> str:
+        """Return the table of the standings of one figure, among the runs that a choice means.
+
+        An index in memory has those of all finished runs at hand.
+        """
+        self.narrow(figure)
+        if self._kept and (where, list(values)) == FINISHED:
+            return "standings"
+        query = _STANDINGS.format(source=self.source, where=f"name = ? AND {where}")
+        self.ask(f"CREATE OR REPLACE TEMP TABLE chosen AS {query}", [figure, *values])
+        return "chosen"
+
     def figures(self) -> list[str]:
         """Return the names of all headline figures, sorted."""
         return [name for (name,) in self.ask("SELECT DISTINCT name FROM entries ORDER BY name")]
@@ -160,6 +183,9 @@ class Index(Closing):
                 f"CREATE OR REPLACE {what} entries AS SELECT {columns}, {figures}, {_NUMBERS} "
                 f"FROM (SELECT *, unnest(figures) AS figure FROM live) {order}"
             )
+            if self._kept:
+                query = _STANDINGS.format(source="entries", where="status = 'finished'")
+                self.connection.execute(f"CREATE OR REPLACE TEMP TABLE standings AS {query} ORDER BY name")
         except duckdb.Error as error:
             raise self._damaged() from error
 

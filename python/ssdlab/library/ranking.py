@@ -118,24 +118,13 @@ def rank(
     """
     group = alike(index, figure, choice, like)
     figure, ours, others = group.figure, group.ours, group.others
-    where, values = group.where, group.values
     direction = "DESC" if ours["better"] == "higher" else "ASC"
     cut = "" if limit is None else f"LIMIT {limit}"
-    best = index.ask(
-        "SELECT drive, median(value) AS middle, count(*), min(value), max(value) "
-        f"FROM {index.source} WHERE {where} GROUP BY drive ORDER BY middle {direction}, drive {cut}",
-        values,
+    found = index.ask(
+        f"SELECT drive_id, drive_name, middle, runs, low, high, folder FROM {group.standings} "
+        f"WHERE name = ? AND kin = ? ORDER BY middle {direction}, drive {cut}",
+        [figure, ours["kin"]],
     )
-    named = index.ask(
-        f"SELECT drive, any_value(drive_id), any_value(drive_name), arg_max(folder, created) "
-        f"FROM {index.source} WHERE {where} AND drive IN (SELECT unnest(?::UBIGINT[])) GROUP BY drive",
-        [*values, [line[0] for line in best]],
-    )
-    names = {drive: rest for drive, *rest in named}
-    found = [
-        (names[drive][0], names[drive][1], middle, runs, low, high, names[drive][2])
-        for drive, middle, runs, low, high in best
-    ]
     return Ranking(
         figure=figure,
         label=ours["label"],
@@ -157,6 +146,8 @@ class Group:
     """Runs that are alike and have a figure, as SQL over `entries`; what they are, and what was left out."""
 
     figure: str
+    standings: str
+    """Table of the standings of that figure; see `Index.standings`."""
     where: str
     values: list[object]
     ours: Columns
@@ -168,20 +159,18 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
     if choice.tag is not None:
         index.tag(choice.tag)
     more, given = choice.where(index)
-    where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more}"
-    index.narrow(figure)
-    values = [figure, *given]
-    groups = _groups(index, where, values)
+    standings = index.standings(figure, more, given)
+    groups = _groups(index, standings, figure)
     if not groups:  # only then are all names looked at
         figure = index.figure(figure)
-        index.narrow(figure)
-        values = [figure, *given]
-        groups = _groups(index, where, values)
+        standings = index.standings(figure, more, given)
+        groups = _groups(index, standings, figure)
     if not groups:
         raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
     others = [group for group in groups if group is not ours]
-    return Group(figure, f"{where} AND kin = ?", [*values, ours["kin"]], ours, others)
+    where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more} AND kin = ?"
+    return Group(figure, standings, where, [figure, *given, ours["kin"]], ours, others)
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -204,23 +193,17 @@ def _shown(name: str, value: object) -> str:
     return str(value)
 
 
-def _groups(index: Index, where: str, values: list[object]) -> list[Columns]:
+def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first."""
-    found = index.ask(
-        "SELECT kin, count(*) AS runs, count(DISTINCT drive) AS drives, max(created) AS newest "
-        f"FROM {index.source} WHERE {where} GROUP BY kin ORDER BY drives DESC, runs DESC, newest DESC",
-        values,
-    )
     columns = (*LIKE, "label", "unit", "better")
-    names = ", ".join(columns)
-    groups = []
-    for kin, runs, drives, newest in found:
-        (line,) = index.ask(
-            f"SELECT {names} FROM {index.source} WHERE {where} AND kin = ? LIMIT 1", [*values, kin]
-        )
-        counted = {"kin": kin, "runs": runs, "drives": drives, "newest": newest}
-        groups.append(dict(zip(columns, line, strict=True)) | counted)
-    return groups
+    found = index.ask(
+        "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
+        f"{', '.join(f'any_value({name})' for name in columns)} "
+        f"FROM {standings} WHERE name = ? GROUP BY kin ORDER BY drives DESC, runs DESC, newest DESC",
+        [figure],
+    )
+    names = ("kin", "runs", "drives", "newest", *columns)
+    return [dict(zip(names, line, strict=True)) for line in found]
 
 
 def _group_of(index: Index, figure: str, run: str, groups: list[Columns]) -> Columns:
