@@ -91,8 +91,8 @@ def test_streams_of_one_step_run_at_the_same_time() -> None:
     assert planned(Workload.of(one, two)).seconds.lower == 20
 
 
-SEARCHES = {"rate-limit", "paced-burst", "act-search", "act-certify"}
-"""They may end before their plan, and their later steps depend on what the earlier ones measured."""
+SEARCHES = {"rate-limit", "paced-burst", "act-search", "act-certify", "idle-power"}
+"""They may end before their plan, and their later steps depend on what the earlier ones found."""
 LEAVES_OUT = {
     "trim-validation",
     "steady-random-write",

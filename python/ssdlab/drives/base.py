@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ssdlab.host.sysfs import HostFiles
     from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
 
     OnTick = Callable[["_core.Snapshot"], object]
@@ -229,6 +230,9 @@ class Drive(Protocol):
             This drive has none of that name, or it is not ours to change.
         """
 
+    def power_features(self) -> PowerFeatures:
+        """Ask what it has for saving power; raises `Unsupported` where there are no power states."""
+
     @property
     def state(self) -> DriveState | None:
         """Its state, where that can be kept; None for a real drive."""
@@ -363,6 +367,12 @@ class RealDrive(Closing):
         from ssdlab.drives.settings.finding import setting_of_file
 
         return setting_of_file(name, self._identity.path, self._place()[0])
+
+    def power_features(self) -> PowerFeatures:
+        """Refuse: the disk beneath a file is shared with others."""
+        from ssdlab.drives.power_features import no_features
+
+        raise no_features(self._identity.path, "a file is no drive")
 
     def health(self) -> dict[str, JsonValue]:
         """Return what the drive says of itself (`model.telemetry.DriveHealth`), where it can be asked."""

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
     from ssdlab.drives.guard.judge import DeviceFacts
     from ssdlab.drives.purge import PurgeMethodName, PurgeProgress, PurgeRecord
     from ssdlab.drives.purge.method import Sibling
-    from ssdlab.drives.settings import Setting
+    from ssdlab.drives.settings import DriveSettings, Setting
     from ssdlab.drives.telemetry.protocol import Telemetry
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.workload import Workload
 
 _LOOK_S = 1.0
@@ -197,9 +198,18 @@ class BlockDrive(RealDrive):
 
     def setting(self, name: str) -> Setting:
         """Return a setting of the disk; of a partition, that of its whole disk."""
+        return self._settings().find(name)
+
+    def power_features(self) -> PowerFeatures:
+        """Ask what the disk has for saving power."""
+        from ssdlab.drives.power_features import features_of
+
+        return features_of(self._settings())
+
+    def _settings(self) -> DriveSettings:
         from ssdlab.drives.settings import DriveSettings
 
-        found = DriveSettings(
+        return DriveSettings(
             self._identity,
             self._node,
             self._port(),
@@ -208,7 +218,6 @@ class BlockDrive(RealDrive):
             before_format=lambda: self._before_writing(trims=True),
             after_format=self._take_anew,
         )
-        return found.find(name)
 
     def _port(self) -> KernelPort:
         """Return the way to the drive that is held, whichever descriptor that is by then."""

@@ -95,6 +95,11 @@ REGISTRY = {
         False,
         "How much load a drive can be offered before its tail latency passes a bound.",
     ),
+    "idle-power": Listed(
+        "ssdlab.methods.idle_power",
+        False,
+        "What a drive draws at rest in each of its power states, and how long it takes to wake from each.",
+    ),
     "energy-per-job": Listed(
         "ssdlab.methods.energy_per_job",
         True,

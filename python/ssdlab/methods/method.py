@@ -126,6 +126,8 @@ class Method:
         What issues most of its I/O on a real drive, where that is no parameter.
     remarks
         Departures and warnings that only the whole run shows; pure. Those that steps record need none.
+    asks_drive
+        Whether it asks the drive for what files and devices in memory do not have: they are refused.
     reads_unwritten
         Whether its source has it read before every block was written; a simulated drive refuses that else.
     result
@@ -145,6 +147,7 @@ class Method:
     conditions: dict[str, str] = field(default_factory=dict)
     engine: Literal["sync", "uring"] = "sync"
     remarks: Callable[[RunFacts, Any], Remarks] = no_remarks
+    asks_drive: bool = False
     reads_unwritten: bool = False
     result: ResultKind[Any] | None = None
     package: str = ""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from ssdlab.model.host_load import HostLoad
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.model.telemetry import StepTelemetry
 from ssdlab.results.schema import Spread, Warned
 
@@ -43,6 +43,22 @@ class BeginRecord(Stored):
     at: str
 
 
+class RestRecord(Stored):
+    """A time at which the drive was left alone, on the clock that meters are read by."""
+
+    start_ns: int
+    end_ns: int
+    power: dict[str, JsonValue] | None = Field(
+        default=None, description="as that of a measurement; None: not metered"
+    )
+
+    @property
+    def mean_w(self) -> float | None:
+        """Mean power."""
+        found = None if self.power is None else self.power["mean_w"]
+        return float(found) if isinstance(found, int | float) else None
+
+
 class StepResult(Stored):
     """What a finished step yielded: enough to conclude from without the rows."""
 
@@ -57,6 +73,7 @@ class StepResult(Stored):
     segments: tuple[int, ...] = Field(
         default=(), description="attempts that make up a continued step, in order"
     )
+    rest: RestRecord | None = Field(None, exclude_if=absent, description="of a drive that was left alone")
     telemetry: StepTelemetry | None = Field(
         default=None, description="what the drive told of itself meanwhile; None: it tells nothing"
     )

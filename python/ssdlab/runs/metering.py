@@ -10,6 +10,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ssdlab.model.closing import Closing
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ssdlab.model.measurement import Measurement
     from ssdlab.power.collecting import Collector
     from ssdlab.power.meter import MeterInfo
+    from ssdlab.results.records import RestRecord
     from ssdlab.results.run_folder import Step
     from ssdlab.results.step_power import StepPower
 
@@ -41,6 +43,17 @@ class Metering(Closing):
         """Return a measurement with its power, where there is a figure of it, and what is to be said."""
         del ramp_ns
         return measurement, []
+
+    def rested(self, start_ns: int, end_ns: int) -> tuple[RestRecord, list[Warning]]:
+        """Return a time at which the drive was left alone, with its power where there is a figure of it."""
+        from ssdlab.results.records import RestRecord
+
+        power, warnings = self._rest_power(start_ns, end_ns)
+        return RestRecord(start_ns=start_ns, end_ns=end_ns, power=power), warnings
+
+    def _rest_power(self, start_ns: int, end_ns: int) -> tuple[dict[str, JsonValue] | None, list[Warning]]:
+        del start_ns, end_ns
+        return None, []
 
     @contextmanager
     def step(self, steps: HeldFolder, name: str) -> Iterator[None]:
@@ -105,8 +118,6 @@ class LiveMetering(Metering):
 
     def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
         """Add the power over the window of the totals; without one, say why."""
-        from ssdlab.power.meter import MAX_DRIFT_PPM
-
         summary = measurement.as_dict()
         started = summary.get("started")
         if started is None:
@@ -114,19 +125,23 @@ class LiveMetering(Metering):
         self._zero_ns = started["monotonic_ns"]
         start_ns = self._zero_ns + ramp_ns
         end_ns = start_ns + round(summary["elapsed_s"] * 1e9)
+        power, warnings = self._rest_power(start_ns, end_ns)
+        return measurement if power is None else measurement.with_power(power), warnings
+
+    def _rest_power(self, start_ns: int, end_ns: int) -> tuple[dict[str, JsonValue] | None, list[Warning]]:
+        from ssdlab.power.meter import MAX_DRIFT_PPM
+
+        info = self._collector.info
         drawn = self._collector.trace(start_ns, end_ns).drawn(start_ns, end_ns)
         fault = self._fault(drawn, end_ns - start_ns)
         warnings = [fault] if fault is not None else []
         if abs(drift := self._collector.drift_ppm) > MAX_DRIFT_PPM:
             words = {"drift": significant(drift)}
-            warnings.append(Warning.of("meter-drift", words, meter=self._collector.info.use, drift_ppm=drift))
+            warnings.append(Warning.of("meter-drift", words, meter=info.use, drift_ppm=drift))
         if (lost := self._collector.lost - self._lost) > 0:
             self._lost = self._collector.lost
-            warnings.append(Warning.of("meter-lost", meter=self._collector.info.use, lost=lost))
-        if fault is not None or drawn is None:
-            return measurement, warnings
-        power = power_of(self._collector.info, drawn)
-        return measurement.with_power(power), warnings
+            warnings.append(Warning.of("meter-lost", meter=info.use, lost=lost))
+        return None if fault is not None or drawn is None else power_of(info, drawn), warnings
 
     def _fault(self, drawn: Drawn | None, window_ns: int) -> Warning | None:
         """Return why a window has no figure, if it has none."""
@@ -185,11 +200,14 @@ class MeterGone(Metering):
     def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
         """Say once that there is no power."""
         del ramp_ns
-        warnings = (
-            [] if self._reported else [Warning.of("meter-gone", meter=self._text.use, why=self._why.what)]
-        )
+        return measurement, self._rest_power(0, 0)[1]
+
+    def _rest_power(self, start_ns: int, end_ns: int) -> tuple[dict[str, JsonValue] | None, list[Warning]]:
+        del start_ns, end_ns
+        gone = Warning.of("meter-gone", meter=self._text.use, why=self._why.what)
+        warnings = [] if self._reported else [gone]
         self._reported = True
-        return measurement, warnings
+        return None, warnings
 
     def record(self) -> dict[str, JsonValue]:
         """Return what the manifest keeps."""
@@ -226,6 +244,10 @@ class ModelMetering(Metering):
             self._edges = _equal_parts(self._drive.native.now_ns - began_ns)
         if self._edges:
             write_power(steps, name, self._samples(self._edges))
+
+    def _rest_power(self, start_ns: int, end_ns: int) -> tuple[dict[str, JsonValue] | None, list[Warning]]:
+        drawn = self._drive.power(start_ns, end_ns)
+        return None if drawn is None else asdict(drawn), []
 
     def _samples(self, edges: list[tuple[int, int]]) -> StepPower:
         import numpy as np

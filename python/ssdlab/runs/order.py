@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.drives import look
 from ssdlab.drives.guard.endurance import cap_of, rating_of
+from ssdlab.drives.power_features import no_features
 from ssdlab.drives.spare import spare_of
 from ssdlab.host.identity import Identity
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.verbs.bounds import Bounds
 from ssdlab.methods.verbs.stream_bounds import layout_bounds, simulating_bounds
-from ssdlab.model.errors import Refused
+from ssdlab.model.capabilities import is_made_up, words_of
+from ssdlab.model.errors import Refused, Unsupported
 from ssdlab.model.fill import FILL_BLOCK_BYTES
 from ssdlab.runs.conditions.variant import AS_IT_IS, Variant, check_fits, misfit, variant_info, varied
 from ssdlab.runs.meters import chosen_meter
@@ -119,6 +121,7 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
     refusal = found.writing if writing else found.reading
     guarded = None if refusal is None else refusal.error(order.drive)
     objection = guarded or misfit(order.variant, found.identity, writing=writing)
+    objection = objection or no_drive(order.method, found.identity)
     simulated = found.identity.capabilities.virtual_time
     meter = chosen_meter(order.meter, order.rig, simulated=simulated, in_suite=order.member is not None)
     stored = variant_info(order.variant, found.identity, writing=writing)
@@ -147,18 +150,33 @@ def plan_order(order: Order, library: Path | None = None, *, probing: bool = Fal
 
 
 def check_before_made(order: Order, looked: Callable[..., Look], *, writing: bool) -> None:
-    """Refuse a variant that a file cannot be before the file is made for it; `looked` is `drives.look`.
+    """Refuse what a file cannot be, or be asked, before the file is made for it; `looked` is `drives.look`.
 
     Raises
     ------
     Unsupported, UsageError
         What it cannot, and why.
     """
-    if order.size_bytes is None or order.variant == AS_IT_IS:
+    made = order.size_bytes is not None and order.variant != AS_IT_IS
+    if not made and not order.method.asks_drive:
         return
     found = looked(order.drive, size=order.size_bytes)
-    if found.identity is not None:
+    if found.identity is None:
+        return
+    if (refusal := no_drive(order.method, found.identity)) is not None:
+        raise refusal
+    if made:
         check_fits(order.variant, found.identity, writing=writing)
+
+
+def no_drive(method: Method, identity: Identity) -> Unsupported | None:
+    """Return why a method that asks the drive itself has nobody to ask; None where it has."""
+    can = identity.capabilities
+    if not method.asks_drive or can.virtual_time:
+        return None
+    if can.block_device and not is_made_up(identity.transport, identity.name):
+        return None
+    return no_features(identity.path, f"a {words_of(can, asdict(identity)).lower()} is no drive")
 
 
 def plan_on(

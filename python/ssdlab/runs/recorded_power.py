@@ -134,6 +134,8 @@ def _metered(step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder)
     """Return a step with its power, its samples kept beside its log."""
     from ssdlab.results.step_power import StepPower, power_name, write_power
 
+    if step.result.rest is not None:
+        return _metered_rest(step, info, trace)
     stored, summary = step.result.measurement, step.summary
     if stored is None or summary is None or summary.started is None:
         return step
@@ -149,6 +151,18 @@ def _metered(step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder)
     if fault is not None or drawn is None:
         return step if fault is None else _warned(step, fault)
     changed = {"measurement": {**stored, "power": power_of(info, drawn)}}
+    return replace(step, result=step.result.model_copy(update=changed))
+
+
+def _metered_rest(step: Step, info: MeterInfo, trace: PowerTrace) -> Step:
+    """Return a step that let the drive rest, with what it drew meanwhile."""
+    rest = step.result.rest
+    assert rest is not None
+    drawn = trace.window(rest.start_ns, rest.end_ns).drawn(rest.start_ns, rest.end_ns)
+    fault = fault_of(info, drawn, rest.end_ns - rest.start_ns)
+    if fault is not None or drawn is None:
+        return step if fault is None else _warned(step, fault)
+    changed = {"rest": rest.model_copy(update={"power": power_of(info, drawn)})}
     return replace(step, result=step.result.model_copy(update=changed))
 
 

@@ -120,9 +120,17 @@ class StepExecutor:
         with library_errors(self._folder / name), self.folder.replacing(name) as descriptor:
             yield Path(f"/proc/self/fd/{descriptor}")
 
-    def run(self, workload: Workload, until: Until | None) -> None:
+    def run(self, workload: Workload, until: Until | None) -> Measurement:
         """Run a workload for the state that it leaves."""
-        self.drive.run(self._placed(workload), on_tick=lambda _: self.check_stop(), until=until)
+        return self.drive.run(self._placed(workload), on_tick=lambda _: self.check_stop(), until=until)
+
+    def rest(self, step: _StepAtWork, seconds: float) -> StepResult:
+        """Leave the drive alone, and meter it."""
+        clock = self.drive.telemetry.clock_ns
+        start_ns = clock()
+        self.drive.idle(seconds, on_look=step.look)
+        rest, found = self.metering.rested(start_ns, clock())
+        return StepResult(seconds=0.0, rest=rest, warnings=_kept(step.ordinal, found))
 
     def measure(
         self, step: _StepAtWork, workload: Workload, until: Until | None, *, overload: bool
@@ -240,6 +248,11 @@ class _StepAtWork:
         return self.request.ordinal
 
     @property
+    def seed(self) -> int:
+        """Seed of the step."""
+        return self._ground.seed
+
+    @property
     def written_by(self) -> str | None:
         """Run that has written the whole span before."""
         return self.executor.written_by
@@ -273,9 +286,13 @@ class _StepAtWork:
         """Make a file of the run folder."""
         return self.executor.new_file(name)
 
-    def run(self, workload: Workload, until: Until | None) -> None:
+    def run(self, workload: Workload, until: Until | None) -> Measurement:
         """Run a workload for the state that it leaves."""
-        self.executor.run(self._laid(workload), until)
+        return self.executor.run(self._laid(workload), until)
+
+    def rest(self, seconds: float) -> StepResult:
+        """Leave the drive alone, and return what it drew meanwhile."""
+        return self.executor.rest(self, seconds)
 
     def measure(self, workload: Workload, until: Until | None, *, overload: bool) -> StepResult:
         """Run a workload and keep what was measured."""
@@ -322,7 +339,10 @@ def _warned(
         # Late because the drive was, and not because the host was.
         found = [each for each in found if each.code not in (*_OVERRUN, "late")]
     found += judge_telemetry(telemetry, [each.code for each in found])
+    return _kept(ordinal, (*found, *metered))
+
+
+def _kept(ordinal: int, found: Sequence[Warning]) -> tuple[Warned, ...]:
     return tuple(
-        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=ordinal)
-        for each in (*found, *metered)
+        Warned(code=each.code, what=each.what, advice=each.advice, ordinal=ordinal) for each in found
     )

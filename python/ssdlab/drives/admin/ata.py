@@ -76,6 +76,9 @@ class AtaDevice:
         "not said".
     zoned
         `host-aware` or `device-managed`; None for an ordinary drive.
+    host_power, device_power, device_sleep
+        Whether its link takes the host's requests for less power, the drive may ask for it, and it has
+        DevSleep.
     """
 
     serial: str | None
@@ -97,6 +100,9 @@ class AtaDevice:
     sanitize: bool
     security: Security
     zoned: str | None
+    host_power: bool
+    device_power: bool
+    device_sleep: bool
 
 
 _FORM_FACTORS = {
@@ -152,6 +158,9 @@ def device(content: bytes) -> AtaDevice:
         sanitize=bit(59, 12),
         security=_security(word(82), word(85), word(89), word(90), word(128)),
         zoned={1: "host-aware", 2: "device-managed"}.get(word(69) & 3),
+        host_power=bit(76, 9),
+        device_power=bit(78, 3),
+        device_sleep=bit(78, 8),
     )
 
 

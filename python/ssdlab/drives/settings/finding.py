@@ -10,7 +10,7 @@ from ssdlab.drives.admin.port import AdminPort, KernelPort
 from ssdlab.drives.settings import lba_format, nvme_power, saving_power, write_cache
 from ssdlab.drives.settings.governor import Governor
 from ssdlab.drives.settings.lba_format import LbaFormat
-from ssdlab.drives.settings.nvme_power import NvmePowerState
+from ssdlab.drives.settings.nvme_power import NvmePowerState, NvmeRestState
 from ssdlab.drives.settings.queue import LargestIo, QueueNumber, Scheduler, whole
 from ssdlab.drives.settings.saving_power import Apst, LinkPower
 from ssdlab.drives.settings.setting import Checked, Setting, no_such
@@ -24,6 +24,7 @@ from ssdlab.model.units import parse_bytes
 NAMES = {
     "write_cache": "the drive's volatile write cache: on or off",
     "power_state": "NVMe power state: ps1, or a limit such as 10W",
+    "rest_state": "NVMe power state to rest in, such as ps3: the next I/O ends it",
     "apst": "whether an NVMe drive goes into states of less power by itself when it rests: on or off",
     "link_power": "link power management of a SATA port: max_performance, med_power_with_dipm, min_power ...",
     "lba_format": "bytes of a block: 512 or 4k; a change formats the namespace and loses all data",
@@ -39,6 +40,9 @@ NAMES = {
 
 FOLLOWERS = {"scheduler": ("nr_requests", "writeback_throttle_us")}
 """Settings that the kernel sets to defaults of its own when another is changed."""
+
+PASSING = frozenset({"rest_state"})
+"""Settings that the next command ends: they are not as they were set at the end of a run."""
 
 HOST_WIDE = frozenset({"governor"})
 """Settings that are no drive's."""
@@ -136,6 +140,8 @@ def check_wanted(name: str, wanted: str) -> None:
             write_cache.check_wanted(wanted)
         case "power_state":
             nvme_power.check_wanted(wanted)
+        case "rest_state":
+            nvme_power.check_rest_state(wanted)
         case "apst":
             saving_power.check_apst(wanted)
         case "link_power":
@@ -175,6 +181,12 @@ def _power_state(of: DriveSettings) -> Setting:
     return NvmePowerState(of.port, of.disk.name)
 
 
+def _rest_state(of: DriveSettings) -> Setting:
+    if not of.is_nvme:
+        raise no_such(nvme_power.REST_STATE, of.disk.name, "only NVMe drives have it", "leave it out")
+    return NvmeRestState(NvmePowerState(of.port, of.disk.name))
+
+
 def _apst(of: DriveSettings) -> Setting:
     if not of.is_nvme:
         raise no_such(saving_power.APST, of.disk.name, "only NVMe drives have it", "leave it out")
@@ -210,6 +222,7 @@ def _number(name: str) -> Callable[[DriveSettings], Setting]:
 _MAKERS: dict[str, Callable[[DriveSettings], Setting]] = {
     "write_cache": _write_cache,
     "power_state": _power_state,
+    "rest_state": _rest_state,
     "apst": _apst,
     "link_power": _link_power,
     "lba_format": _lba_format,

@@ -16,6 +16,7 @@ from ssdlab.drives.settings.setting import no_such, refused_by_drive
 from ssdlab.model.errors import UsageError
 
 NAME = "power_state"
+REST_STATE = "rest_state"
 _STATE_BITS = 0x1F
 
 
@@ -39,7 +40,7 @@ class NvmePowerState:
 
     def meant(self, wanted: str) -> str:
         """Return the state of that name, or the strongest whose most power is within a limit."""
-        states = self._states()
+        states = self.known()
         if (index := named(wanted)) is not None:
             if not any(state.index == index and state.operational for state in states):
                 raise no_such(
@@ -64,8 +65,40 @@ class NvmePowerState:
         """Return None."""
         return
 
-    def _states(self) -> tuple[nvme.PowerState, ...]:
+    def known(self) -> tuple[nvme.PowerState, ...]:
+        """Return all of its power states."""
         return nvme_pages.controller(self.port, NAME, self.target).power_states
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeRestState:
+    """The non-operational power state that the drive is sent into; the next I/O command ends it."""
+
+    state: NvmePowerState
+    name: str = REST_STATE
+    lasting: bool = False
+    destroys: bool = False
+
+    def read(self) -> str:
+        """Get the feature."""
+        return self.state.read()
+
+    def meant(self, wanted: str) -> str:
+        """Take a state in which the drive answers no I/O."""
+        resting = {f"ps{each.index}" for each in self.state.known() if not each.operational}
+        if wanted not in resting:
+            why = f"{wanted} is no state of it to rest in"
+            advice = f"it has {', '.join(sorted(resting))}" if resting else "it has none: leave it out"
+            raise no_such(self.name, self.state.target, why, advice)
+        return wanted
+
+    def write(self, value: str) -> None:
+        """Set the feature."""
+        self.state.write(value)
+
+    def remark(self) -> None:
+        """Return None."""
+        return
 
 
 def named(wanted: str) -> int | None:
@@ -78,6 +111,12 @@ def check_wanted(wanted: str) -> None:
     """Raise `UsageError` unless it is the name of a state or a limit."""
     if named(wanted) is None:
         watts(wanted)
+
+
+def check_rest_state(wanted: str) -> None:
+    """Raise `UsageError` unless it is the name of a state."""
+    if named(wanted) is None:
+        raise UsageError(f"{wanted!r} is no power state", "write rest_state = ps3, or another", given=wanted)
 
 
 def watts(text: str) -> float:

@@ -37,6 +37,29 @@ _TABLE_BYTES = 256
 _ANY = "any"
 
 
+def apst_table(port: AdminPort, target: str) -> dict[int, float]:
+    """Return after how many ms at rest the drive goes into each state by itself, as it is set now.
+
+    Of a state that others lead to after different times, the least; states that none leads to are left out.
+
+    Raises
+    ------
+    Unsupported
+        It has no APST.
+    """
+    reply = port.nvme(nvme.GET_FEATURES, cdw=(_FEATURE,), read_bytes=_TABLE_BYTES)
+    if reply.status:
+        raise no_such(APST, target, f"the drive answers {nvme.status_text(reply.status)}", "leave it out")
+    found: dict[int, float] = {}
+    for at in range(0, _TABLE_BYTES, 8):
+        entry = int.from_bytes(reply.data[at : at + 8], "little")
+        # Bits 7:3 are the state that is gone to (ITPS), bits 31:8 the time in ms (ITPT); no time: none.
+        state, after_ms = entry >> 3 & 0x1F, entry >> 8 & 0xFFFFFF
+        if reply.result & 1 and after_ms:
+            found[state] = min(found.get(state, float(after_ms)), float(after_ms))
+    return found
+
+
 def check_apst(wanted: str) -> None:
     """Raise `UsageError` unless it is on or off."""
     if wanted not in ("on", "off"):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ssdlab.host.counters import IoCounters
     from ssdlab.model.capabilities import Capabilities
     from ssdlab.model.measurement import Measurement
+    from ssdlab.model.power_features import PowerFeatures
     from ssdlab.model.queue_settings import Conditions
     from ssdlab.model.workload import Workload
 
@@ -292,6 +293,12 @@ class SimulatedDrive(Closing):
             raise no_such(name, "a simulated drive", "it has none", "leave it out")
         cache = "on" if _made_of(SimulatedText.parse(self._identity.path))["write_cache"] else "off"
         return Fixed(name, cache, "say it in the drive's text: write-cache=on or write-cache=off")
+
+    def power_features(self) -> PowerFeatures:
+        """Return what its profile has for saving power."""
+        from ssdlab.drives.simulated.saving import simulated_features
+
+        return simulated_features(_made_of(SimulatedText.parse(self._identity.path))["profile"])
 
     def counters(self) -> IoCounters | None:
         """Return None: no kernel counts its I/O; `native.counters()` are the drive's own."""

@@ -85,6 +85,13 @@ RATE_LIMIT: Kind = ResultKind(
     findings=f"{_SAYS}rate_limit:findings",
     tables=f"{_SAYS}rate_limit:tables",
 )
+IDLE_POWER: Kind = ResultKind(
+    "idle-power",
+    f"{_MODELS}idle_power:IdlePowerResult",
+    section=f"{_PAGE}idle_power:section",
+    findings=f"{_SAYS}idle_power:findings",
+    tables=f"{_SAYS}idle_power:tables",
+)
 ENERGY_JOB: Kind = ResultKind(
     "energy-job",
     f"{_MODELS}energy_job:EnergyJobResult",
@@ -183,7 +190,7 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         *(QD1, PEAK, MIXED, READ_UNDER_WRITES, CONSISTENCY, FILL, TRIM, PACED_BURST, RATE_LIMIT),
-        ENERGY_JOB,
+        *(IDLE_POWER, ENERGY_JOB),
         *(PTS, PTS_DEMAND, PTS_SATURATION, PTS_IDLE_RECOVERY, PTS_CROSS_STIMULUS),
         *(ACT, ACT_SEARCH, TRACE, POINTS, MEASURE, JOB, SUITE),
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ssdlab.drives.base import Drive
     from ssdlab.drives.base import Until as Ends
     from ssdlab.methods.verbs.outcome import Outcome
+    from ssdlab.model.measurement import Measurement
     from ssdlab.model.span import Span
     from ssdlab.model.workload import Workload
     from ssdlab.results.records import PartRecord, StepResult
@@ -67,6 +68,10 @@ class StepContext(Protocol):
         """Number of the step in its run."""
 
     @property
+    def seed(self) -> int:
+        """Seed of the step, of its own."""
+
+    @property
     def parts(self) -> Sequence[PartRecord]:
         """Attempts at the step that were cut short and count."""
 
@@ -101,12 +106,15 @@ class StepContext(Protocol):
     def new_file(self, name: str) -> AbstractContextManager[Path]:
         """Make a file of the run folder: whole at the end of the block, or not at all."""
 
-    def run(self, workload: Workload, until: Ends | None) -> None:
-        """Run a workload for the state that it leaves, and keep nothing of it.
+    def run(self, workload: Workload, until: Ends | None) -> Measurement:
+        """Run a workload for the state that it leaves, and keep nothing of it but what the verb keeps.
 
         Streams without a span of their own get `span`; without a seed of its own it gets the step's. So too
         `measure`.
         """
+
+    def rest(self, seconds: float) -> StepResult:
+        """Leave the drive alone for that time of its own clock, and return what it drew meanwhile."""
 
     def measure(self, workload: Workload, until: Ends | None, *, overload: bool) -> StepResult:
         """Run a workload, with the parts before it left out, and keep what was measured.

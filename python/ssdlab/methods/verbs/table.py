@@ -15,6 +15,8 @@ VERBS = {
     "precondition": "ssdlab.methods.verbs.precondition:Precondition",
     "one-pass": "ssdlab.methods.verbs.one_pass:OnePass",
     "place": "ssdlab.methods.verbs.place:Place",
+    "power-features": "ssdlab.methods.verbs.ask_power:AskPower",
+    "rest": "ssdlab.methods.verbs.rest:Rest",
     "idle": "ssdlab.methods.verbs.idle:Idle",
     "trim": "ssdlab.methods.verbs.trim:Trim",
     "flush": "ssdlab.methods.verbs.flush:Flush",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES
+from ssdlab.drives.settings.finding import FOLLOWERS, HOST_WIDE, NAMES, PASSING
 from ssdlab.methods.verbs.outcome import Outcome
 from ssdlab.model.errors import DriveError, HostError, LabError, Refused, Unsupported
 from ssdlab.model.warnings import Warning
@@ -112,6 +112,8 @@ class ConditionKeeper:
                 self._firm[outcome.name] = outcome.value
             if not outcome.met and outcome.after == outcome.before:
                 continue  # the drive did not do it
+            if self._drive.state is not None:
+                continue  # it is part of the state that is kept with the run
             setting = self._drive.setting(outcome.name)
             if setting.destroys and setting.read() != outcome.value:
                 raise Refused(
@@ -128,8 +130,8 @@ class ConditionKeeper:
         """Tell which settings are not any more, at the end, as they were set."""
         found = []
         for change in self._ledger.outstanding:
-            if change.found is None:
-                continue  # it was set along with another, or not at all
+            if change.found is None or change.name in PASSING:
+                continue  # it was set along with another, or not at all; or the next command has ended it
             now = self._read(change.name)
             if now != change.found:
                 state = "cannot be read" if now is None else f"is {now}"
@@ -209,6 +211,8 @@ class ConditionKeeper:
         return change.drive is not None and not change.destroys and not self._drive.attached
 
     def _note(self, setting: Setting, before: str, after: str, follows: str | None = None) -> None:
+        if self._drive.state is not None:
+            return  # nothing outlives the drive, but what its state keeps
         who = None if setting.name in HOST_WIDE else self._drive.identity
         change = change_of(
             setting.name,

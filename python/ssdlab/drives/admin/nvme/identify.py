@@ -51,6 +51,8 @@ class Controller:
         Whether a format, or one with secure erase, hits every namespace whatever is asked (FNA).
     erase_crypto
         Whether a format can erase by changing the key.
+    apst
+        Whether it goes into states of less power by itself, if it is let (APSTA).
     warning_c, critical_c
         Composite temperatures at which the drive warns and shuts down.
     """
@@ -75,6 +77,7 @@ class Controller:
     erase_all: bool
     erase_crypto: bool
     write_cache: bool
+    apst: bool
     sanitize: Sanitizing
     namespaces: int
     total_bytes: int | None
@@ -116,6 +119,7 @@ def controller(content: bytes) -> Controller:
         erase_all=page.bit(524, 1),
         erase_crypto=page.bit(524, 2),
         write_cache=page.bit(525, 0),
+        apst=page.bit(265, 0),
         sanitize=Sanitizing(crypto=page.bit(328, 0), block=page.bit(328, 1), overwrite=page.bit(328, 2)),
         namespaces=page.number(516, 4),
         total_bytes=page.number(280, 16) or None,

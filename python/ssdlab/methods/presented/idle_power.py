@@ -1,0 +1,102 @@
+"""A drive at rest: its findings, and the tables of power features, power states and rests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.model.power_features import saving_words
+from ssdlab.results import numbers
+from ssdlab.results.claim import Amount, Claim, Evidence
+from ssdlab.results.numbers import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ssdlab.methods.results.idle_power import IdlePowerResult
+    from ssdlab.model.power_features import PowerState
+
+
+def findings(result: IdlePowerResult) -> Iterator[Claim]:
+    """Yield what it draws awake and at the least, and how long it takes to wake."""
+    if not result.rests:
+        return
+    awake, lowest = result.rests[0], result.lowest
+    if lowest is not None:
+        yield Claim(
+            "At rest it draws {figure} awake, and {least} at the least ({label})",
+            figure=Amount(awake.mean_w, "W"),
+            evidence=Evidence((awake.ordinal, lowest.ordinal)),
+            others={"least": Amount(lowest.mean_w, "W"), "label": lowest.label},
+        )
+    slowest = max(result.rests, key=lambda each: each.wake_ns)
+    if len(result.rests) > 1:
+        yield Claim(
+            "It wakes from {label} within {time}, to which a read of {read} comes",
+            evidence=Evidence((slowest.ordinal,)),
+            others={
+                "label": slowest.label,
+                "time": Amount(slowest.wake_ns, "ns"),
+                "read": Amount(slowest.awake_ns, "ns"),
+            },
+        )
+
+
+def rests(result: IdlePowerResult) -> Table:
+    """Return watts and wake-up of each way to rest."""
+    head = ("At rest", "W", "Error, W", "Wake-up", "First read", "Least", "Most", "Awake", "Reads")
+    rows = tuple(
+        (
+            numbers.words(each.label),
+            numbers.plain(each.mean_w),
+            numbers.plain(each.error_w),
+            numbers.latency(each.wake_ns),
+            numbers.latency(each.first_ns),
+            numbers.latency(each.first_min_ns),
+            numbers.latency(each.first_max_ns),
+            numbers.latency(each.awake_ns),
+            numbers.count(each.reads),
+        )
+        for each in result.rests
+    )
+    brief = ("At rest", "W", "Wake-up", "First read", "Least", "Most", "Awake")
+    return Table("Power at rest, and the first read after it", head, rows, brief=brief)
+
+
+def states(result: IdlePowerResult) -> Table:
+    """Return the power states, as the drive tells them."""
+    head = ("State", "I/O", "Most, W", "Idle, W", "Active, W", "Entry", "Exit", "By itself after")
+    rows = tuple(map(_state, result.states))
+    return Table("Power states, as the drive tells them", head, rows)
+
+
+def _state(state: PowerState) -> tuple[numbers.Cell, ...]:
+    return (
+        numbers.words(state.name),
+        numbers.words("yes" if state.operational else "no"),
+        numbers.plain(state.max_w),
+        numbers.plain(state.idle_w),
+        numbers.plain(state.active_w),
+        numbers.latency(None if state.entry_us is None else state.entry_us * 1e3),
+        numbers.latency(None if state.exit_us is None else state.exit_us * 1e3),
+        numbers.latency(None if state.after_ms is None else state.after_ms * 1e6),
+    )
+
+
+def features(result: IdlePowerResult) -> Table:
+    """Return what it has for saving power, and what it lacks."""
+    resting = [state.name for state in result.states if not state.operational]
+    working = [state.name for state in result.states if state.operational]
+    rows = [
+        ("Protocol", {"nvme": "NVMe", "sata": "SATA"}[result.protocol]),
+        ("States for work", ", ".join(working) or "none"),
+        ("States to rest in", ", ".join(resting) or "none"),
+        ("Saves power by itself", "no" if result.saving is None else saving_words(result.saving)),
+        *(("Lacks", lack) for lack in result.lacks),
+    ]
+    cells = tuple((numbers.words(name), numbers.words(value)) for name, value in rows)
+    return Table("Power features", ("Feature", ""), cells)
+
+
+def tables(result: IdlePowerResult) -> tuple[Table, ...]:
+    """Return features, states and rests."""
+    return (features(result), states(result), rests(result))

@@ -1,0 +1,121 @@
+"""The Result of a drive at rest: watts in each way to rest, and the wake-up from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field
+
+from ssdlab.methods.verbs.rest import Rest, RestFacts
+from ssdlab.model.power_features import PowerFeatures, PowerState
+from ssdlab.model.stored import Stored
+from ssdlab.results.claim import Claim, Evidence, clauses
+from ssdlab.results.schema import ResultBase, Scalar
+
+if TYPE_CHECKING:
+    from ssdlab.results.run_folder import Step
+
+
+class Rested(Stored):
+    """One way to rest; times in ns, from submission to completion."""
+
+    label: str
+    ordinal: int
+    state: str | None = Field(default=None, description="the state that the drive was sent into")
+    mean_w: float | None = Field(default=None, description="at rest; None: not metered")
+    error_w: float | None = None
+    first_ns: float = Field(description="median of the reads that ended a rest")
+    first_min_ns: float
+    first_max_ns: float
+    awake_ns: float = Field(description="median of the reads right behind them")
+    reads: int
+
+    @property
+    def wake_ns(self) -> float:
+        """What the wake-up adds to a read."""
+        return max(0.0, self.first_ns - self.awake_ns)
+
+    @classmethod
+    def of(cls, step: Step) -> Self:
+        """Return what a step found."""
+        facts, rest = step.found(RestFacts), step.result.rest
+        error = None if rest is None or rest.power is None else rest.power.get("error_w")
+        return cls(
+            label=step.label,
+            ordinal=step.ordinal,
+            state=step.asked(Rest).sent_to,
+            mean_w=None if rest is None else rest.mean_w,
+            error_w=float(error) if isinstance(error, int | float) else None,
+            first_ns=median(facts.wake_ns),
+            first_min_ns=min(facts.wake_ns),
+            first_max_ns=max(facts.wake_ns),
+            awake_ns=median(facts.awake_ns),
+            reads=len(facts.wake_ns),
+        )
+
+
+class IdlePowerResult(ResultBase):
+    """What a drive has for saving power, and what it draws at rest; the first of `rests` is awake."""
+
+    kind: Literal["idle-power"] = "idle-power"
+    protocol: Literal["nvme", "sata"]
+    saving: str | None
+    states: tuple[PowerState, ...]
+    lacks: tuple[str, ...]
+    block_bytes: int
+    rests: tuple[Rested, ...]
+
+    @property
+    def lowest(self) -> Rested | None:
+        """The way to rest in which it drew lowest."""
+        metered = [each for each in self.rests if each.mean_w is not None]
+        return min(metered, key=lambda each: each.mean_w or 0.0, default=None)
+
+    @classmethod
+    def of(
+        cls,
+        features: PowerFeatures,
+        states: Sequence[PowerState],
+        steps: Iterable[Step],
+        *,
+        quick: bool,
+        block_bytes: int,
+    ) -> Self:
+        """Return the Result of the ways that were rested in."""
+        result = cls(
+            quick=quick,
+            protocol=features.protocol,
+            saving=features.saving,
+            states=tuple(states),
+            lacks=features.lacks,
+            block_bytes=block_bytes,
+            rests=tuple(map(Rested.of, steps)),
+        )
+        return result.model_copy(
+            update={"scalars": tuple(result.figures()), "caveats": clauses(result.limits())}
+        )
+
+    def figures(self) -> Iterator[Scalar]:
+        """Yield what drives are ranked by: watts awake at rest, the least, and the longest wake-up."""
+        if not self.rests:
+            return
+        lowest, slowest = self.lowest, max(self.rests, key=lambda each: each.wake_ns)
+        yield Scalar.less("idle_w", "at rest, awake", self.rests[0].mean_w, "W")
+        yield Scalar.less(
+            "least_idle_w", "at rest, the least", None if lowest is None else lowest.mean_w, "W"
+        )
+        if len(self.rests) > 1:
+            yield Scalar.less("wake_up_us", "longest wake-up", slowest.wake_ns / 1e3, "us")
+
+    def limits(self) -> Iterator[Claim]:
+        """Yield what the drive lacks, and what was not metered."""
+        for lack in self.lacks:
+            yield Claim("{lack}", others={"lack": lack}, judged=False)
+        if self.rests and all(each.mean_w is None for each in self.rests):
+            yield Claim(
+                "nothing metered the drive: there are no watts",
+                evidence=Evidence(tuple(each.ordinal for each in self.rests)),
+                judged=False,
+            )

@@ -1,0 +1,101 @@
+"""The drive left alone and metered, and then woken by single reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
+from ssdlab.methods.verbs.verb import Facts, Verb
+from ssdlab.model.errors import DriveError
+from ssdlab.model.summary import Summary
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.results.records import StepResult
+
+if TYPE_CHECKING:
+    from ssdlab.methods.verbs.context import StepContext
+
+
+class RestFacts(Facts):
+    """What the first read after each rest took, from submission to completion, in their order."""
+
+    wake_ns: tuple[float, ...] = ()
+    awake_ns: tuple[float, ...] = ()
+    """A read right behind each of them, of a drive that is awake by then."""
+
+
+class Rest(Verb):
+    """Lets the drive rest, meters it there, and reads one block; then rests and reads again."""
+
+    verb: ClassVar[str] = "rest"
+    omitted: ClassVar[frozenset[str]] = frozenset({"certain"})
+
+    sent_to: str | None = None
+    """The state that it is sent into before each rest; None: it goes where it goes by itself."""
+    settle_s: float
+    """Before it is metered."""
+    metered_s: float
+    again_s: float
+    """Of each further rest."""
+    reads: int
+    block_bytes: int
+    certain: bool = True
+    """As of `run`."""
+
+    @property
+    def seconds(self) -> float:
+        """Time at rest."""
+        return self.settle_s + self.metered_s + (self.reads - 1) * self.again_s
+
+    def plan(self, planning: Planning) -> Planned:
+        """Return its time, which is known but for the reads."""
+        del planning
+        return Planned(
+            Bounds(self.seconds if self.certain else 0.0, self.seconds + (1 + self.reads) * STEP_MAX_S),
+            overhead_s=(1 + self.reads) * STEP_MAX_S,
+        )
+
+    def effects(self) -> tuple[str, ...]:
+        """Return what reaches the drive."""
+        sent = "" if self.sent_to is None else f"sends it into {self.sent_to}, "
+        return (f"{sent}leaves it alone and reads one block, {self.reads} times",)
+
+    def do(self, at: StepContext) -> StepResult:
+        """Rest, and wake it."""
+        wake_ns, awake_ns, rested = [], [], None
+        for number in range(self.reads):
+            at.look(f"rest {number + 1} of {self.reads}")
+            self._send(at)
+            if rested is None:
+                at.drive.idle(self.settle_s, on_look=at.look)
+                rested = at.rest(self.metered_s)
+            else:
+                at.drive.idle(self.again_s, on_look=at.look)
+            wake_ns.append(self._read(at, 2 * number))
+            awake_ns.append(self._read(at, 2 * number + 1))
+        facts = RestFacts(wake_ns=tuple(wake_ns), awake_ns=tuple(awake_ns))
+        assert rested is not None  # it rests once at least
+        return rested.model_copy(update={"facts": facts.model_dump(mode="json")})
+
+    def _send(self, at: StepContext) -> None:
+        if self.sent_to is None:
+            return
+        setting = at.drive.setting("rest_state")
+        setting.write(setting.meant(self.sent_to))
+        if (now := setting.read()) != self.sent_to:
+            raise DriveError(
+                f"{at.drive.identity.path} confirmed {self.sent_to} and is in {now}",
+                "the drive does not do what it confirms: note it beside the result",
+                reason="setting-lies",
+                setting="rest_state",
+                value=self.sent_to,
+                found=now,
+            )
+
+    def _read(self, at: StepContext, number: int) -> float:
+        """Read one block at random, and return what it took."""
+        stream = Stream(ops=Mix(read_pct=100), block=(Block(bytes=self.block_bytes),), stop=Stop(ios=1))
+        measured = at.run(Workload.of(stream, seed=at.seed + number), None)
+        done = Summary.model_validate(measured.as_dict()).read
+        taken = None if done is None else done.service_ns.get("max")
+        assert taken is not None  # it was done, else the run would have failed
+        return float(taken)

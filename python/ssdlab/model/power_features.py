@@ -1,0 +1,74 @@
+"""What a drive has for saving power, and in which ways it can rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field
+
+from ssdlab.model.stored import Stored
+
+SAVING_OFF = {"apst": "off", "link_power": "max_performance"}
+"""Of each setting that lets a drive save power by itself: the value that forbids it."""
+
+
+class PowerState(Stored):
+    """A power state of the drive, or of its link; what is None it does not say."""
+
+    name: str = Field(description="ps3 of an NVMe drive; partial, slumber, devsleep of a SATA link")
+    operational: bool = Field(default=False, description="whether I/O is worked on in it")
+    max_w: float | None = None
+    idle_w: float | None = None
+    active_w: float | None = None
+    entry_us: float | None = None
+    exit_us: float | None = None
+    after_ms: float | None = Field(
+        default=None, description="it goes there by itself after so long at rest, as things are set now"
+    )
+
+
+class Resting(Stored):
+    """One way in which a drive is left alone."""
+
+    label: str
+    conditions: dict[str, str] = Field(default={}, description="settings that it takes")
+    state: str | None = Field(default=None, description="the drive is sent into it; None: as it goes itself")
+
+
+class PowerFeatures(Stored):
+    """What a drive has for saving power.
+
+    `values` are those of the setting `saving` that are compared, the one that forbids it first; `found` is
+    what it was. `lacks` are sentences.
+    """
+
+    protocol: Literal["nvme", "sata"]
+    states: tuple[PowerState, ...] = ()
+    saving: str | None = None
+    values: tuple[str, ...] = ()
+    found: str | None = None
+    sent: bool = Field(default=False, description="whether it can be sent into its states for rest")
+    lacks: tuple[str, ...] = ()
+
+    def restings(self) -> Iterator[Resting]:
+        """Yield the ways to rest: awake, in each state that it can be sent into, and as it goes itself."""
+        if self.saving is None:
+            yield Resting(label="at rest")
+        else:
+            yield self._by_itself(self.values[0])
+        for state in self.states if self.sent else ():
+            if not state.operational:
+                awake = {} if self.saving is None else {self.saving: self.values[0]}
+                yield Resting(label=state.name, conditions=awake, state=state.name)
+        if self.saving is not None:
+            yield from map(self._by_itself, self.values[1:])
+
+    def _by_itself(self, value: str) -> Resting:
+        assert self.saving is not None
+        return Resting(label=f"{saving_words(self.saving)} {value}", conditions={self.saving: value})
+
+
+def saving_words(setting: str) -> str:
+    """Return what a reader calls a setting by which drives save power."""
+    return {"apst": "APST", "link_power": "link power"}.get(setting, setting.replace("_", " "))

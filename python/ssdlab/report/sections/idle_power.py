@@ -1,0 +1,91 @@
+"""A drive at rest: watts and wake-up of each way to rest, and the tables of power features and states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.presented import idle_power
+from ssdlab.methods.results.idle_power import IdlePowerResult
+from ssdlab.model.units import latency_text, significant
+from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
+from ssdlab.report.runs import with_result
+from ssdlab.report.together import leads, together
+from ssdlab.report.view import Exhibit, Figure, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.runs import Shown
+
+Kept = tuple["Shown", IdlePowerResult]
+
+
+def section(runs: Sequence[Shown]) -> Section:
+    """Return the section of drives at rest."""
+    kept = with_result(runs, IdlePowerResult)
+    tables = (together(kept, idle_power.features), together(kept, idle_power.states))
+    figures = (_power(kept), _wake_up(kept))
+    return Section(
+        id="idle-power",
+        title=runs[0].run.manifest.method.title,
+        lead=leads(kept, idle_power.findings),
+        runs=tuple(shown.index for shown, _ in kept),
+        figures=tuple(figure for figure in figures if figure is not None),
+        exhibits=(Exhibit("Power features and states", "What the drive tells of itself.", tables),),
+        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+    )
+
+
+def _power(kept: Sequence[Kept]) -> Figure | None:
+    groups: dict[str, list[Bar]] = {}
+    for shown, result in kept:
+        for each in result.rests:
+            if each.mean_w is not None:
+                groups.setdefault(each.label, []).append(Bar(shown.index, each.mean_w, ""))
+    if not groups:
+        return None
+    described = "; ".join(
+        f"{shown.label}, {each.label}: {significant(each.mean_w)} W"
+        for shown, result in kept
+        for each in result.rests
+        if each.mean_w is not None
+    )
+    return Figure(
+        id="idle-power-watts",
+        title="Power at rest",
+        lead="Lower is better.",
+        described=described,
+        chart=BarsChart((_view("W", Axis("power at rest, W", "plain"), groups),)),
+        tables=(together(kept, idle_power.rests),),
+        measured=("Mean power while the drive was left alone, after a time to settle.",),
+    )
+
+
+def _wake_up(kept: Sequence[Kept]) -> Figure | None:
+    groups: dict[str, list[Bar]] = {}
+    for shown, result in kept:
+        for each in result.rests:
+            groups.setdefault(each.label, []).append(Bar(shown.index, each.wake_ns, ""))
+    if not groups:
+        return None
+    described = "; ".join(
+        f"{shown.label}, {each.label}: {latency_text(each.wake_ns)}"
+        for shown, result in kept
+        for each in result.rests
+    )
+    return Figure(
+        id="idle-power-wake-up",
+        title="Wake-up latency",
+        lead="Lower is better.",
+        described=described,
+        chart=BarsChart((_view("wake-up", Axis("wake-up", "ns"), groups),)),
+        tables=(together(kept, idle_power.rests),),
+        measured=(
+            "What the first read after a rest takes more than one right behind it; the median of several.",
+        ),
+    )
+
+
+def _view(label: str, axis: Axis, groups: dict[str, list[Bar]]) -> BarsView:
+    made = tuple(BarGroup(name, tuple(bars)) for name, bars in groups.items())
+    return BarsView(label, axis, "lower", made)
