@@ -74,8 +74,15 @@ def test_the_bundle_has_acts_files_both_verdicts_the_host_and_digests(
     verdicts = json.loads((output / "verdicts.json").read_text())
     assert [each["rule"] for each in verdicts["verdicts"]] == ["2019", "6.x"]
     assert all(each["with_delivery_test"] for each in verdicts["verdicts"])
+    assert verdicts["judged"] is False, "its days were seconds"
     assert verdicts["sealed"] and verdicts["run"] == held.manifest.run_id
     assert json.loads((output / "host.json").read_text())["drive"]["text"].startswith("sim:xpoint")
-    capsys.readouterr()
+    assert "give --device" in capsys.readouterr().err, "a simulated drive is none of ACT's"
+    named = tmp_path / "named"
+    drives = ["--device", "/dev/sdb", "--device", "/dev/sdc"]
+    assert main(["act", "bundle", str(held.path), "--output", str(named), *drives]) == 0
+    assert "give --device" not in capsys.readouterr().err
+    config = read_config((named / "act.conf").read_text(), "act.conf", StorageConfig)
+    assert config.device_names == ("/dev/sdb", "/dev/sdc")
     assert main(["act", "bundle", str(held.path), "--output", str(output)]) == 2
     assert "cannot be made" in capsys.readouterr().err

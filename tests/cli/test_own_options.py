@@ -20,6 +20,7 @@ OTHERS = {
     "formats/fio": "fio",
     "formats/traces/reading.py": "fio --write_iolog",
     "drives/purge/ata.py": "hdparm",
+    "fleet/slurm.py": "sbatch",
     "drives/guard/judge.py": "mdadm --stop, blockdev --setrw",
     "report/still.py": "CSS",
 }

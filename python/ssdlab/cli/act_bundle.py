@@ -5,11 +5,13 @@ from __future__ import annotations
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from ssdlab.cli.act import act_run, config_of_run, log_lines, tell_of_no_drive
 from ssdlab.cli.output import print_line
-from ssdlab.formats.act_files import write_config
+from ssdlab.formats.act_files import changed, write_config
 from ssdlab.host.output_files import write_new
 from ssdlab.model.errors import UsageError
 
@@ -20,7 +22,14 @@ if TYPE_CHECKING:
 SCHEMA = "ssdlab.act-bundle/1"
 
 
-def bundle(run: str, /, *, output: Path, library: Path | None = None) -> None:
+def bundle(
+    run: str,
+    /,
+    *,
+    output: Path,
+    device: Annotated[tuple[str, ...], Parameter(metavar="DRIVE", negative=())] = (),
+    library: Path | None = None,
+) -> None:
     """Write what is published of a run of act, act-index or act-certify: a folder with ACT's own files.
 
     The configuration (act.conf), the log by ACT's clock (act.log), both verdicts with and without the
@@ -33,12 +42,15 @@ def bundle(run: str, /, *, output: Path, library: Path | None = None) -> None:
         The run: its folder, its id, the beginning of its id or of its last letters, or `last`.
     output
         Folder to make; none that exists is touched.
+    device
+        Drive that the configuration names, which ACT will overwrite. May be given several times.
     library
         Folder of runs; by default ssdlab/runs in the XDG data folder.
     """
     folder, result = act_run(run, library)
+    config = changed(config_of_run(result), {}, devices=device)
     files = {
-        "act.conf": write_config(config_of_run(result)),
+        "act.conf": write_config(config),
         "act.log": "\n".join(log_lines(folder, result, "service")) + "\n",
         "verdicts.json": _json(_verdicts(folder, result)),
         "host.json": _json(_host(folder)),
@@ -52,7 +64,7 @@ def bundle(run: str, /, *, output: Path, library: Path | None = None) -> None:
         raise UsageError(why, "name a folder that does not exist") from error
     for name, text in files.items():
         write_new(output / name, text)
-    tell_of_no_drive(config_of_run(result))
+    tell_of_no_drive(config)
     print_line(f"written: {output}: {', '.join(files)}")
 
 
@@ -66,6 +78,7 @@ def _verdicts(folder: RunFolder, result: ActResult) -> dict[str, Any]:
         "load": result.load,
         "arrivals": result.arrivals,
         "quick": result.quick,
+        "judged": result.judged,
         "completed": result.completed,
         "stopped": result.stopped,
         "delivery": None if result.delivery is None else result.delivery.model_dump(mode="json"),
