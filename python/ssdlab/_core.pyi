@@ -245,11 +245,11 @@ class Measurement:
         """Return the keys of ``measure --json``: all but ``drive``; ``warnings`` is empty, ``power`` None.
 
         A direction that the workload does not ask for is None. ``elapsed_s`` is the span that rates divide
-        by: without ramp and overshoot. ``in_flight`` is the mean. Beside the contract's keys: ``streams`` (a
-        list, the same keys for each stream), ``in_flight_max``, ``total_s``, ``started`` {monotonic_ns,
-        unix_ns}, ``lateness_ns``, ``failed_ns``, ``overshoot`` {ios, bytes, ns} or None, ``workers`` (CPU and
-        run-queue time, switches, start skew), ``batch_spans``, ``complete``, ``build``. Each call gives a new
-        dict.
+        by: without ramp, overshoot and the drain after a stop by time. ``in_flight`` is the mean. Beside the
+        contract's keys: ``streams`` (a list, the same keys for each stream), ``in_flight_max``, ``total_s``,
+        ``started`` {monotonic_ns, unix_ns}, ``lateness_ns``, ``failed_ns``, ``overshoot`` and ``drained``
+        {ios, bytes, ns} or None, ``workers`` (CPU and run-queue time, switches, start skew),
+        ``batch_spans``, ``complete``, ``build``. Each call gives a new dict.
         """
 
     def samples(self) -> list[dict[str, int | None]]:

@@ -68,9 +68,10 @@ def test_what_falls_later_was_not_steady_and_little_writing_is_not_judged() -> N
     said = [sentence(claim) for claim in findings(ConsistencyResult.model_construct(entries=(little, fell)))]
     assert "whether it was steady is not judged, as 0.500 capacities were written over" in said[0]
     assert "steady from 20.0 s on" in said[1]
-    assert "in the last 20.0 s" in said[0], "the length that was measured"
+    assert "in all 20.0 s" in said[0], "the length that was measured, and it is all of the run"
+    assert "in the last 20.0 s" in said[1], "from where it was steady"
     (ranked,) = little.headlines
-    assert ranked.label == "stock, last 20 s"
+    assert ranked.label == "stock, all 20 s"
     assert not ConsistencyResult.model_construct(entries=(little,)).shows(ranked)
 
 

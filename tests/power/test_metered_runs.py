@@ -182,7 +182,7 @@ def test_energy_of_simulated_runs_is_the_simulators_own(tmp_path: Path) -> None:
     for point in result.points:
         step = next(each for each in run.steps() if each.ordinal == point.ordinal)
         joules = step.measured.power.energy_j
-        assert point.efficiency.value == pytest.approx(point.ios / 1e3 / joules, rel=1e-6)
+        assert point.efficiency.value == pytest.approx(point.iops * point.seconds / 1e3 / joules, rel=1e-6)
 
 
 def test_a_run_that_goes_on_without_its_meter_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:

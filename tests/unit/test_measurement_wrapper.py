@@ -20,7 +20,7 @@ from ssdlab.model.workload import Stop, Stream, Workload
 
 RATE_KEYS = "schema iops mb_s elapsed_s read write trim intervals requested_iops in_flight"
 KEYS = f"{RATE_KEYS} cpu power seed engine warnings drive"
-DIRECTION_KEYS = "requested ios failed dropped late bytes errors service_ns response_ns"
+DIRECTION_KEYS = "iops mb_s requested ios failed dropped late bytes errors service_ns response_ns"
 LATENCY_KEYS = "min mean max p50 p90 p99 p99.9 p99.99 p99.999"
 
 WORKLOAD = Workload.of(

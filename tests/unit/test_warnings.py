@@ -75,6 +75,7 @@ def test_a_clean_measurement_has_none() -> None:
         (HostContext(is_file=True), "file-system"),
         (HostContext(unseen=("what others have open",)), "unseen"),
         (HostContext(allow_unwritten=True), "unwritten-allowed"),
+        (HostContext(written_unknown=True), "written-unknown"),
         (HostContext(device_in_flight=7.5), "device-depth"),
         (HostContext(conditions=settings(scheduler="bfq")), "scheduler"),
         (HostContext(conditions=settings(rotational=True)), "rotational"),

@@ -1,6 +1,6 @@
 //! The totals under the keys of `measure --json`, as far as they are known here: Python adds the drive and the warnings.
 
-use metrics::{LatencySummary, Measurement, OPS, OpTally, StartStamp, Summary};
+use metrics::{LatencySummary, Measurement, OPS, OpTally, StartStamp};
 use serde::Serialize;
 use workload::spec::{Arrival, Engine, Stream, Workload};
 
@@ -16,9 +16,9 @@ pub(crate) struct Totals {
     iops: f64,
     mb_s: f64,
     elapsed_s: f64,
-    read: Option<Summary>,
-    write: Option<Summary>,
-    trim: Option<Summary>,
+    read: Option<Side>,
+    write: Option<Side>,
+    trim: Option<Side>,
     intervals: usize,
     requested_iops: Option<f64>,
     in_flight: f64,
@@ -34,10 +34,38 @@ pub(crate) struct Totals {
     lateness_ns: LatencySummary,
     failed_ns: LatencySummary,
     overshoot: Option<metrics::Overshoot>,
+    drained: Option<Drained>,
     workers: Workers,
     batch_spans: metrics::BatchSpans,
     complete: bool,
     build: Build,
+}
+
+/// One direction: counts and latencies of every I/O, rates of those that completed in the measured time.
+#[derive(Debug, Serialize)]
+struct Side {
+    iops: f64,
+    mb_s: f64,
+    #[serde(flatten)]
+    counts: metrics::Summary,
+}
+
+impl Side {
+    fn of(tally: &OpTally, (ios, bytes): (u64, u64), measured_ns: u64) -> Self {
+        Self {
+            iops: rate(ios, measured_ns),
+            mb_s: rate(bytes, measured_ns) / 1e6,
+            counts: tally.summary(),
+        }
+    }
+}
+
+/// What completed after the stop.
+#[derive(Debug, Serialize)]
+struct Drained {
+    ios: u64,
+    bytes: u64,
+    ns: u64,
 }
 
 /// The same for one stream.
@@ -47,9 +75,9 @@ struct StreamTotals {
     iops: f64,
     mb_s: f64,
     elapsed_s: f64,
-    read: Option<Summary>,
-    write: Option<Summary>,
-    trim: Option<Summary>,
+    read: Option<Side>,
+    write: Option<Side>,
+    trim: Option<Side>,
     requested_iops: Option<f64>,
     in_flight: f64,
     in_flight_max: u32,
@@ -102,8 +130,10 @@ pub(crate) fn totals(measurement: &Measurement, workload: Option<&Workload>) -> 
     let asked: [bool; 3] = std::array::from_fn(|op| {
         streams().any(|(i, stream)| asks(spec(i), &stream.tally.ops[op], op))
     });
-    let [read, write, trim] = std::array::from_fn(|op| asked[op].then(|| tallies[op].summary()));
-    let (ios, bytes) = done(&tallies);
+    let window = OPS.map(|op| measurement.in_window(op));
+    let side = |op: usize| Side::of(&tallies[op], window[op], measurement.measured_ns);
+    let [read, write, trim] = std::array::from_fn(|op| asked[op].then(|| side(op)));
+    let (ios, bytes) = done(window);
     let requested: Vec<f64> = (0..measurement.streams.len())
         .filter_map(|i| spec(i).and_then(requested_iops))
         .collect();
@@ -135,6 +165,7 @@ pub(crate) fn totals(measurement: &Measurement, workload: Option<&Workload>) -> 
         started: measurement.start,
         lateness_ns: merged(&tallies, |tally| &tally.lateness),
         failed_ns: merged(&tallies, |tally| &tally.failed_latency),
+        drained: drained(measurement),
         overshoot: measurement.decided_row.map(|_| measurement.overshoot),
         workers: Workers::from(&measurement.workers),
         batch_spans: measurement.batches,
@@ -145,9 +176,11 @@ pub(crate) fn totals(measurement: &Measurement, workload: Option<&Workload>) -> 
 
 fn stream_totals(stream: &metrics::StreamTotals, spec: Option<&Stream>) -> StreamTotals {
     let tallies = &stream.tally.ops;
+    let window = OPS.map(|op| stream.in_window(op));
+    let side = |op: usize| Side::of(&tallies[op], window[op], stream.measured_ns);
     let [read, write, trim] =
-        std::array::from_fn(|op| asks(spec, &tallies[op], op).then(|| tallies[op].summary()));
-    let (ios, bytes) = done(tallies);
+        std::array::from_fn(|op| asks(spec, &tallies[op], op).then(|| side(op)));
+    let (ios, bytes) = done(window);
     StreamTotals {
         name: stream.spec.name.clone(),
         iops: rate(ios, stream.measured_ns),
@@ -180,10 +213,21 @@ fn asks(spec: Option<&Stream>, tally: &OpTally, op: usize) -> bool {
     wanted || !tally.is_empty()
 }
 
-fn done(tallies: &[OpTally; 3]) -> (u64, u64) {
-    tallies.iter().fold((0, 0), |(ios, bytes), tally| {
-        (ios + tally.done, bytes + tally.bytes)
-    })
+fn done(window: [(u64, u64); 3]) -> (u64, u64) {
+    window
+        .iter()
+        .fold((0, 0), |(ios, bytes), op| (ios + op.0, bytes + op.1))
+}
+
+/// What completed after a stop by time; `None` where nothing was left to complete.
+fn drained(measurement: &Measurement) -> Option<Drained> {
+    let parts = || measurement.streams.iter().map(|stream| stream.drained);
+    let found = Drained {
+        ios: parts().map(|part| part.ios()).sum(),
+        bytes: parts().flat_map(|part| part.bytes).sum(),
+        ns: measurement.drained_ns,
+    };
+    (found.ns > 0).then_some(found)
 }
 
 fn merged(

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use metrics::{Collector, CollectorSpec, LogWriter, Measurement, Pacing, Recorder, StreamSpec};
+use metrics::{Collector, CollectorSpec, LogWriter, Measurement, Recorder};
 use workload::Plan;
-use workload::spec::{Arrival, Stream, Workload};
+use workload::spec::Workload;
 
 use crate::control::Control;
 use crate::driver::{Driver, Seat};
@@ -122,28 +122,11 @@ fn check_resources(workload: &Workload, options: &Options) -> Result<(), EngineE
 }
 
 fn collector_spec(workload: &Workload, options: Options) -> CollectorSpec {
-    let streams = workload.streams.iter().map(|stream| StreamSpec {
-        name: stream.name.clone(),
-        pacing: pacing(stream),
-        log_ios: stream.log_ios,
-    });
-    let participants = workload.streams.iter().map(|s| s.workers).sum();
     CollectorSpec {
-        ramp_ns: workload.ramp_ns,
         keep_interval_histograms: options.keep_interval_histograms,
         log: options.log,
         header: options.header,
-        ..CollectorSpec::new(workload.interval_ns, streams.collect(), participants)
-    }
-}
-
-fn pacing(stream: &Stream) -> Pacing {
-    match stream.arrival {
-        Arrival::Closed { think_ns: 0 } | Arrival::Pulses { .. } => Pacing::BackToBack,
-        Arrival::Closed { .. } => Pacing::ThinkTime,
-        Arrival::Open { .. } | Arrival::Bursts { .. } | Arrival::Recorded { .. } => {
-            Pacing::Scheduled
-        }
+        ..CollectorSpec::of_workload(workload)
     }
 }
 

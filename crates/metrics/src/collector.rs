@@ -13,6 +13,7 @@ use serde_json::Value;
 use workload::Workload;
 use workload::spec::Arrival;
 
+use crate::edges::Edges;
 use crate::facts::StartStamp;
 use crate::io_columns::{IoColumns, IoQueue};
 use crate::log::contents::Ending;
@@ -31,6 +32,9 @@ pub struct CollectorSpec {
     pub interval_ns: u64,
     /// Intervals wholly before this time are flagged as ramp and not in the totals; 0 for none.
     pub ramp_ns: u64,
+    /// When no more I/O is issued, where every stream stops by time. What completes later is counted, and is not in the
+    /// rates.
+    pub stop_ns: Option<u64>,
     /// The streams, in the order of the workload.
     pub streams: Vec<StreamSpec>,
     /// Workers of all streams together: as many recorders must be made and finished.
@@ -52,6 +56,7 @@ impl CollectorSpec {
         Self {
             interval_ns,
             ramp_ns: 0,
+            stop_ns: None,
             streams,
             participants,
             keep_interval_histograms: false,
@@ -59,6 +64,10 @@ impl CollectorSpec {
             io_log: None,
             header: Value::Null,
         }
+    }
+
+    pub(crate) fn edges(&self) -> Edges {
+        Edges::new(self.interval_ns, self.stop_ns)
     }
 
     /// The spec that a workload needs: one participant per worker, those of the first stream first.
@@ -78,9 +87,16 @@ impl CollectorSpec {
         let spec = Self::new(workload.interval_ns, streams.collect(), participants);
         Self {
             ramp_ns: workload.ramp_ns,
+            stop_ns: stop_ns(workload),
             ..spec
         }
     }
+}
+
+/// When the last stream stops, if all of them do by time.
+fn stop_ns(workload: &Workload) -> Option<u64> {
+    let stops = workload.streams.iter().map(|stream| stream.stop.time_ns);
+    stops.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// How a stream is counted.
@@ -173,14 +189,10 @@ impl Collector {
                 stream: stream.name.clone(),
             });
         }
-        let pending = Pending::new(
-            spec.interval_ns,
-            spec.ramp_ns,
-            &spec.streams,
-            spec.participants,
-        );
+        let pending = Pending::new(spec.edges(), spec.ramp_ns, &spec.streams, spec.participants);
         let results = Results::new(
             spec.interval_ns,
+            spec.stop_ns,
             spec.ramp_ns,
             &spec.streams,
             spec.keep_interval_histograms,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use workload::Op;
 
 use crate::operation;
+use crate::tally::StreamTally;
 
 /// The absolute stamp of the run's zero, on both clocks, so that rows can be laid beside other
 /// records.
@@ -165,6 +166,33 @@ pub struct Overshoot {
     pub bytes: u64,
     /// From the end of the deciding interval to the end of the run, ns.
     pub ns: u64,
+}
+
+/// What a stream completed after the stop: part of its counts and latencies, and not of its rates, which are of the time in
+/// which I/O was issued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drained {
+    /// I/Os done, in the order of [`crate::OPS`].
+    pub done: [u64; 3],
+    /// Bytes moved, likewise.
+    pub bytes: [u64; 3],
+    /// Integral of I/Os in flight, I/O nanoseconds.
+    pub in_flight_area_ns: u128,
+}
+
+impl Drained {
+    pub(crate) fn add(&mut self, row: &StreamTally) {
+        for (i, op) in row.ops.iter().enumerate() {
+            self.done[i] += op.done;
+            self.bytes[i] += op.bytes;
+        }
+        self.in_flight_area_ns += row.in_flight_area_ns;
+    }
+
+    /// I/Os done, of all operations.
+    pub fn ios(&self) -> u64 {
+        self.done.iter().sum()
+    }
 }
 
 /// One failed I/O in full.

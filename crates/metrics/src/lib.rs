@@ -26,6 +26,7 @@
 //! ```
 
 mod collector;
+mod edges;
 mod facts;
 mod histogram;
 mod io_columns;
@@ -41,7 +42,7 @@ mod summary;
 mod tally;
 
 pub use collector::{Collector, CollectorError, CollectorSpec, Snapshot, StreamSpec};
-pub use facts::{BatchSpans, Failure, Overshoot, StartStamp, WorkerFacts, WorkerTotals};
+pub use facts::{BatchSpans, Drained, Failure, Overshoot, StartStamp, WorkerFacts, WorkerTotals};
 pub use histogram::{
     BUCKETS, Histogram, OVERFLOW_NS, Quantile, SUB_BUCKETS, bucket_bounds_ns, bucket_of,
 };

@@ -3,11 +3,11 @@
 use workload::Op;
 
 use crate::collector::StreamSpec;
-use crate::facts::{BatchSpans, Failure, Overshoot, StartStamp, WorkerTotals};
+use crate::facts::{BatchSpans, Drained, Failure, Overshoot, StartStamp, WorkerTotals};
 use crate::histogram::Histogram;
 use crate::log::LogError;
 use crate::log::payload::Place;
-use crate::operation::OPS;
+use crate::operation::{self, OPS};
 use crate::row::Rows;
 use crate::tally::{Kind, OpTally, StreamTally};
 
@@ -22,9 +22,11 @@ pub struct Measurement {
     pub start: Option<StartStamp>,
     /// From the start to the later of the stop and the last completion, ns.
     pub elapsed_ns: u64,
-    /// Time that the totals cover, ns: without ramp rows, and without rows after the one at which `until`
-    /// ended the run. Rates divide by this.
+    /// Time that rates are of, ns: without ramp rows, without rows after the one at which `until` ended the run, and
+    /// without the drain after a stop by time ([`StreamTotals::drained`]).
     pub measured_ns: u64,
+    /// From a stop by time to the last completion, ns: counted, and not in the rates.
+    pub drained_ns: u64,
     /// Totals per stream, in the order of the spec.
     pub streams: Vec<StreamTotals>,
     /// All closed intervals.
@@ -54,11 +56,13 @@ pub struct Measurement {
 pub struct StreamTotals {
     /// The stream's name and how it was counted.
     pub spec: StreamSpec,
-    /// Span that the stream's totals cover, ns: [`Measurement::measured_ns`], or less if its
+    /// Time that the stream's rates are of, ns: [`Measurement::measured_ns`], or less if its
     /// workers finished earlier.
     pub measured_ns: u64,
     /// Counts and histograms.
     pub tally: StreamTally,
+    /// Of them, what completed after the stop.
+    pub drained: Drained,
     /// Facts of the stream's workers, added up.
     pub workers: WorkerTotals,
 }
@@ -66,7 +70,20 @@ pub struct StreamTotals {
 impl StreamTotals {
     /// Mean number of I/Os in flight over the measured span.
     pub fn in_flight_mean(&self) -> f64 {
-        self.tally.in_flight_area_ns as f64 / self.measured_ns.max(1) as f64
+        self.measured_area_ns() as f64 / self.measured_ns.max(1) as f64
+    }
+
+    /// I/Os done and bytes moved in [`Self::measured_ns`], of one operation.
+    pub fn in_window(&self, op: Op) -> (u64, u64) {
+        let (tally, i) = (self.tally.op(op), operation::index(op));
+        (
+            tally.done - self.drained.done[i],
+            tally.bytes - self.drained.bytes[i],
+        )
+    }
+
+    fn measured_area_ns(&self) -> u128 {
+        self.tally.in_flight_area_ns - self.drained.in_flight_area_ns
     }
 }
 
@@ -80,12 +97,18 @@ impl Measurement {
         sum
     }
 
+    /// I/Os done and bytes moved in [`Self::measured_ns`], of one operation over all streams.
+    pub fn in_window(&self, op: Op) -> (u64, u64) {
+        let of_stream = self.streams.iter().map(|stream| stream.in_window(op));
+        of_stream.fold((0, 0), |(ios, bytes), more| (ios + more.0, bytes + more.1))
+    }
+
     /// Mean number of I/Os in flight over all streams.
     pub fn in_flight_mean(&self) -> f64 {
         let area: u128 = self
             .streams
             .iter()
-            .map(|stream| stream.tally.in_flight_area_ns)
+            .map(StreamTotals::measured_area_ns)
             .sum();
         area as f64 / self.measured_ns.max(1) as f64
     }

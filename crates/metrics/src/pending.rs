@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::collector::StreamSpec;
+use crate::edges::Edges;
 use crate::facts::{BatchSpans, Failure, WorkerTotals};
 use crate::log::contents::Ending;
 use crate::row::{Row, StreamRow};
@@ -62,7 +63,7 @@ impl PendingRow {
 #[derive(Debug)]
 pub(crate) struct Pending {
     pacings: Vec<Pacing>,
-    interval_ns: u64,
+    edges: Edges,
     ramp_ns: u64,
     /// Number of the front interval.
     first: u64,
@@ -78,14 +79,14 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn new(
-        interval_ns: u64,
+        edges: Edges,
         ramp_ns: u64,
         streams: &[StreamSpec],
         participants: u32,
     ) -> Self {
         Self {
             pacings: streams.iter().map(|stream| stream.pacing).collect(),
-            interval_ns,
+            edges,
             ramp_ns,
             first: 0,
             rows: VecDeque::new(),
@@ -170,8 +171,8 @@ impl Pending {
 
     /// The row of the front interval.
     fn describe(&self, pending: &PendingRow) -> Row {
-        let start_ns = self.first * self.interval_ns;
-        let full_end_ns = start_ns.saturating_add(self.interval_ns);
+        let start_ns = self.edges.start_ns(self.first);
+        let full_end_ns = self.edges.end_ns(self.first);
         // While somebody works, a closed interval has been passed by him and is whole.
         let end_ns = if self.working == 0 {
             self.end_ns().min(full_end_ns)
@@ -182,7 +183,7 @@ impl Pending {
             index: self.first,
             start_ns,
             duration_ns: end_ns - start_ns,
-            partial: end_ns < full_end_ns,
+            partial: end_ns < full_end_ns || !self.edges.is_whole(self.first),
             ramp: end_ns <= self.ramp_ns,
             streams: pending.streams.iter().map(StreamRow::of).collect(),
         }

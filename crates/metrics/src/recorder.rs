@@ -89,9 +89,9 @@ impl Recorder {
     pub fn new(collector: &Arc<Collector>, stream: usize, participant: u32) -> Self {
         let spec = &collector.spec().streams[stream];
         collector.join(participant);
-        let interval_ns = collector.spec().interval_ns;
+        let row_end_ns = collector.spec().edges().end_ns(0);
         Self {
-            hand_over_at_ns: interval_ns.min(HAND_OVER_NS),
+            hand_over_at_ns: row_end_ns.min(HAND_OVER_NS),
             last_ns: 0,
             in_flight_area_ns: 0,
             idle_ns: 0,
@@ -105,7 +105,7 @@ impl Recorder {
             batches: BatchSpans::default(),
             stream,
             row: 0,
-            row_end_ns: interval_ns,
+            row_end_ns,
             columns: spec
                 .log_ios
                 .then(|| collector.empty_columns(stream, participant)),
@@ -274,7 +274,7 @@ impl Recorder {
                 .as_ref()
                 .map_or(self.in_flight, |shared| shared.load(Relaxed));
             self.row += 1;
-            self.row_end_ns = self.row_end_ns.saturating_add(collector.spec().interval_ns);
+            self.row_end_ns = collector.spec().edges().end_ns(self.row);
         }
         self.accumulate(at_ns);
         self.hand_over(&mut pending);

@@ -3,7 +3,8 @@
 use std::mem;
 
 use crate::collector::{CollectorError, StreamSpec};
-use crate::facts::{Failure, Overshoot, StartStamp, WorkerTotals};
+use crate::edges::Edges;
+use crate::facts::{Drained, Failure, Overshoot, StartStamp, WorkerTotals};
 use crate::log::contents::Ending;
 use crate::measurement::{IntervalHistogram, Measurement, StreamTotals};
 use crate::pending::{FAILURES_KEPT, PendingRow};
@@ -15,6 +16,8 @@ use crate::tally::{Pacing, StreamTally, histograms};
 pub(crate) struct Results {
     paced: Vec<bool>,
     interval_ns: u64,
+    edges: Edges,
+    stop_ns: Option<u64>,
     ramp_ns: u64,
     keep_histograms: bool,
     /// Announced by the last call of `close_rows`; the owner may still decide on one of them.
@@ -25,6 +28,8 @@ pub(crate) struct Results {
     rows: Rows,
     last_row: Option<Row>,
     totals: Vec<StreamTally>,
+    /// Of the totals, what completed after the stop.
+    drained: Vec<Drained>,
     overshoot: Overshoot,
     failures: Vec<Failure>,
     interval_histograms: Vec<IntervalHistogram>,
@@ -33,6 +38,7 @@ pub(crate) struct Results {
 impl Results {
     pub(crate) fn new(
         interval_ns: u64,
+        stop_ns: Option<u64>,
         ramp_ns: u64,
         streams: &[StreamSpec],
         keep_histograms: bool,
@@ -43,6 +49,8 @@ impl Results {
                 .map(|stream| stream.pacing != Pacing::BackToBack)
                 .collect(),
             interval_ns,
+            edges: Edges::new(interval_ns, stop_ns),
+            stop_ns,
             ramp_ns,
             keep_histograms,
             announced: Vec::new(),
@@ -54,6 +62,7 @@ impl Results {
                 .iter()
                 .map(|stream| StreamTally::new(stream.pacing))
                 .collect(),
+            drained: vec![Drained::default(); streams.len()],
             overshoot: Overshoot::default(),
             failures: Vec::new(),
             interval_histograms: Vec::new(),
@@ -123,6 +132,11 @@ impl Results {
             for (total, stream) in self.totals.iter_mut().zip(streams) {
                 total.merge(stream);
             }
+            if self.edges.is_drain(row.start_ns) {
+                for (drained, stream) in self.drained.iter_mut().zip(streams) {
+                    drained.add(stream);
+                }
+            }
         }
         if self.keep_histograms {
             let kept = histograms(streams)
@@ -148,7 +162,21 @@ impl Results {
     }
 
     fn decided_end_ns(&self, decided_row: Option<u64>) -> Option<u64> {
-        decided_row.map(|row| row.saturating_add(1).saturating_mul(self.interval_ns))
+        decided_row.map(|row| self.edges.end_ns(row))
+    }
+
+    /// Where the time ends that rates are of. What completes after the stop is not in them, except where nothing completed
+    /// before: then it is all that there is.
+    fn window_end_ns(&mut self, decided_row: Option<u64>) -> u64 {
+        let done = |tally: &StreamTally| tally.ops.iter().map(|op| op.done).sum::<u64>();
+        let done: u64 = self.totals.iter().map(done).sum();
+        let drained: u64 = self.drained.iter().map(Drained::ios).sum();
+        let decided_end_ns = self.decided_end_ns(decided_row).unwrap_or(u64::MAX);
+        if done == drained {
+            self.drained.fill(Drained::default());
+            return decided_end_ns;
+        }
+        decided_end_ns.min(self.stop_ns.unwrap_or(u64::MAX))
     }
 
     /// The result; only `start`, rows and what is in them is taken from here, the rest from
@@ -161,8 +189,9 @@ impl Results {
         } else {
             whole_ramp_ns
         };
-        let decided_end_ns = self.decided_end_ns(ending.decided_row).unwrap_or(u64::MAX);
-        let measured_ns = |end_ns: u64| end_ns.min(decided_end_ns).saturating_sub(ramp_end_ns);
+        let window_end_ns = self.window_end_ns(ending.decided_row);
+        let measured_ns = |end_ns: u64| end_ns.min(window_end_ns).saturating_sub(ramp_end_ns);
+        let drained = mem::take(&mut self.drained);
         let mut workers = WorkerTotals::default();
         ending.workers.iter().for_each(|more| workers.merge(more));
         let totals = mem::take(&mut self.totals)
@@ -172,6 +201,7 @@ impl Results {
         let totals = totals.map(|(i, (tally, spec))| StreamTotals {
             spec: spec.clone(),
             measured_ns: measured_ns(ending.ends_ns[i]),
+            drained: drained[i],
             tally,
             workers: ending.workers[i],
         });
@@ -181,6 +211,11 @@ impl Results {
             start: self.start,
             elapsed_ns,
             measured_ns: measured_ns(elapsed_ns),
+            drained_ns: if self.stop_ns == Some(window_end_ns) {
+                elapsed_ns.saturating_sub(window_end_ns)
+            } else {
+                0
+            },
             streams: totals.collect(),
             rows: mem::take(&mut self.rows),
             decided_row: ending.decided_row,

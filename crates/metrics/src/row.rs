@@ -12,13 +12,13 @@ use crate::tally::{OpTally, StreamTally};
 /// or was dropped; an interval includes its end and not its start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Number of the interval, from 0; the row starts at `index * interval_ns`.
+    /// Number of the interval, from 0.
     pub index: u64,
     /// Start, ns since the start of the run.
     pub start_ns: u64,
     /// Length, ns: the interval, or less in the last row.
     pub duration_ns: u64,
-    /// The run ended within this interval.
+    /// Shorter than an interval, or of the drain after the stop.
     pub partial: bool,
     /// The interval lies wholly within the ramp: not in the totals.
     pub ramp: bool,

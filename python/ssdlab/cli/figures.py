@@ -115,6 +115,8 @@ def model_text(summary: Summary) -> str:
     text = [f"simulated {size}"]
     if drive.effective_spare is not None:
         text.append(f"effective spare {100 * drive.effective_spare:.1f} %")
+    else:
+        text.append("effective spare not judged: not all of the flash was written since it was erased")
     if drive.write_amplification is not None:
         text.append(f"write amplification {significant(drive.write_amplification)}")
     if power is not None:
@@ -125,8 +127,7 @@ def model_text(summary: Summary) -> str:
 
 
 def _print_direction(direction: Direction, side: Side, summary: Summary, closed: bool) -> None:
-    seconds = summary.elapsed_s or float("inf")
-    iops, mb_s = side.ios / seconds, side.bytes / seconds / 1e6
+    iops, mb_s = summary.iops_of(direction), summary.mb_s_of(direction)
     rates = f"{count_text(iops)} IOPS  {throughput_text(mb_s)}"
     print_line(f"{_INDENT}{paint(f'{direction:<5}', 'accent')}  {paint(rates, 'bold')}  {_counts_text(side)}")
     clocks = {"service": side.service_ns, "response": side.response_ns}

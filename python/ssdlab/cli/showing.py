@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import one_line, paint, print_fields, print_line, print_table
-from ssdlab.cli.showing_ratings import rating_row, shares_of
+from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
 from ssdlab.cli.showing_result import print_kind, print_tables
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.presented.points import of_points
@@ -42,19 +42,7 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         "torn_bytes": torn_bytes(run, manifest["status"]),
         "result": manifest["result"],
         "states": states_of(result) if (result := read_result(run)) is not None else {},
-        "rated": [
-            {
-                "figure": each.figure.name,
-                "value": each.figure.value,
-                "unit": each.figure.unit,
-                "metric": each.rated.metric,
-                "rated": each.rated.value,
-                "state": each.rated.state,
-                "source": each.rated.source,
-                "share": each.share,
-            }
-            for _, each in shares_of(run)
-        ],
+        **(_of_suite(run) if run.manifest.children else _of_run(run)),
         "manifest": manifest,
         "steps": [
             {"ordinal": s.ordinal, "attempt": s.attempt, "verb": s.verb, "label": s.label}
@@ -73,6 +61,17 @@ def as_json(run: RunFolder) -> dict[str, Any]:
         ],
         "notes": [note.model_dump() for note in run.notes()],
     }
+
+
+def _of_run(run: RunFolder) -> dict[str, object]:
+    return {"rated": [rating_json(each) for _, each in shares_of(run)]}
+
+
+def _of_suite(run: RunFolder) -> dict[str, object]:
+    """Return what the parts of a suite say that is done."""
+    from ssdlab.cli.showing_suite import suite_json
+
+    return dict(suite_json(run)) if run.manifest.result is not None else {"rated": [], "remarks": []}
 
 
 def torn_bytes(run: RunFolder, status: str) -> int:

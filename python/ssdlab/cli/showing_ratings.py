@@ -24,6 +24,20 @@ def rating_row(name: str, each: RatedShare) -> tuple[str, str, str, str]:
     )
 
 
+def rating_json(each: RatedShare) -> dict[str, object]:
+    """Return the same as JSON holds it."""
+    return {
+        "figure": each.figure.name,
+        "value": each.figure.value,
+        "unit": each.figure.unit,
+        "metric": each.rated.metric,
+        "rated": each.rated.value,
+        "state": each.rated.state,
+        "source": each.rated.source,
+        "share": each.share,
+    }
+
+
 def shares_of(run: RunFolder) -> tuple[tuple[str, RatedShare], ...]:
     """Return the headline figures of a run as shares of what the drive is rated for, with their names."""
     result = read_result(run)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.cli.output import paint, print_line, print_table
-from ssdlab.cli.showing_ratings import rating_row, shares_of
+from ssdlab.cli.showing_ratings import rating_json, rating_row, shares_of
 from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.results.figure_state import headline_label, labelled
 from ssdlab.methods.results.outcome import read_result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FIGURES_SHOWN = 4
 """Of each part; all of them are in its own run."""
 _KINDS = ("caveat", "departure", "warning")
-_OF_FIGURES = ("throttled", "host-limited", "failed")
+_OF_FIGURES = ("throttled", "failed")
 """Warnings without which the figures of a part are read as something else."""
 
 
@@ -79,15 +79,36 @@ def _drive_line(suite: RunFolder) -> str:
 def _print_remarks(result: SuiteResult, runs: Mapping[str, RunFolder]) -> None:
     """Print limits, departures and warnings of the parts, each once with the parts it is of."""
     done = [each for each in result.outcomes if each.left_out is None]
-    found: dict[tuple[str, str], list[str]] = {}
-    for each in done:
-        for remark in _remarks(runs[each.run_id]):
-            found.setdefault(remark, []).append(each.part)
+    found = _gathered({each.part: runs[each.run_id] for each in done})
     if found:
         print_line()
-    for (kind, text), parts in sorted(found.items(), key=lambda remark: _KINDS.index(remark[0][0])):
+    for (kind, text), parts in found:
         whose = "" if len(parts) == len(done) else f" ({', '.join(parts)})"
         print_line(f"{paint(f'{kind}:', 'warn')} {text}{whose}")
+
+
+def suite_json(run: RunFolder) -> dict[str, list[dict[str, object]]]:
+    """Return the ratings and the remarks of the parts of a suite, as JSON has what the terminal prints."""
+    from ssdlab.runs.suites.outcome import finished_children
+
+    names = {child.run_id: child.part for child in run.manifest.children}
+    found = finished_children(run.path.parent, run.manifest.children)
+    parts = {names[each.path.name]: each for each in found if each.path.exists()}
+    rated = [
+        {"part": part, **rating_json(share)} for part, each in parts.items() for _, share in shares_of(each)
+    ]
+    remarks: list[dict[str, object]] = [
+        {"kind": kind, "what": text, "parts": whose} for (kind, text), whose in _gathered(parts)
+    ]
+    return {"rated": rated, "remarks": remarks}
+
+
+def _gathered(parts: Mapping[str, RunFolder]) -> list[tuple[tuple[str, str], list[str]]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for part, run in parts.items():
+        for remark in _remarks(run):
+            found.setdefault(remark, []).append(part)
+    return sorted(found.items(), key=lambda remark: _KINDS.index(remark[0][0]))
 
 
 def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:

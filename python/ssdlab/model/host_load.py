@@ -28,6 +28,8 @@ class HostContext:
         Whether the target is a file on a file system.
     allow_unwritten
         Whether reads of never-written parts were allowed.
+    written_unknown
+        Whether nothing says that what may be read was ever written.
     cores
         CPUs that this process may use.
     cpu_busy_share
@@ -47,6 +49,7 @@ class HostContext:
     conditions: Conditions | None = None
     is_file: bool = False
     allow_unwritten: bool = False
+    written_unknown: bool = False
     cores: int | None = None
     cpu_busy_share: float | None = None
     governors: tuple[str, ...] = ()

@@ -153,7 +153,7 @@ class Measurement:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds that the totals cover."""
+        """Seconds that the rates are of: without ramp, and without the drain after a stop by time."""
         return float(self._summary["elapsed_s"])
 
     @property

@@ -51,6 +51,9 @@ class Side(_Read):
     dropped: int = 0
     late: int = 0
     bytes: int = 0
+    iops: Number | None = None
+    """Of those that completed in the measured time; None in what older versions stored."""
+    mb_s: Number | None = None
     errors: dict[str, int] = {}
     service_ns: Times = NO_TIMES
     response_ns: Times = NO_TIMES
@@ -145,6 +148,14 @@ class Around(_Read):
     device_in_flight: float | None = None
 
 
+class Drained(_Read):
+    """What completed after a stop by time: in the counts and latencies, and in no rate."""
+
+    ios: int = 0
+    bytes: int = 0
+    ns: int = 0
+
+
 class Started(_Read):
     """When the measurement began."""
 
@@ -164,7 +175,9 @@ class Summary(_Read):
     iops: Number = 0.0
     mb_s: Number = 0.0
     elapsed_s: Number = 0.0
+    """The time that rates are of: in which I/O was issued, without ramp."""
     total_s: Number | None = None
+    drained: Drained | None = None
     read: Side | None = None
     write: Side | None = None
     trim: Side | None = None
@@ -198,6 +211,26 @@ class Summary(_Read):
         """The directions that something was asked for in: reads, writes, trims."""
         found = ((name, self.side(name)) for name in DIRECTIONS)
         return {name: side for name, side in found if side is not None}
+
+    def iops_of(self, direction: Direction) -> float:
+        """Return the I/Os a second of one direction; 0 where nothing was asked for."""
+        side = self.side(direction)
+        return 0.0 if side is None else self._rate(side.iops, side.ios)
+
+    def mb_s_of(self, direction: Direction) -> float:
+        """Return the decimal megabytes a second of one direction; 0 where nothing was asked for."""
+        side = self.side(direction)
+        return 0.0 if side is None else self._rate(side.mb_s, side.bytes / 1e6)
+
+    def _rate(self, stored: Number | None, counted: float) -> float:
+        if stored is not None:
+            return float(stored)
+        return counted / float(self.elapsed_s) if self.elapsed_s > 0 else 0.0
+
+    @property
+    def counted_s(self) -> float:
+        """Seconds that counts and latencies are of: the measured time, and the drain after it."""
+        return float(self.elapsed_s) + (0.0 if self.drained is None else self.drained.ns / 1e9)
 
     @property
     def ios(self) -> int:

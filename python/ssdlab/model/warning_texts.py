@@ -130,6 +130,11 @@ CATALOGUE: dict[str, Entry] = {
         "a read of what was never written is answered without touching the medium",
         "write the span first: --precondition fill",
     ),
+    "written-unknown": Entry(
+        "whether the blocks that were read had ever been written is not known",
+        "a device does not tell, and reads of what was never written are answered without the medium",
+        "write it first: --precondition fill; or be sure that the drive is full",
+    ),
     "rotational": Entry(
         "the kernel says that {device} is a rotating disk",
         "a hard disk behaves unlike any SSD; virtual disks often say so by mistake",
@@ -182,7 +187,7 @@ CATALOGUE: dict[str, Entry] = {
         "write more before the rounds, or let them go on; read the figures as those of a drive not full yet",
     ),
     "prepared": Entry(
-        "the drive was prepared by {preconditioning}, not by SNIA's preconditioning: {steady}",
+        "the drive was {how}, which is not SNIA's preconditioning; {after}",
         "one random pass leaves the valid shares of long random writing, a placed state has them by theory; "
         "neither is what the specification asks for",
         "use a method with --precondition full for figures to be compared with SNIA's",

@@ -147,7 +147,6 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
     asked, reached = _asked_depth(workload), summary.in_flight
     if asked is None or reached is None:
         return
-    # What was in flight after the stop is credited to the time before it: a drain is no missing depth.
     if reached * _drained(summary, workload) < DEPTH_REACHED * asked:
         if asked > 1:
             yield _depth("depth-not-reached", reached, asked)
@@ -163,7 +162,7 @@ def _judge_pace(summary: Summary, workload: Workload, around: HostContext) -> It
 def _drained(summary: Summary, workload: Workload) -> float:
     """Return the measured time as a share of that in which I/O was issued; 1 where no time ends it.
 
-    A measurement by time goes on until the last I/O has returned.
+    It is longer where nothing completed before the stop, and a drain is no missing depth.
     """
     times = [stream.stop.time_ns for stream in workload.streams]
     issued_ns = max((each for each in times if each is not None), default=None)
@@ -216,6 +215,8 @@ def _judge_target(summary: Summary, workload: Workload, around: HostContext) -> 
         yield Warning.of("file-system")
     if around.allow_unwritten and workload.reads:
         yield Warning.of("unwritten-allowed")
+    elif around.written_unknown and workload.reads:
+        yield Warning.of("written-unknown")
     if not all(stream.direct for stream in workload.streams):
         yield Warning.of("buffered")
 

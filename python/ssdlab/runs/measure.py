@@ -246,7 +246,8 @@ def _measured(
     from ssdlab.runs.observe import Observation
     from ssdlab.runs.witness import Witness
 
-    observation = Observation(held, allow_unwritten=options.allow_unwritten)
+    unknown = options.precondition == "none" and held.written(0, held.capacity_bytes) is None
+    observation = Observation(held, allow_unwritten=options.allow_unwritten, written_unknown=unknown)
     witness = Witness(held)
     stop = workload.streams[0].stop
     watcher.phase("measuring", duration_ns=stop.time_ns, size_bytes=stop.bytes)
@@ -295,8 +296,15 @@ def _samples_kept(log: _Log | None, metering: Metering) -> Iterator[None]:
         yield
 
 
-_PREPARED = {"one-pass": "one random pass", "analytic": "placing its map (prepared, not written)"}
-"""By what a drive was prepared, in words."""
+_PREPARED = {
+    "one-pass": "prepared by one random pass",
+    "analytic": "prepared, not written: its map was placed by theory",
+}
+"""How a drive was prepared, in words."""
+_AFTER = {
+    True: "the writes after that held the rule of steady state",
+    False: "the writes after that did not hold the rule of steady state",
+}
 
 
 def _judged(
@@ -318,9 +326,8 @@ def _judged(
         measurement = measurement.with_facts(telemetry=telemetry.model_dump(mode="json"))
     if prepared:
         measurement = measurement.with_facts(prepared=prepared)
-        steady = "in steady state" if prepared["steady"] else "not in steady state"
         how = _PREPARED[str(prepared["preconditioning"])]
-        warnings.append(Warning.of("prepared", preconditioning=how, steady=steady))
+        warnings.append(Warning.of("prepared", how=how, after=_AFTER[bool(prepared["steady"])]))
     return measurement.with_warnings(warnings)
 
 

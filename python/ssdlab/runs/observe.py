@@ -25,13 +25,15 @@ class Observation:
         What is about to be measured.
     allow_unwritten
         Whether it was opened so.
+    written_unknown
+        Whether nothing says that what may be read was ever written.
     """
 
-    def __init__(self, drive: Drive, *, allow_unwritten: bool = False) -> None:
+    def __init__(self, drive: Drive, *, allow_unwritten: bool = False, written_unknown: bool = False) -> None:
         from ssdlab.host.cpus import read_cpu_times
 
         self._drive = drive
-        self._allow_unwritten = allow_unwritten
+        self._allow_unwritten, self._written_unknown = allow_unwritten, written_unknown
         self._conditions = drive.conditions()
         self._device = drive.counters()
         self._left = _left_on(drive, self._conditions)
@@ -50,6 +52,7 @@ class Observation:
             conditions=self._conditions,
             is_file=self._drive.capabilities.on_file_system,
             allow_unwritten=self._allow_unwritten,
+            written_unknown=self._written_unknown,
             cores=len(os.sched_getaffinity(0)),
             cpu_busy_share=busy,
             governors=governors(),

@@ -23,6 +23,7 @@ from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.model.errors import Refused
+from ssdlab.results.host_part import with_host_part
 from ssdlab.results.journal import Journal
 from ssdlab.results.lease import RunLock
 from ssdlab.results.live import LiveFile
@@ -358,7 +359,7 @@ class _Run:
             row_buckets=partial(row_buckets_of_logs, self._held),
             ios=partial(ios_of_logs, self._held),
         )
-        result = self._method.conclude(data, self._params)
+        result = with_host_part(self._method.conclude(data, self._params), steps)
         figures = with_errors(result.scalars, meter_of(self._manifest))
         result = result.model_copy(update={"scalars": figures})
         voided = tuple(RunFolder(self._folder).voided())

@@ -24,6 +24,8 @@ pub(crate) struct HeaderJson {
     format: u32,
     interval_ns: u64,
     ramp_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stop_ns: Option<u64>,
     streams: Vec<StreamSpec>,
     owner: Value,
 }
@@ -34,6 +36,7 @@ impl HeaderJson {
             format: FORMAT_VERSION,
             interval_ns: spec.interval_ns,
             ramp_ns: spec.ramp_ns,
+            stop_ns: spec.stop_ns,
             streams: spec.streams.clone(),
             owner: spec.header.clone(),
         }
@@ -141,6 +144,7 @@ impl Gathering {
     fn new(header: &HeaderJson, keep_interval_histograms: bool) -> Self {
         let results = Results::new(
             header.interval_ns,
+            header.stop_ns,
             header.ramp_ns,
             &header.streams,
             keep_interval_histograms,

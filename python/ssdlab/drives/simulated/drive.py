@@ -40,6 +40,8 @@ ENGINE = "sim"
 
 _UNIT_BYTES = 4096
 _FILL_SEED = 1
+_SPARE_IN_USE = 0.9
+"""Of the effective spare of a full drive: with less in use, erased blocks are left."""
 _REST_S = 120.0
 """Rest after the layout: what a drive does for itself when idle, as emptying its cache, is done by then."""
 
@@ -253,9 +255,22 @@ class SimulatedDrive(Closing):
         """Return what the drive has counted since it was made.
 
         ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes write_amplification erases
-        effective_spare`` and ``clock_s``, its own time; write amplification is None before the first write.
+        effective_spare`` and ``clock_s``, its own time; write amplification is None before the first write,
+        effective spare while blocks are free that were not written yet.
         """
-        return {**self._native.counters(), "clock_s": self._native.now_ns / 1e9}
+        counted = self._native.counters()
+        spare = self._effective_spare(counted)
+        return {**counted, "effective_spare": spare, "clock_s": self._native.now_ns / 1e9}
+
+    @property
+    def _made(self) -> dict[str, Any]:
+        return _made_of(SimulatedText.parse(self._identity.path))
+
+    def _effective_spare(self, counted: dict[str, Any]) -> float | None:
+        """Return the spare share of the blocks in use, once all are: before, it grows by each write."""
+        found = counted["effective_spare"]
+        known = found is not None and found >= _SPARE_IN_USE * self._made["effective_spare"]
+        return float(found) if known else None
 
     @property
     def telemetry(self) -> SimulatedTelemetry:
@@ -291,7 +306,7 @@ class SimulatedDrive(Closing):
 
         if name != "write_cache":
             raise no_such(name, "a simulated drive", "it has none", "leave it out")
-        cache = "on" if _made_of(SimulatedText.parse(self._identity.path))["write_cache"] else "off"
+        cache = "on" if self._made["write_cache"] else "off"
         return Fixed(name, cache, "say it in the drive's text: write-cache=on or write-cache=off")
 
     def power_features(self) -> PowerFeatures:
@@ -367,7 +382,7 @@ class SimulatedDrive(Closing):
             **asdict(self._identity),
             "scale": self._native.scale,
             "seed": self._native.seed,
-            "effective_spare": now["effective_spare"],
+            "effective_spare": self._effective_spare(now),
             "host_bytes_written": host,
             "nand_bytes_written": flash,
             "write_amplification": flash / host if host else None,
@@ -377,7 +392,7 @@ class SimulatedDrive(Closing):
             drive["unscaled"] = self._native.unscaled
         if self._native.blocks_cut > 1:
             drive["blocks_cut"] = self._native.blocks_cut
-        asked_w = _made_of(SimulatedText.parse(self._identity.path))["power_cap_w"]
+        asked_w = self._made["power_cap_w"]
         if heat is not None and (hot := self._native.power_state()) is not None:
             drive |= asdict(Heat.between(heat, hot, asked_w))
         power = self.power(from_ns, from_ns + round(native.summary()["elapsed_s"] * 1e9))

@@ -39,9 +39,7 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
     found = summary.side(side_name)
     side = found or NO_SIDE
     alone = [name for name in DIRECTIONS if (summary.side(name) or NO_SIDE).ios] == [side_name]
-    seconds = float(summary.elapsed_s)
-    ios, moved = side.ios, side.bytes
-    iops = ios / seconds if seconds > 0 else 0.0
+    iops = summary.iops_of(side_name)
     service = None if found is None else found.service_ns
     in_flight = summary.in_flight if alone else None
     return Point(
@@ -53,11 +51,11 @@ def point_of(step: Step, *, stream: int = 0, direction: Direction | None = None,
         depth=shape.depth,
         engine=summary.engine or shape.engine,
         ordinal=step.ordinal,
-        seconds=seconds,
-        ios=ios,
+        seconds=float(summary.elapsed_s),
+        ios=side.ios,
         failed=side.failed,
         iops=iops,
-        mb_s=moved / seconds / 1e6 if seconds > 0 else 0.0,
+        mb_s=summary.mb_s_of(side_name),
         spread_iops=step.result.spread_iops if alone else None,
         in_flight=in_flight,
         little_ratio=littles_ratio(iops, (service or {}).get("mean"), in_flight),

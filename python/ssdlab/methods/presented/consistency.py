@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def findings(result: ConsistencyResult) -> Iterator[Claim]:
     """Yield the end of each run, its slowest second, and from when on it was steady."""
     for entry in result.entries:
-        says = "{name}: {figure} in the last {length}, never under {floor} in a second of them"
+        says = "{name}: {figure} in {which} {length}, never under {floor} in a second of them"
         yield Claim(
             f"{says}; {_state(entry)}",
             figure=Amount(entry.last.mean, "IOPS"),
@@ -27,6 +27,7 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
             judged=entry.judged,
             others={
                 "name": entry.name,
+                "which": "the last" if entry.last.name == "last" else "all",
                 "length": Amount(entry.last.rows, "s"),
                 "floor": Amount(entry.last.floor, "IOPS"),
                 "steady": Amount(entry.steady_from_s, "s"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
-from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE
-from ssdlab.model.units import latency_text, significant
+from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, judge_window
+from ssdlab.model.units import block_text, latency_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, of_unit
@@ -100,6 +100,44 @@ def not_achieved(group: PtsRounds) -> Claim:
         window,
         Evidence(rows=(group.first - 1, group.last - 1)),
         {"name": name, "rounds": str(group.rounds)},
+    )
+
+
+def moving_cells(group: PtsRounds) -> Claim | None:
+    """Return which cells the rule would not call steady in a window that is steady by what is tracked.
+
+    The specification judges the tracked ones alone; a mean of rounds that slide says less than it seems to.
+    None where all others are steady too, or the window is none.
+    """
+    if not group.steady:
+        return None
+    first, last = group.first - 1, group.last
+    found = []
+    for cell in group.cells:
+        values = cell.iops[first:last]
+        if len(values) < last - first or not all(values):
+            continue
+        window = judge_window(values, first)
+        if not window.steady:
+            found.append((window, cell))
+    if not found:
+        return None
+    worst, cell = max(found, key=lambda each: max(each[0].range_share, abs(each[0].rise_share)))
+    name = f"{group.group}: " if group.group else ""
+    return Claim(
+        "{name}steady by the variables that are tracked; {count} of {all} cells were not in those rounds, "
+        "most of all {cell}, with a range of {figure} and a rise of {rise}: such a mean is of rounds that "
+        "move",
+        figure=Amount(100 * worst.range_share, "%"),
+        bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
+        evidence=Evidence(cell.ordinals[first:last], (first, last - 1)),
+        others={
+            "name": name,
+            "count": str(len(found)),
+            "all": str(len(group.cells)),
+            "cell": f"{block_text(cell.block_bytes)} {cell.read_pct}/{100 - cell.read_pct}",
+            "rise": Amount(100 * worst.rise_share, "%"),
+        },
     )
 
 

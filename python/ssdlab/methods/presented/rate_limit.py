@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ssdlab.model.units import latency_text
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table
@@ -11,7 +12,7 @@ from ssdlab.results.numbers import Table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ssdlab.methods.results.rate_limit import RateLimitResult
+    from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
 
 
 def findings(result: RateLimitResult) -> Iterator[Claim]:
@@ -24,7 +25,8 @@ def findings(result: RateLimitResult) -> Iterator[Claim]:
         return
     others["rate"] = Amount(result.highest_held, "IOPS")
     held = next(each for each in result.tries if each.rate == result.highest_held)
-    reached = Amount(held.response_ns.get(result.percentile), "ns")
+    reached_ns = held.response_ns.get("max" if held.by_longest(result.percentile) else result.percentile)
+    reached = Amount(reached_ns, "ns")
     says = "{rate} with {percentile} {bound}"
     if result.lowest_failed is None:
         yield Claim(
@@ -50,13 +52,22 @@ def rates(result: RateLimitResult) -> Table:
             numbers.iops(each.iops),
             *(numbers.latency(each.response_ns.get(key)) for key in ("mean", "p99", "p99.9")),
             numbers.count(each.dropped),
-            numbers.words("yes" if each.held else f"no: {each.why}"),
+            numbers.words(_held(each, result.percentile)),
             numbers.plain(each.mean_w),
         )
         for each in result.tries
     )
     marked = next((at for at, each in enumerate(result.tries) if each.rate == result.highest_held), None)
     return Table("Every rate tried", head, rows, marked=marked)
+
+
+def _held(load: OfferedLoad, percentile: str) -> str:
+    if not load.held:
+        return f"no: {load.why}"
+    longest_ns = load.response_ns.get("max")
+    if longest_ns is not None and load.by_longest(percentile):
+        return f"yes: the longest took {latency_text(longest_ns)}"
+    return "yes"
 
 
 def tables(result: RateLimitResult) -> tuple[Table, ...]:

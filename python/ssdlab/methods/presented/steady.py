@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 from ssdlab.analysis.steady_state import MAX_RANGE, MAX_RISE, WINDOW
 from ssdlab.model.units import significant
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
-from ssdlab.results.drive_states import PREPARED
+from ssdlab.results.drive_states import PREPARED, OnePassProof, PlacedProof
 
 if TYPE_CHECKING:
-    from ssdlab.results.drive_states import OnePassProof, StateCheck, SteadyProof
+    from ssdlab.results.drive_states import StateCheck, SteadyProof
 
-_HOW = {
-    "one-pass": "By one random pass, not SNIA's preconditioning: ",
-    "analytic": f"{PREPARED.capitalize()}: ",
-}
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""
 
@@ -32,12 +28,8 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             judged=False,
             others=lasted(steady),
         )
-    of = _HOW.get(getattr(steady, "preparation", ""), "") + of
-    verdict = (
-        f"{of}Steady state {'' if steady.reached else 'NOT '}reached after {{time}} and {{written}} of writes"
-    )
     return Claim(
-        f"{verdict}: range {{figure}} ({{bound}}), rise {{rise}} ({{max_rise}}) of the mean",
+        f"{of}{_verdict(steady)}: range {{figure}} ({{bound}}), rise {{rise}} ({{max_rise}}) of the mean",
         figure=Amount(100 * steady.range_share, "%"),
         bound=Bound("at most", Amount(100 * MAX_RANGE, "%")),
         evidence=Evidence((steady.ordinal,), (steady.first, steady.first + WINDOW - 1)),
@@ -47,6 +39,20 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
         },
     )
+
+
+def _verdict(steady: SteadyProof) -> str:
+    if isinstance(steady, PlacedProof):
+        held = "held the rule of it" if steady.reached else "did NOT hold the rule of it"
+        return (
+            f"{PREPARED.capitalize()}: steady state was placed by theory, and the last five of {{rounds}} of "
+            f"writes after that ({{time}}, {{written}}) {held}"
+        )
+    reached = (
+        f"teady state {'' if steady.reached else 'NOT '}reached after {{time}} and {{written}} of writes"
+    )
+    by_pass = "By one random pass, not SNIA's preconditioning: s"
+    return (by_pass if isinstance(steady, OnePassProof) else "S") + reached
 
 
 def one_pass_claim(steady: OnePassProof) -> Claim:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ssdlab.analysis.records import FIVE_NINES, merged
 from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, first_lasting, judge_window
-from ssdlab.methods.presented.pts import cut_claim, not_achieved
+from ssdlab.methods.presented.pts import cut_claim, moving_cells, not_achieved
 from ssdlab.methods.pts.rounds import (
     Cell,
     Tracked,
@@ -249,6 +249,8 @@ def _caveats(groups: Sequence[PtsRounds]) -> Iterator[Claim]:
     for group in groups:
         if not group.steady:
             yield not_achieved(group)
+        if (moving := moving_cells(group)) is not None:
+            yield moving
         if group.cuts:
             yield cut_claim(group)
 

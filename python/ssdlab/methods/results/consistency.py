@@ -61,7 +61,9 @@ class ConsistencyEntry(Stored):
     capacities: float | None = Field(
         default=None, description="bytes written at random / bytes of the part in use; None: not recorded"
     )
-    stretches: tuple[StretchFigures, ...] = Field(description="whole, late, steady, last")
+    stretches: tuple[StretchFigures, ...] = Field(
+        description="whole, late, last, steady; no last of a run that is all of it"
+    )
     write_amplification: float | None = None
     iops: float = Field(description="of the whole run, as the two below")
     mb_s: float
@@ -89,7 +91,10 @@ class ConsistencyEntry(Stored):
         _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
         capacities = summary.written_bytes / length
         steady_s = steady_from(ends_s, iops, round(round_s)) if capacities >= MIN_CAPACITIES else None
-        parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", max(0.0, end_s - LAST_S))]
+        # Of a run that is short, or steady late, the last seconds begin where it was steady.
+        last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
+        parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", last_s)]
+        parts = [part for part in parts if part != ("last", 0.0)]
         if steady_s is not None:
             parts.append(("steady", steady_s))
         found = [(part, stretch(ends_s, iops, from_s, end_s)) for part, from_s in parts]
@@ -116,8 +121,15 @@ class ConsistencyEntry(Stored):
 
     @property
     def last(self) -> StretchFigures:
-        """The last seconds."""
-        return next(part for part in self.stretches if part.name == "last")
+        """The last seconds: at most 400, from where it was steady; all of a short run that was not."""
+        named = {part.name: part for part in self.stretches}
+        return named.get("last") or named["whole"]
+
+    @property
+    def of_last(self) -> str:
+        """Which seconds those are: ``last 400 s``, ``all 60 s``."""
+        last = self.last
+        return f"{last.name if last.name == 'last' else 'all'} {last.rows} s"
 
     @property
     def key(self) -> str:
@@ -136,7 +148,7 @@ class ConsistencyEntry(Stored):
         last, name = self.last, self.key
         found = efficiency("random", self.iops, self.mb_s, self.mean_w)
         return (
-            Scalar.more(f"{name}_iops", f"{self.name}, last {last.rows} s", last.mean, "IOPS"),
+            Scalar.more(f"{name}_iops", f"{self.name}, {self.of_last}", last.mean, "IOPS"),
             *power_scalars(name, f"{self.name}, all of it,", found, self.mean_w),
         )
 

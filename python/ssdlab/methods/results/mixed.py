@@ -32,15 +32,14 @@ class MixPoint(Stored):
     def of(cls, step: Step, depth: int, read_pct: int) -> Self:
         """Return what the step of a mix found."""
         summary = step.measured
-        seconds = float(summary.elapsed_s)
         return cls(
             read_pct=read_pct,
             depth=depth,
             ordinal=step.ordinal,
             mb_s=summary.mb_s,
             iops=summary.iops,
-            read_mb_s=(0 if summary.read is None else summary.read.bytes) / seconds / 1e6,
-            write_mb_s=summary.written_bytes / seconds / 1e6,
+            read_mb_s=summary.mb_s_of("read"),
+            write_mb_s=summary.mb_s_of("write"),
             mean_w=summary.mean_w,
         )
 

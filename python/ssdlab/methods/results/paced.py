@@ -58,19 +58,20 @@ class BurstSide(Stored):
         side = summary.side(direction)
         if side is None or not side.ios:
             return None
-        busy_s = float(summary.elapsed_s)
+        busy_s, mb_s = summary.counted_s, summary.mb_s_of(direction)
         latencies_s = side.service_mean_ns * side.ios / NS_PER_S
         if ios is not None:
             ours = ios["direction"] == direction
             begin, took = ios["submit_ns"][ours], ios["latency_ns"][ours]
             busy_s, latencies_s = busy_ns(begin, begin + took) / NS_PER_S, float(took.sum()) / NS_PER_S
+            mb_s = side.bytes / busy_s / 1e6
         return cls(
             direction=direction,
             ios=side.ios,
             bytes=side.bytes,
             busy_s=busy_s,
             latencies_s=latencies_s,
-            mb_s=side.bytes / busy_s / 1e6,
+            mb_s=mb_s,
             by_count=side.service_ns,
             by_time=_by_time(buckets, direction),
         )
@@ -97,7 +98,7 @@ class BurstLoad(Stored):
         return cls(
             name=name,
             ordinal=step.ordinal,
-            seconds=summary.elapsed_s,
+            seconds=summary.counted_s,
             sides=tuple(side for side in sides if side is not None),
             mean_w=summary.mean_w,
         )

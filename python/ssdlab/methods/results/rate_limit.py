@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Side
+from ssdlab.model.units import count_text
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence, clause, clauses
 from ssdlab.results.schema import Latencies, ResultBase, Scalar
 
@@ -62,6 +63,10 @@ class OfferedLoad(Stored):
             why="" if failed is None else clause(failed),
         )
 
+    def by_longest(self, percentile: str) -> bool:
+        """Whether there were too few I/Os for the percentile: the longest was held against the bound."""
+        return self.response_ns.get(percentile) is None and self.response_ns.get("max") is not None
+
 
 class RateLimitResult(ResultBase):
     """The highest rate of arrivals under a latency bound."""
@@ -100,6 +105,17 @@ class RateLimitResult(ResultBase):
                 "no rate held: the lowest tried was too high, or the bound is below what one I/O takes",
                 evidence=tried,
                 judged=False,
+            )
+        short = [each for each in self.tries if each.held and each.by_longest(self.percentile)]
+        if short:
+            yield Claim(
+                "too few I/Os for {percentile} at {rates}: the longest of them was held against the bound, "
+                "as {percentile} cannot be longer",
+                evidence=Evidence(tuple(each.ordinal for each in short)),
+                others={
+                    "percentile": self.percentile,
+                    "rates": ", ".join(f"{count_text(each.rate)} IOPS" for each in short),
+                },
             )
         if self.tries and all(each.held for each in self.tries):
             yield Claim(

@@ -71,7 +71,6 @@ class LoadCell(Stored):
     def of(cls, step: Step, rows: Columns, shares: tuple[int, int], rates: tuple[int, int]) -> Self:
         """Judge the step of one cell by its summary and its interval rows."""
         summary = step.measured
-        seconds = float(summary.elapsed_s)
         sides: dict[Side_, Side] = {"read": summary.read or NO_SIDE, "write": summary.write or NO_SIDE}
         failed = next(
             (
@@ -95,8 +94,8 @@ class LoadCell(Stored):
             ordinal=step.ordinal,
             read_rate=rates[0],
             write_rate=rates[1],
-            read_iops=read.ios / seconds if seconds else 0.0,
-            write_iops=write.ios / seconds if seconds else 0.0,
+            read_iops=summary.iops_of("read"),
+            write_iops=summary.iops_of("write"),
             held=failed is None,
             why="" if failed is None else clause(failed),
             mean_w=summary.mean_w,

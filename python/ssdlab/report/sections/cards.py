@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.outcome import shown_by
+from ssdlab.results.host_part import host_part
 from ssdlab.results.kind import loaded
 from ssdlab.results.warned_steps import warned_steps
 
@@ -34,9 +35,9 @@ def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
     filed: dict[str, list[Headline]] = {}
     for shown in runs:
         place = shown_by(shown.run.result, shown.run.manifest.method.name).headlines
-        hot = _throttled(shown)
+        marks = (*_throttled(shown), *_by_host(shown))
         for label, headline in loaded(place)(shown) if place is not None else ():
-            filed.setdefault(label, []).append(replace(headline, beside=(*headline.beside, *hot)))
+            filed.setdefault(label, []).append(replace(headline, beside=(*headline.beside, *marks)))
     return tuple(Card(label, tuple(headlines)) for label, headlines in filed.items())
 
 
@@ -44,3 +45,9 @@ def _throttled(shown: Shown) -> tuple[str, ...]:
     """Return in how many steps of a run the drive throttled itself; nothing if it never did."""
     found = warned_steps(shown.run.manifest.warnings, shown.run.steps)
     return tuple(f"throttled by heat {each.share}".strip() for each in found if each.code == "throttled")
+
+
+def _by_host(shown: Shown) -> tuple[str, ...]:
+    """Return in how many steps of a run the host was the limit; nothing if it never was."""
+    part = host_part(shown.run.steps)
+    return () if part is None else (part.words,)

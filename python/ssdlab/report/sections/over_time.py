@@ -77,7 +77,7 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
         tables=(_table(found),),
         measured=(
             "All workers share one clock: a row closes when every worker has passed its end.",
-            "The last, partial row holds what completed after the stop: in the totals, and not drawn.",
+            "What completed after the stop has a row of its own: in the counts, in no rate, and not drawn.",
         ),
         buttons=(
             *((Buttons("view", "Point", tuple(buttons), pressed),) if len(buttons) > 1 else ()),

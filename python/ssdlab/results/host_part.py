@@ -1,0 +1,73 @@
+"""The host's part in a run: at how many of its measured steps the host, not the drive, was the limit.
+
+One sentence for all methods, first among their caveats, and the words that stand on cards. Steps that only
+prepare the drive do not count: no figure comes from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.results.attribution import attribute
+from ssdlab.results.claim import Claim, Evidence, clause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import ResultBase
+
+_PREPARING = ("fill", "one-pass", "precondition")
+"""Verbs whose steps measure what is no figure of the method."""
+
+
+@dataclass(frozen=True)
+class HostPart:
+    """The steps that the host limited, and of how many that measured figures."""
+
+    limited: tuple[Step, ...]
+    measured: int
+
+    @property
+    def share(self) -> str:
+        """In how many of them; of the only one nothing need be said."""
+        return f"in {len(self.limited)} of {self.measured} measured steps" if self.measured > 1 else ""
+
+    @property
+    def words(self) -> str:
+        """What is said beside a figure."""
+        return f"host-limited {self.share}".strip()
+
+    @property
+    def claim(self) -> Claim:
+        """What is said of the run, with the reasons at the step that loaded the host most."""
+        most = max(
+            self.limited, key=lambda step: step.result.host.cpu_busy_share or 0.0 if step.result.host else 0.0
+        )
+        where = f"at step {most.ordinal + 1}, {most.label}, " if self.measured > 1 else ""
+        return Claim(
+            "the host, not the drive, was the limit{share}: {where}{reasons}",
+            evidence=Evidence(tuple(step.ordinal for step in self.limited)),
+            judged=False,
+            others={
+                "share": f" {self.share}".rstrip(),
+                "where": where,
+                "reasons": "; ".join(attribute(most.result.host).reasons),
+            },
+        )
+
+
+def host_part(steps: Iterable[Step]) -> HostPart | None:
+    """Return the host's part in the measured steps of a run; None where it had none."""
+    measured = [step for step in steps if step.result.measurement is not None and step.verb not in _PREPARING]
+    limited = tuple(step for step in measured if attribute(step.result.host).limit == "host")
+    return HostPart(limited, len(measured)) if limited else None
+
+
+def with_host_part(result: ResultBase, steps: Iterable[Step]) -> ResultBase:
+    """Return a Result with the host's part in its steps as the first of its caveats, if it had one."""
+    part = host_part(steps)
+    if part is None:
+        return result
+    return result.model_copy(update={"caveats": (clause(part.claim), *result.caveats)})
