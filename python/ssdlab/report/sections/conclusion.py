@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.report.runs import entries
 from ssdlab.report.sections import ratings
-from ssdlab.report.standings import standings
+from ssdlab.report.standings import LEVEL, standings
 from ssdlab.report.view import Section
 from ssdlab.results import numbers
 
@@ -58,7 +58,11 @@ def _ends(own: Sequence[tuple[Standing, Place]], *, several: bool) -> Iterator[s
     """Yield where a drive is first, and where it is last."""
     counted = [(standing, place) for standing, place in own if _counts(standing)]
     for word, at in (("first", 0), ("last", -1)):
-        ends = [standing for standing, place in counted if standing.ranked[at] is place]
+        ends = [
+            standing
+            for standing, place in counted
+            if standing.ranked[at] is place and (place.behind if at else place.ahead) >= LEVEL
+        ]
         found = [standing.words if several else standing.label for standing in ends]
         if found:
             more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
@@ -70,12 +74,14 @@ def _counts(standing: Standing) -> bool:
 
 
 def _against(places: Sequence[Place]) -> Iterator[str]:
-    """Yield how many ratings are reached, and which are not."""
+    """Yield how many ratings are reached, to 1 %, and which are not."""
     rated = [(place, each) for place in places if (each := place.rated) is not None]
     if not rated:
         return
     missed = [
-        (place, each) for place, each in rated if (each.share < 1 if each.above_is_better else each.share > 1)
+        (place, each)
+        for place, each in rated
+        if (each.share < 1 - LEVEL if each.above_is_better else each.share > 1 + LEVEL)
     ]
     yield f"{len(rated) - len(missed)} of {len(rated)} rated figures are reached"
     for place, each in missed[:_NAMED]:
