@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +15,7 @@ from report.reading import Page
 from ssdlab.methods import find_method
 from ssdlab.methods.presented.pts import IOPS
 from ssdlab.methods.results.pts import PtsResult
-from ssdlab.report import page, source
+from ssdlab.report import page, paper, source
 from ssdlab.report.charts import HeatChart
 from ssdlab.report.runs import shown
 from ssdlab.report.sections import pts
@@ -117,3 +119,25 @@ def test_sectors_of_4_kib_leave_a_row_empty_with_the_reason() -> None:
     (table,) = figure.tables
     assert [cell.text for cell in table.rows[0]] == ["512 B", view.absent]
     assert table.rows[0][1].span == 7
+
+
+def test_every_mandatory_line_is_on_paper(
+    folder: Path, section: Section, tmp_path: Path, chromium: str
+) -> None:
+    """The header of every page: four columns of ten rows, found in the words of the PDF."""
+    program = shutil.which("pdftotext")
+    if program is None:
+        pytest.skip("pdftotext is not installed")
+    file = tmp_path / "page.pdf"
+    paper.write_pdf([source.read_run(folder)], file)
+    text = subprocess.run([program, "-raw", file, "-"], capture_output=True, text=True, check=True).stdout
+    words = "".join(text.split())
+    for figure in section.figures:
+        (sheet,) = figure.sheets
+        assert all("".join(line.split()) in words for line in sheet.line)
+        for name, value in (row for _, rows in sheet.columns for row in rows):
+            assert words.count("".join(name.split())) >= len(section.figures), name
+            assert "".join(value.split()) in words, name
+    assert {"Motherboard", "Firmware"} <= {
+        name for _, rows in section.figures[0].sheets[0].columns for name, _ in rows
+    }

@@ -39,7 +39,7 @@ export function bars(view: BarsView, canvas: Canvas): Option {
   const longest = Math.max(...list.map(({ bar }) => (bar === undefined ? 0 : textWidth(printed(view, bar), SIZE, theme.font))));
   const common = base(theme);
   const rated = list.some(({ bar }) => bar?.rated !== undefined);
-  const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( ▏rated )" : ""}` };
+  const axis = { ...view.axis, title: `${view.axis.title}${rated ? "   ( | rated )" : ""}` };
   const xAxis = axisOption(axis, { theme, side: "x", values: [...reached, ...links.map(({ mb_s }) => mb_s)], length: width });
   const label = { color: theme.text, fontSize: SIZE, interval: 0, rich: { group: { fontWeight: "bold", fontSize: SIZE, color: theme.text } } };
   return {

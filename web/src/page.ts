@@ -47,11 +47,16 @@ function start(): void {
     redraw();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw());
+  // On paper nothing can be opened: what is closed is shown, but for the workload of each step, which takes hundreds of sheets.
+  let opened: HTMLDetailsElement[] = [];
   window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll<HTMLDetailsElement>("details:not([open]):not(.step, .steps, .points)")];
+    for (const part of opened) part.open = true;
     document.documentElement.dataset["theme"] = "light";
     redraw(PRINTED);
   });
   window.addEventListener("afterprint", () => {
+    for (const part of opened) part.open = false;
     delete document.documentElement.dataset["theme"];
     redraw();
   });

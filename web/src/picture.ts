@@ -36,12 +36,13 @@ export function picture(asked: Asked, columns: Columns): string {
     y += size * 1.3;
     out.push(`<text x="${MARGIN}" y="${round(y - size * 0.3)}" font-size="${size}" fill="${fill}"${more}>${escaped(text)}</text>`);
   };
-  for (const line of broken(head.title, room, TITLE, theme.font, true)) write(line, TITLE, theme.text, ' font-weight="bold"');
+  if (head.title !== "") for (const line of broken(head.title, room, TITLE, theme.font, true)) write(line, TITLE, theme.text, ' font-weight="bold"');
   const shown = viewWords(chart, pressed);
-  for (const line of broken([shown, ...head.facts].filter((text) => text !== "").join(" · "), room, WORDS, theme.font)) write(line, WORDS, theme.muted);
+  const facts = [shown, ...head.facts].filter((text) => text !== "").join(" · ");
+  if (facts !== "") for (const line of broken(facts, room, WORDS, theme.font)) write(line, WORDS, theme.muted);
   y += 8;
   y += legend(out, runsOf(chart, pressed), asked, y);
-  const foot = broken(head.footer, room, SMALL, theme.font).slice(0, 3);
+  const foot = head.footer === "" ? [] : broken(head.footer, room, SMALL, theme.font).slice(0, 3);
   const below = foot.length * SMALL * 1.35 + MARGIN * 0.7;
   const sized = { runs, theme, width: room };
   const height = Math.max(asked.height, Math.ceil(leastHeight(chart, pressed.view, sized) + y + below + 8));

@@ -12,12 +12,15 @@ from ssdlab.model.errors import UsageError
 from ssdlab.model.units import capacity_text
 
 SCHEMA = "ssdlab.report/1"
+OVERVIEW_SCHEMA = "ssdlab.overview/1"
 
 
 def report(
     *runs: str,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     claims: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    pdf: bool = False,
+    overview: bool = False,
     library: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -33,13 +36,17 @@ def report(
         The HTML file to write. An older page of ssdlab is replaced, and nothing else.
     claims
         A file of your own sentences, with figure and bound: marked true, false or not measured.
+    pdf
+        Print it instead: a PDF with every view, header and table. Needs Chromium and the extra `figures`.
+    overview
+        Of many drives: a page of their headline figures, and beside it a folder with a page for each drive.
     library
         Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
     json
         Print path, size and runs of the page as JSON.
     """
     from ssdlab.host.documents import user_path
-    from ssdlab.report import page, source
+    from ssdlab.report import page, paper, source
     from ssdlab.report.claims import read_claims
     from ssdlab.results.doubt import doubting
     from ssdlab.results.store import default_library, find_run
@@ -47,13 +54,38 @@ def report(
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")
     stated = () if claims is None else read_claims(user_path(claims))
-    page.place(output).close()  # before anything is read
+    if pdf and overview:
+        raise UsageError(
+            "an overview is a page that leads to others, and no PDF", "leave out --pdf or --overview"
+        )
+    if pdf:
+        paper.browser()
+    (paper if pdf else page).place(output).close()  # before anything is read
     folders = [find_run(text, library or default_library()) for text in runs]
+    if overview:
+        _overview(folders, output, json)
+        return
     with doubting(folders):
         found = [source.read(folder) for folder in folders]
-        size_bytes = page.write(found, output, stated)
+        write = paper.write_pdf if pdf else page.write
+        size_bytes = write(found, output, stated)
     ids = [run.manifest.run_id for run in found]
     if json:
         print_json({"schema": SCHEMA, "path": str(output.absolute()), "bytes": size_bytes, "runs": ids})
     else:
         print_line(f"{output}: {capacity_text(size_bytes)}, {', '.join(ids)}")
+
+
+def _overview(folders: list[Path], output: Path, json: bool) -> None:
+    """Write an overview and the pages of its drives."""
+    from ssdlab.report.overview import write_overview
+    from ssdlab.results.doubt import doubting
+
+    pages = []
+    with doubting(folders):
+        for one in write_overview(folders, output):
+            pages.append({"path": str(one.path.absolute()), "bytes": one.size_bytes, "runs": one.runs})
+            if not json:
+                print_line(f"{one.path}: {capacity_text(one.size_bytes)}, {one.runs} runs")
+    if json:
+        print_json({"schema": OVERVIEW_SCHEMA, "pages": pages})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from ssdlab.model.errors import UsageError
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.heads import heads_of
 from ssdlab.report.outline import outline
-from ssdlab.report.pictures import static, stills
+from ssdlab.report.pictures import static, stills, views
 from ssdlab.report.runs import Shown, entries, shown
 from ssdlab.report.sections import conclusion, drive, efficiency, specifications, suite
 from ssdlab.report.sections.header import header
@@ -26,18 +27,25 @@ from ssdlab.report.sections.provenance import panels
 from ssdlab.report.source import Comparison, Run, SuiteRun
 from ssdlab.results.kind import loaded
 
+_CLOSED = re.compile(r"<details(?! open)(?! class=\"(?:steps?|points)\")( |>)")
+"""What paper shows open: all but the workload of each step and the notices of each: hundreds of sheets."""
+_NAMED_RUNS = 24
+"""So many runs are named at the foot of a page; of more only their count."""
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from ssdlab.report.claims import UserClaim
+    from ssdlab.report.outline import Outline
+    from ssdlab.report.sections.header import Header
+    from ssdlab.report.sections.provenance import Panel
     from ssdlab.report.source import Reported
     from ssdlab.report.view import Section
 
 
-def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = ()) -> str:
+def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = (), *, printed: bool = False) -> str:
     """Return the page of these finished runs as HTML; a suite or a comparison stands for all its runs.
 
     Parameters
@@ -46,6 +54,9 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = ()) -> str:
         What it is of.
     claims
         Sentences of the user's, each to be marked true, false or not measured.
+    printed
+        For paper: all but the workload of each step is open, every view of a chart stands in it, and nothing
+        runs.
 
     Raises
     ------
@@ -54,6 +65,74 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = ()) -> str:
     HostError
         When the front end was not built.
     """
+    placed, head, order = arranged(runs, claims)
+    whole = () if printed else tuple(_whole(one) for one in placed)
+    html = assembled(head, placed, order, panels(placed), whole, printed=printed)
+    return _CLOSED.sub(r"<details open\1", html) if printed else html
+
+
+def assembled(
+    head: Header,
+    placed: Sequence[Shown],
+    order: Outline,
+    prose: Sequence[Panel] = (),
+    whole: Sequence[Mapping[str, Any]] = (),
+    *,
+    printed: bool = False,
+) -> str:
+    """Put a page together: its head, sections, how each run was measured, and the runs as they are saved."""
+    sections = [section for chapter in order.chapters for section in chapter.sections]
+    figures = [figure for section in sections for figure in section.figures]
+    footer = (
+        "; ".join(
+            f"{one.label}: run {one.run.manifest.run_id}, {one.run.manifest.created[:10]}" for one in placed
+        )
+        if len(placed) <= _NAMED_RUNS
+        else f"{len(placed)} runs"
+    )
+    heads = heads_of(sections, placed)
+    styles = tuple(one.style for one in placed)
+    data = Page(
+        head.title,
+        styles,
+        heads,
+        {figure.id: figure.chart for figure in figures},
+    )
+    script = _static("report.js")
+    html: str = _template().render(
+        head=head,
+        order=order,
+        stills={} if printed else stills(figures, heads, styles),
+        views=views(figures, styles) if printed else {},
+        panels=prose,
+        runs=placed,
+        entries=entries(placed),
+        footer=f"ssdlab. {footer}",
+        policy=_policy(script),
+        style=Markup(_static("report.css").replace("</", "<\\/")),
+        script=Markup(script),
+        data=_script_json(plain(data)),
+        whole=[_script_json(each) for each in whole],
+    )
+    return html
+
+
+def _review(runs: Sequence[Reported]) -> dict[str, Any]:
+    """Return what a declaration says of the page, where all of it is of one review."""
+    found = [one.manifest.review for one in runs]
+    return found[0] if found and all(each == found[0] for each in found) else {}
+
+
+def contents(runs: Sequence[Reported]) -> tuple[tuple[Shown, ...], list[Section]]:
+    """Return the runs of a page with their looks, and its sections; raises as `render` does."""
+    placed, _, order = arranged(runs)
+    return placed, [section for chapter in order.chapters for section in chapter.sections]
+
+
+def arranged(
+    runs: Sequence[Reported], claims: Sequence[UserClaim] = ()
+) -> tuple[tuple[Shown, ...], Header, Outline]:
+    """Return the runs of a page with their looks, its head, and what stands where; raises as `render`."""
     suites = [suite for each in runs for suite in _suites(each)]
     single = [run for each in runs for run in ((each,) if isinstance(each, Run) else each.runs)]
     _check(single)
@@ -76,43 +155,9 @@ def render(runs: Sequence[Reported], claims: Sequence[UserClaim] = ()) -> str:
         review,
         claims,
     )
-    sections = [section for chapter in order.chapters for section in chapter.sections]
     if suites and not any(isinstance(each, Run) for each in runs):
         head = replace(head, subtitle=", ".join(dict.fromkeys(each.manifest.method.title for each in suites)))
-    figures = [figure for section in sections for figure in section.figures]
-    footer = "; ".join(
-        f"{one.label}: run {one.run.manifest.run_id}, {one.run.manifest.created[:10]}" for one in placed
-    )
-    heads = heads_of(sections, placed)
-    styles = tuple(one.style for one in placed)
-    data = Page(
-        head.title,
-        styles,
-        heads,
-        {figure.id: figure.chart for figure in figures},
-    )
-    script = _static("report.js")
-    html: str = _template().render(
-        head=head,
-        order=order,
-        stills=stills(figures, heads, styles),
-        panels=panels(placed),
-        runs=placed,
-        entries=entries(placed),
-        footer=f"ssdlab. {footer}",
-        policy=_policy(script),
-        style=Markup(_static("report.css").replace("</", "<\\/")),
-        script=Markup(script),
-        data=_script_json(plain(data)),
-        whole=[_script_json(_whole(one)) for one in placed],
-    )
-    return html
-
-
-def _review(runs: Sequence[Reported]) -> dict[str, Any]:
-    """Return what a declaration says of the page, where all of it is of one review."""
-    found = [one.manifest.review for one in runs]
-    return found[0] if found and all(each == found[0] for each in found) else {}
+    return placed, head, order
 
 
 def _suites(reported: Reported) -> tuple[SuiteRun, ...]:
@@ -197,6 +242,14 @@ def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()
         html = render(runs, claims).encode("utf-8")
         file.replace(html)
     return len(html)
+
+
+def write_text(html: str, path: Path) -> int:
+    """Write a page that was put together, as `write` does."""
+    with place(path) as file:
+        content = html.encode("utf-8")
+        file.replace(content)
+    return len(content)
 
 
 def place(path: Path) -> OutputFile:

@@ -28,6 +28,8 @@ SIZE = (1200, 675)
 """Width and height in pixels of a picture that is given away."""
 STILL = (900, 480)
 """Of one that stands in the page."""
+PRINTED = (560, 330)
+"""Of one of several on paper, two abreast."""
 FONT = "sans-serif"
 _VARIABLES = ("text", "muted", "rule", "grid", "paper")
 COLOURS = 8
@@ -131,9 +133,43 @@ def stills(
     return {each.id: _address(painter.svg(each.chart, heads[each.id], size=STILL)) for each in figures}
 
 
+def views(figures: Sequence[Figure], runs: Sequence[RunStyle]) -> dict[str, list[Markup]]:
+    """Return pictures of every view of every figure, for paper, where no button can be pressed.
+
+    Raises
+    ------
+    UsageError
+        The extra `figures` is not installed.
+    """
+    painter = Painter(runs)
+    bare = Head("", (), "")
+    found = {}
+    for each in figures:
+        pressed = list(pressings(each.chart))
+        size = PRINTED if len(pressed) > 1 else STILL
+        found[each.id] = [_address(painter.svg(each.chart, bare, one, size)) for one in pressed]
+    return found
+
+
 def available() -> bool:
     """Whether the packages that draw pictures are installed."""
     return find_spec("py_mini_racer") is not None
+
+
+def needed(package: str) -> None:
+    """Refuse where a package that draws pictures is not installed.
+
+    Raises
+    ------
+    UsageError
+        So it is.
+    """
+    if find_spec(package) is None:
+        raise UsageError(
+            "pictures need the extra `figures`, which is not installed",
+            "install it: pip install 'ssdlab[figures]'",
+            package=package,
+        )
 
 
 def _address(svg: str) -> Markup:
@@ -145,11 +181,7 @@ def _address(svg: str) -> Markup:
 
 def _engine() -> Any:  # noqa: ANN401 - of a library without types for what is called
     """Return an engine with the charts loaded."""
-    if not available():
-        raise UsageError(
-            "pictures need the extra `figures`, which is not installed",
-            "install it: pip install 'ssdlab[figures]'",
-        )
+    needed("py_mini_racer")
     from py_mini_racer import MiniRacer
 
     script = static("pictures.js")

@@ -1,0 +1,73 @@
+"""`ssdlab figures`: the charts of runs as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from ssdlab.cli.output import print_json, print_line
+from ssdlab.model.errors import UsageError
+from ssdlab.model.units import capacity_text
+
+SCHEMA = "ssdlab.figures/1"
+
+
+def figures(
+    *runs: str,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    chart: tuple[str, ...] = (),
+    format: Literal["png", "svg", "pdf"] = "png",
+    size: str = "1200x675",
+    every_view: bool = False,
+    library: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write the charts of one or more runs as pictures that are complete in themselves.
+
+    Each has a title, the drives, method, block sizes, depth, version, date and a legend. Pictures of ssdlab
+    with the same names are replaced, and nothing else.
+
+    Parameters
+    ----------
+    runs
+        Run folders, or ids or their beginnings; a suite brings all its runs.
+    output
+        The folder to write into; it is made where it is missing.
+    chart
+        Only this chart, by its name on the page: peak-random-read-throughput. May be given several times.
+    format
+        png, svg (the same bytes for the same runs) or pdf.
+    size
+        Width and height in pixels; a chart that would not be legible becomes higher.
+    every_view
+        Write every view that the page has a button for, not only the first.
+    library
+        Folder of runs in which ids are looked up; by default ssdlab/runs in the XDG data folder.
+    json
+        Print the pictures as JSON, schema ssdlab.figures/1.
+    """
+    from ssdlab.report import gallery, source
+    from ssdlab.results.doubt import doubting
+    from ssdlab.results.store import default_library, find_run
+
+    if not runs:
+        raise UsageError("no run is named", "name one or more: ssdlab figures RUN -o pictures")
+    pixels = gallery.parse_size(size)
+    folders = [find_run(text, library or default_library()) for text in runs]
+    with doubting(folders):
+        found = [source.read(folder) for folder in folders]
+        kept = []
+        for one in gallery.write_pictures(
+            found, output, names=chart, kind=format, size=pixels, every_view=every_view
+        ):
+            kept.append(one)
+            if not json:
+                print_line(f"{one.path}: {one.title}, {capacity_text(one.size_bytes)}")
+    if json:
+        pictures = [
+            {"chart": one.name, "title": one.title, "path": str(one.path.absolute()), "bytes": one.size_bytes}
+            for one in kept
+        ]
+        print_json({"schema": SCHEMA, "pictures": pictures})

@@ -1,0 +1,213 @@
+"""Many drives: one page of headline figures, each method as ranked bars, and a page for each drive.
+
+The overview is made of manifests and results alone, so it costs little however long the runs were; what it
+leaves out stands on the drives' pages, which it leads to.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.model.errors import UsageError, of_os
+from ssdlab.report import page, source
+from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quantity
+from ssdlab.report.outline import Chapter, outline
+from ssdlab.report.runs import shown
+from ssdlab.report.sections.header import header
+from ssdlab.report.view import Buttons, Exhibit, Figure, Section
+from ssdlab.results import numbers, tables
+from ssdlab.results.numbers import NOTHING, Cell, Table, of_run, of_unit, words
+from ssdlab.results.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ssdlab.report.runs import Shown
+    from ssdlab.results.schema import Scalar
+
+_QUANTITIES: dict[str, Quantity] = {"IOPS": "iops", "MB/s": "mb_s", "ns": "ns", "s": "s"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A page that was written, and how many runs it shows."""
+
+    path: Path
+    size_bytes: int
+    runs: int
+
+
+def write_overview(folders: Sequence[Path], path: Path) -> Iterator[Written]:
+    """Write the overview, and beside it a folder with the page of each drive; yield each when it is written.
+
+    Raises
+    ------
+    UsageError
+        There is no run.
+    Refused, HostError
+        A run has no result, or a page cannot be written.
+    """
+    every = [folder for each in folders for folder in _single(each)]
+    runs = [_brief(folder) for folder in every]
+    if not runs:
+        raise UsageError("there is no run to report", "name one or more runs")
+    placed = shown(runs)
+    of_drive: dict[str, list[Path]] = {}
+    for one, folder in zip(placed, every, strict=True):
+        of_drive.setdefault(one.drive.id, []).append(folder)
+    first = {one.drive.id: one for one in reversed(placed)}
+    beside = path.with_suffix("")
+    files = dict(zip(of_drive, _file_names([first[each].style.short for each in of_drive]), strict=True))
+    links = {each: f"{beside.name}/{name}" for each, name in files.items()}
+    yield Written(path, page.write_text(_overview(placed, links), path), len(runs))
+    try:
+        beside.mkdir(exist_ok=True)
+    except OSError as error:
+        raise of_os(error, f"cannot make the folder {beside}", "name another page") from error
+    for drive_id, members in of_drive.items():
+        own = beside / files[drive_id]
+        yield Written(own, page.write([source.read_run(each) for each in members], own), len(members))
+
+
+def _single(folder: Path) -> list[Path]:
+    """Return the folders of the runs that a run, a suite or a comparison stands for."""
+    manifest = RunFolder(folder).manifest
+    if not manifest.children:
+        return [folder]
+    found = [folder.parent / child.run_id for child in manifest.children]
+    return [each for child in found if child.is_dir() for each in _single(child)]
+
+
+def _brief(folder: Path) -> source.Run:
+    """Read manifest and result of a run, held against its seals, and nothing else of it."""
+    found = RunFolder(folder)
+    found.verify()
+    result = read_result(found)
+    if result is None:
+        source.read_run(folder)  # refuses, and says why
+        raise UsageError(f"run {found.manifest.run_id} has no result", "finish it: ssdlab resume")
+    return source.Run(
+        manifest=found.manifest,
+        result=result,
+        steps=(),
+        series=tables.empty(tables.SERIES_COLUMNS),
+        hist=tables.empty(tables.HIST_COLUMNS),
+        telemetry=tables.empty(tables.TELEMETRY_COLUMNS),
+        power=tables.empty(tables.POWER_COLUMNS),
+        notes=(),
+        voided=(),
+    )
+
+
+def _file_names(names: Sequence[str]) -> list[str]:
+    """Return names as files that any web server takes; where two would be one, with a number."""
+    found: list[str] = []
+    for name in names:
+        plain = re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:60] or "drive"
+        again = next(n for n in range(1, len(names) + 1) if _numbered(plain, n) not in found)
+        found.append(_numbered(plain, again))
+    return found
+
+
+def _numbered(name: str, number: int) -> str:
+    return f"{name}{f'-{number}' if number > 1 else ''}.html"
+
+
+def _overview(placed: Sequence[Shown], links: dict[str, str]) -> str:
+    methods: dict[str, list[Shown]] = {}
+    for one in placed:
+        methods.setdefault(one.run.manifest.method.name, []).append(one)
+    head = header(placed)
+    found = [(_method(name, members), members) for name, members in methods.items()]
+    order = outline(head.cards, found, (), placed, {})
+    first = Chapter("", "", "", (_drives(placed, links),))
+    order = replace(order, more=(), chapters=(first, *order.chapters))
+    return page.assembled(head, placed, order)
+
+
+def _drives(placed: Sequence[Shown], links: dict[str, str]) -> Section:
+    """Return the list of drives, each leading to its page."""
+    of_drive: dict[str, list[Shown]] = {}
+    for one in placed:
+        of_drive.setdefault(one.drive.id, []).append(one)
+    rows = tuple(
+        (
+            of_run(members[0].label, members[0].index),
+            words(members[0].style.interface or NOTHING),
+            words(", ".join(dict.fromkeys(one.run.manifest.method.name for one in members))),
+            Cell("all of its runs", numeric=False, link=links[drive_id]),
+        )
+        for drive_id, members in of_drive.items()
+    )
+    table = Table("Drives", ("Drive", "Interface", "Methods", "Its page"), rows)
+    exhibit = Exhibit("Each drive has a page of its own", "With its charts, tables and provenance.", (table,))
+    return Section("drives", "The drives", (), (), (), (exhibit,))
+
+
+def _method(name: str, members: Sequence[Shown]) -> Section:
+    figures = _figures(members)
+    views = tuple(_view(each, members) for each in figures.values())
+    title = members[0].run.manifest.method.title
+    table = _table(figures, members)
+    chart = Figure(
+        id=f"overview-{name}",
+        title="Headline figures",
+        lead="Of each drive, the best first. The state of each stands on its page.",
+        described=f"{title}: {len(views)} figures of {len(members)} runs.",
+        chart=BarsChart(views),
+        tables=(table,),
+        measured=_versions(members),
+        buttons=(Buttons("view", "Figure", tuple(view.label for view in views)),) if len(views) > 1 else (),
+        wide=True,
+    )
+    at = tuple(one.index for one in members)
+    return Section(f"method-{name}", title, (), at, (chart,) if views else ())
+
+
+def _versions(members: Sequence[Shown]) -> tuple[str, ...]:
+    methods = (one.run.manifest.method for one in members)
+    return tuple(dict.fromkeys(f"{each.name}, version {each.version}." for each in methods))
+
+
+def _figures(members: Sequence[Shown]) -> dict[str, Scalar]:
+    """Return the headline figures that any of the runs has, by name."""
+    found: dict[str, Scalar] = {}
+    for one in members:
+        for scalar in one.run.result.scalars:
+            if scalar.value is not None:
+                found.setdefault(scalar.name, scalar)
+    return found
+
+
+def _value(one: Shown, name: str) -> float | None:
+    return next((each.value for each in one.run.result.scalars if each.name == name), None)
+
+
+def _view(figure: Scalar, members: Sequence[Shown]) -> BarsView:
+    bars = tuple(
+        Bar(one.index, value, "") for one in members if (value := _value(one, figure.name)) is not None
+    )
+    quantity = _QUANTITIES.get(figure.unit, "plain")
+    label = f"{figure.label}, {figure.unit}" if quantity == "plain" and figure.unit else figure.label
+    return BarsView(
+        label, Axis(figure.unit or figure.label, quantity), figure.better, (BarGroup(label, bars),)
+    )
+
+
+def _table(figures: dict[str, Scalar], members: Sequence[Shown]) -> Table:
+    rows = tuple(
+        (
+            of_run(one.label, one.index),
+            *(_cell(_value(one, name), figure) for name, figure in figures.items()),
+        )
+        for one in members
+    )
+    return Table("Headline figures", ("Run", *(each.label for each in figures.values())), rows)
+
+
+def _cell(value: float | None, figure: Scalar) -> Cell:
+    return numbers.plain(None) if value is None else Cell(of_unit(value, figure.unit), str(value))

@@ -1,0 +1,118 @@
+"""The page as PDF: printed by Chromium, with all that buttons and closed parts hold back on a screen."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssdlab.host.output_files import OutputFile
+from ssdlab.host.programs import WORKING_FOLDER, find_program, fixed_environment
+from ssdlab.model.errors import HostError, Unsupported
+from ssdlab.report.page import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.report.claims import UserClaim
+    from ssdlab.report.source import Reported
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PATIENCE_S = 600
+"""A page of a whole suite takes a minute to print on a busy machine."""
+_HEAD = b"%PDF-"
+_MARK = b"/Creator (ssdlab"
+_CREATOR = re.compile(rb"/Creator \((?:[^()\\]|\\.)*\)")
+
+
+def browser() -> str:
+    """Return the Chromium that is installed here.
+
+    Raises
+    ------
+    Unsupported
+        There is none.
+    """
+    found = next((path for name in BROWSERS if (path := find_program(name)) is not None), None)
+    if found is None:
+        raise Unsupported(
+            "a PDF of the page is printed by Chromium, which is not installed",
+            "install the package chromium, or print the page from any browser",
+        )
+    return found
+
+
+def place(path: Path) -> OutputFile:
+    """Hold the name that a PDF is to have; an older one of ours is replaced.
+
+    Raises
+    ------
+    UsageError, Refused
+        See `OutputFile`.
+    """
+    return OutputFile(path, ours=lambda head: head.startswith(_HEAD) and _MARK in head, noun="PDF")
+
+
+def write_pdf(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:
+    """Print the page of these runs into a file, and return its size in bytes.
+
+    Raises
+    ------
+    Unsupported
+        There is no Chromium.
+    UsageError
+        The extra `figures` is not installed, or as of `place`.
+    HostError
+        Chromium fails, or the file cannot be written.
+    """
+    program = browser()
+    with place(path) as file:
+        content = _printed(program, render(runs, claims, printed=True))
+        file.replace(content)
+    return len(content)
+
+
+def _printed(program: str, html: str) -> bytes:
+    """Return what Chromium prints of a page, in a folder of its own that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="ssdlab-") as name:
+        folder = Path(name)
+        page, out = folder / "page.html", folder / "page.pdf"
+        page.write_text(html, encoding="utf-8")
+        line = [
+            program,
+            "--headless",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--no-first-run",
+            "--no-pdf-header-footer",
+            f"--user-data-dir={folder / 'profile'}",
+            f"--print-to-pdf={out}",
+            # Root has no sandbox to be put in; the page is ours, runs no script and asks for nothing.
+            *(["--no-sandbox"] if os.geteuid() == 0 else []),
+            page.as_uri(),
+        ]
+        try:
+            done = subprocess.run(
+                line,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PATIENCE_S,
+                cwd=WORKING_FOLDER,
+                env=fixed_environment(),
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise HostError(
+                f"Chromium has not printed the page within {PATIENCE_S} s", "print fewer runs at once"
+            ) from error
+        if done.returncode != 0 or not out.is_file():
+            last = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+            raise HostError(
+                f"Chromium did not print the page: {last[:200]}", "print the page from a browser by hand"
+            )
+        # Whose it is, so that it may be replaced; what is counted by offsets keeps its length.
+        return _CREATOR.sub(lambda found: _MARK.ljust(len(found[0]) - 1) + b")", out.read_bytes(), count=1)
