@@ -84,6 +84,8 @@ def test_the_lines_tell_place_time_left_and_live_figures() -> None:
     assert "slowest" not in shown.status_lines(AT)[1]
     assert "5 failed" in shown.status_lines(replace(AT, failed=5))[1]
     assert len(shown.status_lines(replace(AT, iops=None))) == 1
+    more = shown.status_lines(replace(AT, ordinal=51, steps=47))[0]
+    assert more.startswith("[52] depth 4"), "a resumed run comes to more steps than its plan has"
 
 
 def test_plain_lines_come_once_a_minute_and_at_each_phase(

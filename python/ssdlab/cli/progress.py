@@ -226,4 +226,8 @@ def _expected(progress: Progress) -> str:
 
 
 def _place(progress: Progress) -> str:
-    return f"[{progress.ordinal + 1}/{progress.steps}]" if progress.steps else "[before]"
+    if not progress.steps:
+        return "[before]"
+    number = progress.ordinal + 1
+    # A run that was resumed may do steps again, and comes to more than its plan has.
+    return f"[{number}/{progress.steps}]" if number <= progress.steps else f"[{number}]"
