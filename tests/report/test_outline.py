@@ -205,3 +205,11 @@ def test_the_address_keeps_every_pressed_button_and_brings_it_back(
     web_browser.until("location.hash.includes(';')")
     assert web_browser.run(pressed) == changed
     assert web_browser.complaints == [] and web_browser.requests == []
+
+
+def test_a_link_to_a_heading_holds_it_in_view_while_charts_get_their_heights(
+    written: Path, web_browser: Browser
+) -> None:
+    web_browser.open(written, fragment="#ratings")
+    web_browser.until("[...document.querySelectorAll('figure[data-chart]')].every(one => one.dataset.drawn)")
+    web_browser.until("Math.abs(document.getElementById('ratings').getBoundingClientRect().top) < 40")

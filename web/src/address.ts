@@ -49,6 +49,18 @@ function statesOf(hash: string): [string, number][] {
     .filter(([, index]) => Number.isInteger(index) && index >= 0);
 }
 
+/** Goes to the anchor of the address again, when charts above it have got their heights; not against a reader who has scrolled. */
+export function holdAnchor(): () => void {
+  let moved = false;
+  for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+    window.addEventListener(kind, () => (moved = true), { once: true, passive: true });
+  }
+  return () => {
+    const anchor = anchorOf(location.hash);
+    if (!moved && anchor !== "") document.getElementById(anchor)?.scrollIntoView();
+  };
+}
+
 /** Keeps the address true to the buttons, and brings both to what the address says. Call it when the figures listen. */
 export function followAddress(): void {
   const all = groups();

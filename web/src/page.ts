@@ -1,6 +1,6 @@
 /** Starts the page: charts are drawn from the top down, and again when the theme or the width changes. */
 
-import { followAddress } from "./address";
+import { followAddress, holdAnchor } from "./address";
 import { save } from "./downloads";
 import { Figure } from "./figure";
 import type { Page } from "./spec";
@@ -37,7 +37,7 @@ function start(): void {
   };
 
   followAddress();
-  void drawAll(all);
+  void drawAll(all).then(holdAnchor());
 
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
