@@ -60,9 +60,9 @@ def tiles(
 def _ranked(card: Card, standings: Mapping[str, Standing]) -> Card:
     """Return a card with its drives best first, each with its rank and its distance."""
     lines = [(each, standings.get(each.scalar)) for each in card.headlines]
-    told = [(_with_place(each, standing), _order(each, standing)) for each, standing in lines]
-    told.sort(key=lambda line: line[1])
-    return replace(card, headlines=tuple(each for each, _ in told))
+    placed = [(_with_place(each, standing), _order(each, standing)) for each, standing in lines]
+    placed.sort(key=lambda line: line[1])
+    return replace(card, headlines=tuple(each for each, _ in placed))
 
 
 def _with_place(headline: Headline, standing: Standing | None) -> Headline:

@@ -1,0 +1,93 @@
+"""What charts draw, read off their pictures: ticks, colours, what lies over what, small multiples."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from ssdlab.report.charts import (
+    Axis,
+    Choice,
+    Dot,
+    Head,
+    Line,
+    Measure,
+    PackedColumn,
+    RunStyle,
+    SeriesChart,
+    Track,
+    XyChart,
+    XyView,
+)
+from ssdlab.report.packing import pack
+from ssdlab.report.pictures import Painter, theme
+
+BARE = Head("", (), "")
+
+
+def run_style(at: int = 0) -> RunStyle:
+    return RunStyle(f"Elm {at}", f"Elm {at}", at % 8, "circle", False)
+
+
+def series(begin_s: float, end_s: float, count: int) -> SeriesChart:
+    times = np.linspace(begin_s, end_s, count)
+    packed = {"end_s": pack(times, 1e-3), "iops": pack(np.arange(count) % 97 + 1000.0, 1.0)}
+    columns = tuple(PackedColumn(key, text, unit) for key, (text, unit) in packed.items())
+    return SeriesChart(
+        (Measure("iops", "IOPS", Axis("IOPS", "iops", "log")),),
+        (Choice("", (Track(0, "", True, columns),)),),
+        window_s=(begin_s, end_s),
+    )
+
+
+def lines(runs: int, each: int) -> XyChart:
+    axes = Axis("round", "count"), Axis("IOPS", "iops")
+    drawn = tuple(
+        Line(run, f"{2**at} KiB", True, (Dot(1.0, 100.0 + at + run), Dot(2.0, 110.0 + at + run)))
+        for run in range(runs)
+        for at in range(each)
+    )
+    return XyChart((XyView("", *axes, drawn),))
+
+
+def texts(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
+
+
+@pytest.mark.parametrize(
+    ("begin_s", "end_s"),
+    [(0, 60), (1400, 2000), (1400, 1400.5), (1400, 1401.9), (0, 7201), (1400, 7205), (0, 86400)],
+)
+def test_a_time_axis_has_a_unit_and_repeats_no_tick(begin_s: float, end_s: float) -> None:
+    found = texts(Painter([run_style()]).svg(series(begin_s, end_s, 50), BARE))
+    (title,) = [text for text in found if "since the start" in text]
+    assert title.startswith("h:min" if end_s > 7200 else "seconds")
+    ticks = [text for text in found if re.fullmatch(r"[\d.:]+", text)]
+    assert len(ticks) == len(set(ticks)) > 3
+
+
+def test_the_median_covers_no_dot() -> None:
+    svg = Painter([run_style()]).svg(series(0, 2000, 2000), BARE)
+    colour = theme()["palette"][0]
+    # Later in a picture is above; the legend's marker comes first of all.
+    assert svg.index(f'fill="{colour}"') < svg.index('stroke-width="4"') < svg.rindex(f'fill="{colour}"')
+
+
+def test_eight_lines_of_one_run_have_eight_colours() -> None:
+    svg = Painter([run_style()]).svg(lines(1, 8), BARE)
+    assert {colour for colour in theme()["palette"] if f'stroke="{colour}"' in svg} == set(theme()["palette"])
+
+
+def test_lines_of_several_runs_keep_the_colours_of_these() -> None:
+    svg = Painter([run_style(0), run_style(1)]).svg(lines(2, 3), BARE)
+    found = {colour for colour in theme()["palette"] if f'stroke="{colour}"' in svg}
+    assert found == set(theme()["palette"][:2])
+
+
+@pytest.mark.parametrize(("runs", "plots"), [(16, 1), (17, 17), (20, 20)])
+def test_beyond_sixteen_runs_each_has_a_small_plot(runs: int, plots: int) -> None:
+    svg = Painter([run_style(at) for at in range(runs)]).svg(lines(runs, 1), BARE)
+    # Once in the legend, and over its own plot.
+    assert sum(texts(svg).count(f"Elm {at}") == 2 for at in range(runs)) == (plots if plots > 1 else 0)
