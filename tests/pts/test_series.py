@@ -19,7 +19,7 @@ from ssdlab.drives.simulated.profiles import profiles
 from ssdlab.methods import find_method
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import Method, RunData
-from ssdlab.methods.presented.pts_series import course
+from ssdlab.methods.presented.pts_series import course, cross_findings
 from ssdlab.methods.pts import cross_stimulus, idle_recovery, write_saturation
 from ssdlab.methods.pts.write_saturation import load_of
 from ssdlab.methods.results.outcome import read_result
@@ -32,6 +32,7 @@ from ssdlab.methods.results.pts import (
 from ssdlab.methods.steps import Request
 from ssdlab.methods.verbs.workload_verb import WorkloadVerb
 from ssdlab.report import page, source
+from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import RunFolder, Step
 from ssdlab.runs.order import plan_on
@@ -225,6 +226,18 @@ def test_cross_stimulus_writes_three_loads_in_order_without_pauses() -> None:
     assert [len(group.records.iops) for group in result.groups] == [480, 360, 480]
     assert result.groups[1].end_mb_s == pytest.approx(50 * 4096 / 60 / 1e6)
     assert result.steady is None
+
+
+def test_a_recovery_by_one_record_says_how_many_were_slower_again() -> None:
+    # At the level in the second minute, and below it in every other one after that.
+    scripted = Scripted(lambda label, at: {"group 1": 100, "group 2": 50}.get(label, 100 * (at % 2) + 40))
+    params = cross_stimulus.PtsCrossStimulusParams()
+    cross_stimulus.procedure(scripted.lab(), params)
+    result = cross_stimulus.conclude(scripted.data(), params)
+    assert result.recovery_s == 2 * 60
+    (said, *_) = [sentence(claim) for claim in cross_findings(result)]
+    assert "back at that after 2 min 00 s, by the first record that was" in said
+    assert "239 of the 478 after it were below it again" in said
 
 
 def test_recovery_is_the_first_record_that_reaches_the_level() -> None:

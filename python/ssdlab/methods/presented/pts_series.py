@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ssdlab.methods.results.pts import (
         PtsCrossStimulusResult,
         PtsIdleRecoveryResult,
+        PtsRecords,
         PtsSamples,
         PtsSaturationResult,
         PtsWait,
@@ -189,11 +190,20 @@ def idle_tables(result: PtsIdleRecoveryResult) -> tuple[Table, ...]:
     return (window_table([window_of(result.samples)]), waits(result), *open_points(result))
 
 
+def _later(records: PtsRecords, level: float, reached_s: float) -> str:
+    """Return how many of the records after the first that reached a level were below it again."""
+    ends_s = records.ends_s()
+    after = [value for end_s, value in zip(ends_s, records.mb_s, strict=True) if end_s > reached_s]
+    below = sum(value < level for value in after)
+    return f", by the first record that was; {below} of the {len(after)} after it were below it again"
+
+
 def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
     """Yield whether, and when, the drive was as fast as before."""
     first, between, last = result.groups
-    back = "not back at that after {time}" if result.recovery_s is None else "back at that after {time}"
-    time_s = last.records.ends_s()[-1] if result.recovery_s is None else result.recovery_s
+    reached = result.recovery_s
+    back = "not back at that after {time}" if reached is None else "back at that after {time}{later}"
+    time_s = last.records.ends_s()[-1] if reached is None else reached
     yield Claim(
         f"By {{of}}: {{mean}} of {{load}} on average, then {{end}} at the end of {{other}}; {back}",
         figure=Amount(max(last.records.mb_s, default=None), "MB/s"),
@@ -205,6 +215,7 @@ def cross_findings(result: PtsCrossStimulusResult) -> Iterator[Claim]:
             "load": first.name,
             "end": Amount(between.end_mb_s, "MB/s"),
             "other": between.name,
+            "later": "" if reached is None else _later(last.records, first.mean_mb_s, reached),
             "time": Amount(time_s, "s"),
         },
     )
