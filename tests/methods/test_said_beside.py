@@ -1,0 +1,50 @@
+"""What is said beside a figure that its own rule holds good."""
+
+from __future__ import annotations
+
+from ssdlab.methods.presented.pts import moving_cells
+from ssdlab.methods.presented.rate_limit import rates
+from ssdlab.methods.results.pts import PtsCell, PtsRounds
+from ssdlab.methods.results.rate_limit import OfferedLoad, RateLimitResult
+from ssdlab.results.claim import sentence
+
+
+def rounds_of(*cells: PtsCell, steady: bool = True) -> PtsRounds:
+    return PtsRounds(
+        group="",
+        rounds=5,
+        steady=steady,
+        first=1,
+        last=5,
+        reported=(1, 5),
+        fills=3.0,
+        tracked=(),
+        cells=cells,
+    )
+
+
+def cell(block_bytes: int, *iops: float) -> PtsCell:
+    return PtsCell(read_pct=0, block_bytes=block_bytes, ordinals=(1, 2, 3, 4, 5), iops=iops)
+
+
+def test_a_cell_that_is_not_tracked_and_slides_is_named() -> None:
+    level, slides = cell(4096, *[100.0] * 5), cell(8192, 100, 96, 92, 88, 84)
+    claim = moving_cells(rounds_of(level, slides))
+    assert claim is not None
+    said = sentence(claim)
+    assert "1 of 2 cells were not in those rounds" in said
+    assert "8 KiB 0/100" in said
+    assert moving_cells(rounds_of(level)) is None
+    assert moving_cells(rounds_of(level, slides, steady=False)) is None, "its rounds are no window"
+    assert moving_cells(rounds_of(level, PtsCell(read_pct=0, block_bytes=512, missing="sectors"))) is None
+
+
+def test_a_rate_that_the_longest_io_vouched_for_says_so() -> None:
+    few = OfferedLoad(rate=1000, ordinal=1, held=True, response_ns={"p99": None, "max": 2e6})
+    many = OfferedLoad(rate=2000, ordinal=2, held=True, response_ns={"p99": 1e6, "max": 3e6})
+    result = RateLimitResult.of(
+        (few, many), quick=True, read_pct=100, block_bytes=4096, percentile="p99", bound_ns=5e6
+    )
+    assert any("too few I/Os for p99 at 1.00k IOPS" in caveat for caveat in result.caveats)
+    held = [row[6].text for row in rates(result).rows]
+    assert held == ["yes: the longest took 2.00 ms", "yes"]
