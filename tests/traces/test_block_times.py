@@ -129,8 +129,8 @@ def test_a_throttled_device_is_busy_as_long_as_its_rate_says(
     with throttle.here():
         done, result = replayed(device, tmp_path / "runs", trace, speed="max", depth="8", fill="false")
     assert done.times_from == "block layer" and done.block_layer_fault is None
-    # Half of them are reads; a slice of the throttle, 0.1 s, may be let through at once at either end, and what
-    # is not asked for in time, where the host is loaded, comes in less.
+    # Half of them are reads; a slice of the throttle, 0.1 s, may be let through at once at either end. What
+    # a loaded host asks for late comes in less.
     allowed_s = count / 2 / rate
     assert 0.5 * allowed_s <= done.busy_s <= allowed_s + 0.35
     assert any("block layer" in text for text in texts(result))
