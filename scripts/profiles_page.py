@@ -12,9 +12,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from ssdlab.drives.ratings import METRICS, Judged
-from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
+from ssdlab.drives.simulated.energy import OperationEnergy
+from ssdlab.drives.simulated.profiles import check_profile, profiles, shipped_ratings
 from ssdlab.runs.rating_check import FULL, QUICK, Checked, check, ratings_of
 from ssdlab.runs.rating_limits import limiting
+from ssdlab.runs.write_cliff import Cliff, write_cliff
 
 PAGE = Path(__file__).parents[1] / "docs" / "profiles.md"
 INTRODUCTION = """\
@@ -37,7 +39,9 @@ def main() -> int:
     names = list(shipped_ratings())
     with ProcessPoolExecutor(2) as pool:
         found = list(pool.map(_checked, names, [effort] * len(names)))
-    PAGE.write_text(_page(found, effort.seconds), encoding="utf-8")
+        of_flash = [name for name in profiles() if check_profile(name)["profile"].get("flash")]
+        cliffs = dict(zip(of_flash, pool.map(write_cliff, of_flash), strict=True))
+    PAGE.write_text(_page(found, effort.seconds, cliffs), encoding="utf-8")
     return 0
 
 
@@ -45,14 +49,21 @@ def _checked(name: str, effort: object) -> Checked:
     return check(name, ratings_of(name), effort)  # type: ignore[arg-type]
 
 
-def _page(found: list[Checked], seconds: float) -> str:
+def _page(found: list[Checked], seconds: float, cliffs: dict[str, Cliff]) -> str:
     everything = [judged for checked in found for judged in checked.ratings]
     lines = [INTRODUCTION, *_summary(everything), ""]
     lines.append(f"Each figure was measured for {seconds:g} s of the drive's own time.")
+    lines += ["", *_cliffs(cliffs)]
     for checked in found:
         lines += ["", f"## {checked.profile}", "", f"At 1/{checked.scale} of its size."]
         if (generation := check_profile(checked.profile)["generation"]) is not None:
             lines[-1] += f" NAND: `{generation['name']}`, {generation['about']}."
+        if (energy := OperationEnergy.of(check_profile(checked.profile)["profile"])) is not None:
+            power = [f"{name} {text.split(' µJ')[0]} µJ" for name, text in list(energy.lines())[1:]]
+            lines += [
+                "",
+                f"Power: {energy.idle_w:.3g} W idle, {energy.working_w:.3g} W at work; {', '.join(power)}.",
+            ]
         lines += [
             "",
             "| rating | state | printed | simulated | error | limited by | use | source | verdict |",
@@ -61,6 +72,27 @@ def _page(found: list[Checked], seconds: float) -> str:
         lines += [_row(checked, judged) for judged in checked.ratings]
         lines += [f"\n{_title(judged)}: {judged.reason}." for judged in checked.ratings if judged.reason]
     return "\n".join(lines) + "\n"
+
+
+def _cliffs(cliffs: dict[str, Cliff]) -> list[str]:
+    """Return where random writes from the fresh drive on fall, and what limits them behind that."""
+    lines = [
+        "## The write cliff",
+        "",
+        "Random writes of 4 KiB, 32 in flight, on a fresh drive until three times its physical capacity was",
+        "written. The cliff begins where the speed falls by 15 % for good. The parts are those that bound",
+        "the writes before it and in steady state: where link or cores are slowest at first, the fall shows",
+        "later, when what is collected has made the flash slower still.",
+        "",
+        "| drive | begins after | before | by | after three | limited by |",
+        "|---|--:|--:|---|--:|---|",
+    ]
+    for name, cliff in cliffs.items():
+        begins = "no cliff" if cliff.begins is None else f"{cliff.begins:.2f} physical capacities"
+        before = f"{_number(cliff.before_iops)} IOPS | {cliff.before.part}"
+        after = f"{_number(cliff.after_iops)} IOPS | {cliff.limit.part}"
+        lines.append(f"| {name} | {begins} | {before} | {after} |")
+    return lines
 
 
 def _summary(judged: list[Judged]) -> list[str]:

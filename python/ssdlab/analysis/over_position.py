@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 PART_BYTES = 10**9
 MIN_PARTS = 50
+BESIDE = 3
+"""Parts that tell the speed just before and just behind a drop."""
 
 
 def written_over_time(
@@ -42,19 +44,43 @@ def written_over_time(
     return np.cumsum(np.concatenate(moved)), np.concatenate(ends)
 
 
-def speeds_over(rows: Mapping[str, npt.NDArray[Any]], max_parts: int) -> tuple[list[float], float]:
+def speeds_over(
+    rows: Mapping[str, npt.NDArray[Any]], max_parts: int, min_parts: int = MIN_PARTS
+) -> tuple[list[float], float]:
     """Return the speed over each equal part of what was written in MB/s, and the bytes of a part."""
     import numpy as np
 
     written, ends_s = written_over_time([rows])
     total = float(written[-1])
     # A part needs several rows, or its speed would be that of the rows' edges.
-    parts = int(max(MIN_PARTS, min(max_parts, total / PART_BYTES)))
+    parts = int(max(min_parts, min(max_parts, total / PART_BYTES)))
     parts = max(1, min(parts, (written.size - 1) // 2))
     edges = np.linspace(0.0, total, parts + 1)
     seconds = np.diff(np.interp(edges, written, ends_s))
     part_bytes = total / parts
     return [float(part_bytes / each / 1e6) for each in seconds], part_bytes
+
+
+def drop_bytes(speeds: Sequence[float], part_bytes: float, at: int) -> float:
+    """Return after how many bytes the speed drops, finer than a part.
+
+    The parts on both sides of the drop hold the end of the one speed and the beginning of the other: their
+    time tells how much was written at each, by the speeds of the parts next to them.
+
+    Parameters
+    ----------
+    speeds, part_bytes
+        Of equal parts, as `speeds_over` returns them.
+    at
+        First part behind the drop; two parts at least on either side.
+    """
+    before = mean_speed(speeds[max(0, at - 1 - BESIDE) : at - 1])
+    after = mean_speed(speeds[at + 1 : at + 1 + BESIDE])
+    took = 1 / speeds[at - 1] + 1 / speeds[at]
+    if before <= after:
+        return at * part_bytes
+    fast = (took - 2 / after) / (1 / before - 1 / after)
+    return (at - 1 + min(2.0, max(0.0, fast))) * part_bytes
 
 
 def mean_speed(speeds: Sequence[float]) -> float:

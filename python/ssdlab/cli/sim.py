@@ -42,6 +42,7 @@ def show(profile: str, /, *, json: bool = False) -> None:
         Print JSON, schema ssdlab.profile/1.
     """
     from ssdlab.drives.base import SIMULATED_PREFIX as PREFIX
+    from ssdlab.drives.simulated.energy import OperationEnergy
     from ssdlab.drives.simulated.profiles import check_profile
     from ssdlab.drives.simulated.text import SimulatedText
 
@@ -59,6 +60,10 @@ def show(profile: str, /, *, json: bool = False) -> None:
         print_line()
         print_line(title, "dim")
         print_fields(((name, _figure(name, figure)) for name, figure in figures.items()), indent=2)
+    if (energy := OperationEnergy.of(known)) is not None:
+        print_line()
+        print_line("power and energy, one die's with all its planes", "dim")
+        print_fields(energy.lines(), indent=2)
     print_line()
     print_line(f"a drive of it: {text}", "dim")
     print_fields(_made(text.scale, made), indent=2)

@@ -7,7 +7,8 @@ Question
 Procedure
     The drive is purged, where it can be, so that it is fresh. Then it is written once from end to end:
     128 KiB sequential, 32 in flight by one io_uring thread. The bytes written are cut into as many equal
-    parts as asked for, at most one a gigabyte. Beside the mean speed stands that of the last 16 GB.
+    parts as asked for, at most one a gigabyte. Beside the mean speed stands that of the last 16 GB. The end
+    of a cache is looked for in parts of a three-hundredth of the drive, or smaller ones.
 
 Source
     AnandTech, consumer SSD suites from 2017 on, "Whole-Drive Fill": fresh drive, 128 kB, queue depth 32,
@@ -25,9 +26,9 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.change import find_drop
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.over_position import MIN_PARTS, mean_speed, speeds_over
+from ssdlab.analysis.over_position import MIN_PARTS, drop_bytes, mean_speed, speeds_over
 from ssdlab.methods.method import Method, Params, RunData, param
-from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, write_over
+from ssdlab.methods.parts.over_lba import BLOCK_BYTES, once, row_ns, write_over
 from ssdlab.methods.parts.points import power_scalars
 from ssdlab.methods.results import kinds
 from ssdlab.methods.results.fill import FillResult
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
 
 LAST_BYTES = 16 * 10**9
+EDGE_PARTS = 300
+"""So many parts at least tell the end of a cache: the least caches have 1 % of a drive."""
 
 
 class WholeDriveFillParams(Params):
@@ -60,15 +63,18 @@ def procedure(lab: Lab, p: WholeDriveFillParams) -> None:
     lab.conditions(scheduler="none")
     lab.purge(if_able=True)
     stop = once(lab.usable_bytes)
-    lab.run(write_over(stop, depth=p.depth, engine="uring"), label="whole drive")
+    rows_ns = row_ns(lab.usable_bytes)
+    lab.run(write_over(stop, depth=p.depth, engine="uring", interval_ns=rows_ns), label="whole drive")
 
 
 def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
     """Cut the fill into parts, and look for the end of a cache."""
     step = data.step("whole drive")
     assert step is not None  # the procedure has no other
-    speeds, part_bytes = speeds_over(data.rows(step), p.parts)
-    drop = find_drop(speeds)
+    rows = data.rows(step)
+    speeds, part_bytes = speeds_over(rows, p.parts)
+    fine, fine_bytes = speeds_over(rows, p.parts, EDGE_PARTS)
+    drop = find_drop(fine)
     summary = step.measured
     last = max(1, round(LAST_BYTES / part_bytes))
     mean_w = summary.mean_w
@@ -82,9 +88,9 @@ def conclude(data: RunData, p: WholeDriveFillParams) -> FillResult:
         parts_mb_s=tuple(speeds),
         mean_mb_s=summary.mb_s,
         last_mb_s=mean_speed(speeds[-last:]),
-        cache_bytes=None if drop is None else round(drop.at * part_bytes),
-        before_mb_s=None if drop is None else mean_speed(speeds[: drop.at]),
-        after_mb_s=None if drop is None else mean_speed(speeds[drop.at :]),
+        cache_bytes=None if drop is None else round(drop_bytes(fine, fine_bytes, drop.at)),
+        before_mb_s=None if drop is None else mean_speed(fine[: drop.at]),
+        after_mb_s=None if drop is None else mean_speed(fine[drop.at :]),
         mean_w=mean_w,
         caveats=clauses(_caveats(data)),
         scalars=(

@@ -129,6 +129,14 @@ def limiting(made: Mapping[str, Any], rating: Rating) -> Limit | None:
     return Limit(part, size / us)
 
 
+def random_writes(made: Mapping[str, Any], *, steady: bool) -> Limit:
+    """Return the part that bounds 4 KiB random writes, in steady state or with nothing to collect."""
+    parts = _Parts(made)
+    bounds = _writes(parts, _UNIT_BYTES, parts.write_amplification if steady else 1.0, cached=False)
+    part, us = max(bounds.items(), key=lambda bound: bound[1])
+    return Limit(part, 1e6 / us)
+
+
 def _reads(parts: _Parts, size: int, *, whole_pages: bool) -> dict[str, float]:
     """Time that each part takes for one read, in us."""
     units = size / _UNIT_BYTES

@@ -1,0 +1,73 @@
+"""The write cliff of a simulated drive, and the part of it that limits its random writes behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ssdlab.analysis.write_cliff import PIECES, cliff_begins
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.model.workload import Mix, Stop, Stream, Workload
+from ssdlab.runs.rating_check import scale_for
+from ssdlab.runs.rating_limits import random_writes
+
+if TYPE_CHECKING:
+    from ssdlab.runs.rating_limits import Limit
+
+_BLOCK_BYTES = 4096
+_DEPTH = 32
+_CAPACITIES = 3
+_SMALL_BYTES = 3 << 30
+"""A drive is made so small; it has as many superblocks as a large one."""
+_INTERVAL_NS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Cliff:
+    """What random writes from the fresh drive on show.
+
+    Attributes
+    ----------
+    scale
+        So many times smaller was the drive.
+    begins
+        Physical capacities written when the speed falls for good; None: it does not.
+    before_iops, after_iops
+        Just before one physical capacity was written, and when three were.
+    before, limit
+        The part whose closed form is the lowest while nothing is collected, and in steady state.
+    """
+
+    scale: int
+    begins: float | None
+    before_iops: float
+    after_iops: float
+    before: Limit
+    limit: Limit
+
+
+def write_cliff(name: str, scale: int | None = None) -> Cliff:
+    """Write a fresh drive three times over at random, and find where it slows down."""
+    import numpy as np
+
+    scale = scale or scale_for(name, _SMALL_BYTES)
+    made = check_profile(name, scale=scale)
+    physical = made["raw_bytes"]
+    drive = SimulatedDrive(SimulatedText(name, scale=scale), writing=True, allow_unwritten=True)
+    stop = Stop(bytes=_CAPACITIES * physical // _BLOCK_BYTES * _BLOCK_BYTES)
+    stream = Stream(ops=Mix(read_pct=0), engine="uring", depth=_DEPTH, stop=stop)
+    rows = drive.run(Workload(seed=1, interval_ns=_INTERVAL_NS, streams=(stream,))).rows()
+    written = np.concatenate(([0.0], np.cumsum(rows["bytes"], dtype=float)))
+    ends = np.concatenate(([0.0], (rows["start_ns"] + rows["duration_ns"]).astype(float)))
+    edges = np.arange(_CAPACITIES * PIECES) * (physical / PIECES)
+    iops = physical / PIECES / _BLOCK_BYTES / (np.diff(np.interp(edges, written, ends)) / 1e9)
+    last = PIECES * 17 // 20
+    return Cliff(
+        scale=scale,
+        begins=cliff_begins([float(each) for each in iops]),
+        before_iops=float(np.median(iops[last - PIECES // 5 : last])),
+        after_iops=float(np.median(iops[-PIECES // 5 :])),
+        before=random_writes(made, steady=False),
+        limit=random_writes(made, steady=True),
+    )

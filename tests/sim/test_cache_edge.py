@@ -1,0 +1,72 @@
+"""Where the cache of a drive ends: at the size that its profile gives, or nowhere that a fill could show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import harmonic_mean
+
+import pytest
+
+from methods.on_simulated import run
+from ssdlab.analysis.over_position import drop_bytes
+from ssdlab.cli import main
+from ssdlab.drives.simulated.profiles import check_profile
+from ssdlab.methods.presented.fill import findings
+from ssdlab.methods.results.fill import FillResult
+from ssdlab.methods.results.outcome import read_result
+from ssdlab.results.claim import sentence
+
+
+@pytest.mark.parametrize("edge", [6.0, 6.25, 6.5, 7.0, 7.9])
+def test_an_edge_within_a_part_is_found_by_the_time_that_the_part_took(edge: float) -> None:
+    speeds = [500.0 if at + 1 <= edge else 100.0 for at in range(20)]
+    share = edge - int(edge)
+    if share:
+        speeds[int(edge)] = harmonic_mean([500.0, 100.0], weights=[share, 1 - share])
+    for at in (6, 7):
+        if abs(at - edge) <= 1:
+            assert drop_bytes(speeds, 10.0, at) == pytest.approx(10 * edge)
+
+
+def filled(name: str, scale: int, library: Path) -> FillResult:
+    result = read_result(run("whole-drive-fill", library, f"sim:{name},scale={scale}"))
+    assert isinstance(result, FillResult)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        ("intel-600p-512gb", 64),
+        pytest.param("nvme-tlc-client", 32, marks=pytest.mark.slow),
+        pytest.param("nvme-qlc-client", 48, marks=pytest.mark.slow),
+    ],
+)
+def test_the_edge_stands_at_the_size_of_the_cache(name: str, scale: int, tmp_path: Path) -> None:
+    """The write buffer is as large on a small drive as on a large one: so small a scale makes it small."""
+    result = filled(name, scale, tmp_path)
+    size = check_profile(name)["profile"]["slc_cache"]["size_gb"]["value"] * 1e9
+    assert result.cache_bytes is not None
+    assert result.cache_bytes * scale == pytest.approx(size, rel=0.05)
+    assert any("A cache ends after" in sentence(claim) for claim in findings(result))
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        ("tiny-test", 4),
+        # Its flash is faster than its link without a cache too.
+        ("samsung-850-evo-4tb", 96),
+        pytest.param("nvme-tlc-enterprise", 64, marks=pytest.mark.slow),
+        pytest.param("dramless-client", 64, marks=pytest.mark.slow),
+    ],
+)
+def test_elsewhere_the_page_says_that_there_is_none(
+    name: str, scale: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = filled(name, scale, tmp_path / "library")
+    assert result.cache_bytes is None
+    (folder,) = (path for path in (tmp_path / "library").iterdir() if (path / "manifest.json").exists())
+    page = tmp_path / "page.html"
+    assert main(["report", str(folder), "-o", str(page)]) == 0
+    assert "No end of a cache was found" in page.read_text(encoding="utf-8")

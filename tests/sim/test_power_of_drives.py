@@ -1,0 +1,83 @@
+"""What the shipped drives draw: as much as is printed of them, and no load more than a rated maximum."""
+
+from __future__ import annotations
+
+import pytest
+
+from ssdlab.cli import main
+from ssdlab.drives.ratings import Ratings
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+from ssdlab.drives.simulated.energy import OperationEnergy
+from ssdlab.drives.simulated.profiles import check_profile, shipped_ratings
+from ssdlab.model.fill import fill_workload
+from ssdlab.model.pattern import Sequential, Uniform
+from ssdlab.model.workload import Block, Mix, Stop, Stream, Workload
+from ssdlab.runs.rating_check import scale_for
+
+NS = 10**9
+MAXIMA = {
+    name: max(watts)
+    for name, text in shipped_ratings().items()
+    if (watts := [each.value for each in Ratings.parse(text).rating if each.is_bound])
+}
+QUICK = "kingston-dc400-960gb"
+NAMES = [name if name == QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MAXIMA]
+LOADS = [(read_pct, size) for read_pct in (100, 50, 0) for size in (131072, 4096)]
+"""Shares of reads and sizes; large I/Os are in order, small ones at random."""
+
+
+def drive_of(name: str) -> SimulatedDrive:
+    text = SimulatedText(name, scale=scale_for(name, 2 << 30))
+    drive = SimulatedDrive(text, writing=True, allow_unwritten=True)
+    drive.run(fill_workload(drive.capacity_bytes, 1))
+    drive.idle(5.0)
+    return drive
+
+
+def drawn(drive: SimulatedDrive, read_pct: int, size: int, depth: int) -> tuple[float, float]:
+    """Mean W and IOPS of a load, once it goes evenly."""
+    ramp = NS // 5
+    stream = Stream(
+        ops=Mix(read_pct=read_pct),
+        block=(Block(bytes=size),),
+        pattern=Uniform() if size == 4096 else Sequential(),
+        engine="uring",
+        depth=depth,
+        stop=Stop(time_ns=2 * ramp),
+    )
+    start = drive.native.now_ns + ramp
+    found = drive.run(Workload(seed=depth, interval_ns=ramp // 20, ramp_ns=ramp, streams=(stream,)))
+    power = drive.power(start, drive.native.now_ns)
+    assert power is not None
+    return power.mean_w, float(found.iops)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_load_draws_more_than_the_rated_maximum(name: str) -> None:
+    drive = drive_of(name)
+    highest = {load: drawn(drive, *load, depth=128)[0] for load in LOADS}
+    print(name, MAXIMA[name], highest)
+    assert max(highest.values()) <= MAXIMA[name]
+
+
+@pytest.mark.parametrize("name", ["samsung-983-dct-960gb", "kingston-dc400-960gb"])
+def test_reads_draw_the_fixed_power_and_their_energy(name: str) -> None:
+    """In virtual time: what is left are attempts that read again (200 in a million) and the rows' ends."""
+    energy = OperationEnergy.of(check_profile(name)["profile"])
+    assert energy is not None
+    watts, iops = drawn(drive_of(name), 100, 4096, depth=16)
+    assert watts == pytest.approx(energy.working_w + iops * energy.read_4k_uj / 1e6, rel=0.02)
+
+
+def test_fixed_power_and_energies_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sim", "show", "samsung-983-dct-960gb"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "fixed power 1.8 W idle, 3.5 W at work",
+        "array read 4.92 µJ",
+        "program of a word line 174 µJ",
+        "erase of a block 410 µJ",
+    ):
+        assert words in said
+    assert main(["sim", "show", "xpoint"]) == 0
+    assert "fixed power" not in capsys.readouterr().out

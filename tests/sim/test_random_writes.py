@@ -1,0 +1,126 @@
+"""Random writes of the shipped drives: the cliff, what spare area is worth, and the flash behind both."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ssdlab.analysis.write_cliff import PIECES, cliff_begins
+from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
+from ssdlab.drives.simulated.profiles import check_profile, profile_text, profiles
+from ssdlab.model.workload import Mix, Stop, Stream, Workload
+from ssdlab.runs.rating_check import scale_for
+from ssdlab.runs.rating_limits import _write_amplification
+from ssdlab.runs.write_cliff import write_cliff
+
+NS = 10**9
+SMALL_BYTES = 3 << 30
+FLASH = [name for name in profiles() if check_profile(name)["profile"].get("flash")]
+CLASSES = [
+    "dramless-client",
+    "nvme-qlc-client",
+    "nvme-tlc-client",
+    "nvme-tlc-enterprise",
+    "sata-tlc-enterprise",
+]
+QUICK = ["tiny-test", "nvme-tlc-enterprise"]
+
+
+def slow_but(quick: list[str], names: list[str]) -> list[object]:
+    """These names, all but some of them in the slow suite."""
+    return [name if name in quick else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+def fresh(name: str, scale: int | None = None, **settings: object) -> SimulatedDrive:
+    scale = scale or scale_for(name, SMALL_BYTES)
+    text = SimulatedText(name, scale=scale, **settings)  # type: ignore[arg-type]
+    return SimulatedDrive(text, writing=True, allow_unwritten=True)
+
+
+def write(drive: SimulatedDrive, depth: int, seed: int, *, interval_ns: int = NS, **stop: int) -> object:
+    stream = Stream(ops=Mix(read_pct=0), engine="uring", depth=depth, stop=Stop(**stop))
+    return drive.run(Workload(seed=seed, interval_ns=interval_ns, streams=(stream,)))
+
+
+def test_the_cliff_begins_where_the_speed_falls_for_good() -> None:
+    level = [100.0 + (at % 3) for at in range(PIECES)]
+    assert cliff_begins([*level, *(50.0 for _ in range(PIECES))]) == 1.0
+    # The end of a cache, and a dip that comes back, are no cliff.
+    cached = [300.0] * 10 + level[10:]
+    cached[30] = 10.0
+    assert cliff_begins([*cached, *level[:25], *(50.0 for _ in range(25))]) == 1.5
+    assert cliff_begins(level + level) is None
+    with pytest.raises(ValueError, match="less than a physical capacity"):
+        cliff_begins(level[1:])
+
+
+@pytest.mark.parametrize("name", slow_but(QUICK, FLASH))
+def test_random_writes_fall_when_the_flash_was_written_once(name: str) -> None:
+    """There is nothing to collect before; the link is never what limits the steady state behind it.
+
+    Where link or cores are slower than the fresh flash, the fall shows when collection has made the flash
+    slower than they are.
+    """
+    cliff = write_cliff(name)
+    assert cliff.limit.part != "link"
+    assert cliff.begins is not None
+    hidden = cliff.before.part in ("link", "controller cores")
+    assert 0.9 <= cliff.begins <= (2.0 if hidden else 1.3)
+    assert cliff.after_iops < 0.7 * cliff.before_iops
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_drives_of_a_class_are_limited_by_their_flash(name: str) -> None:
+    made = check_profile(name, scale=scale_for(name, SMALL_BYTES))
+    assert 0.07 <= 1 - made["capacity_bytes"] / made["raw_bytes"] <= 0.13
+    assert write_cliff(name).limit.part == "flash"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nvme-tlc-enterprise", "sata-tlc-enterprise"])
+def test_the_part_that_is_named_is_the_one_that_limits(name: str, tmp_path: Path) -> None:
+    """Twice as fast, flash makes steady writes faster, and link and cores do not."""
+
+    def twice(key: str, factor: float) -> float:
+        text = re.sub(
+            rf"^{key} = {{ value = ([0-9.]+)",
+            lambda found: f"{key} = {{ value = {factor * float(found[1])}",
+            profile_text(name),
+            flags=re.MULTILINE,
+        )
+        text = re.sub(r"^nand = .*\n", "", text, flags=re.MULTILINE)
+        path = tmp_path / f"{key}.toml"
+        path.write_text(text, encoding="utf-8")
+        drive = fresh(str(path), scale_for(name, SMALL_BYTES))
+        assert drive.native.place_steady()
+        found = write(drive, 32, 3, time_ns=4 * NS)
+        return float(found.iops)  # type: ignore[attr-defined]
+
+    as_it_is = twice("program_us", 1.0)
+    assert twice("program_us", 0.5) > 1.5 * as_it_is
+    for key in ("bandwidth_mb_s", "read_us"):
+        assert twice(key, 2.0 if key == "bandwidth_mb_s" else 1.0) == pytest.approx(as_it_is, rel=0.02), key
+
+
+def steady(name: str, spare: float, seconds: int) -> tuple[float, float, float]:
+    """IOPS, theory's write amplification and the spread of one-second rows, in steady state."""
+    drive = fresh(name, spare=spare)
+    placed = drive.native.place_steady()
+    write(drive, 32, 9, bytes=(2 if placed else 6) * drive.capacity_bytes // 4096 * 4096)
+    found = write(drive, 32, 1, time_ns=seconds * NS)
+    rows = np.asarray(found.rows()["ios"], float)[:seconds]  # type: ignore[attr-defined]
+    made = check_profile(name, scale=scale_for(name, SMALL_BYTES), spare=spare)
+    amplification = _write_amplification(1 / (1 - made["effective_spare"]))
+    return float(found.iops), amplification, float(np.std(rows))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", slow_but(["sata-tlc-enterprise"], [*CLASSES[1:2], *CLASSES[3:]]))
+def test_spare_area_is_worth_what_theory_says(name: str) -> None:
+    """From 7 to 25 % of spare; drives without thermal limits, which take more where work takes longer."""
+    less, more = steady(name, 0.07, 10), steady(name, 0.25, 10)
+    assert more[0] / less[0] == pytest.approx(less[1] / more[1], rel=0.15)
+    # The spread is what the erases within a second make of it: next to nothing beside the level.
+    assert more[2] < 0.02 * more[0] and less[2] < 0.02 * less[0]
