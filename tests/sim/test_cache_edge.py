@@ -57,8 +57,6 @@ def test_the_edge_stands_at_the_size_of_the_cache(name: str, scale: int, tmp_pat
         ("tiny-test", 4),
         # Its flash is faster than its link without a cache too.
         ("samsung-850-evo-4tb", 96),
-        pytest.param("nvme-tlc-enterprise", 64, marks=pytest.mark.slow),
-        pytest.param("dramless-client", 64, marks=pytest.mark.slow),
     ],
 )
 def test_elsewhere_the_page_says_that_there_is_none(
@@ -70,3 +68,11 @@ def test_elsewhere_the_page_says_that_there_is_none(
     page = tmp_path / "page.html"
     assert main(["report", str(folder), "-o", str(page)]) == 0
     assert "No end of a cache was found" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nvme-tlc-enterprise", "dramless-client", "samsung-983-dct-960gb"])
+def test_a_write_buffer_is_no_cache(name: str, tmp_path: Path) -> None:
+    result = filled(name, 64, tmp_path)
+    assert result.cache_bytes is None
+    assert any("No end of a cache was found" in sentence(claim) for claim in findings(result))
