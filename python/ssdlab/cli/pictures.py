@@ -17,9 +17,9 @@ SCHEMA = "ssdlab.figures/1"
 def figures(
     *runs: str,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    chart: tuple[str, ...] = (),
+    chart: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
     format: Literal["png", "svg", "pdf"] = "png",
-    size: str = "1200x675",
+    size: Annotated[str, Parameter(metavar="WxH")] = "1200x675",
     every_view: bool = False,
     library: Path | None = None,
     json: bool = False,
