@@ -207,9 +207,9 @@ def test_the_address_keeps_every_pressed_button_and_brings_it_back(
     assert web_browser.complaints == [] and web_browser.requests == []
 
 
-def test_a_link_to_a_heading_holds_it_in_view_while_charts_get_their_heights(
+def test_an_address_with_a_state_leads_to_its_heading_and_holds_it_while_charts_are_drawn(
     written: Path, web_browser: Browser
 ) -> None:
-    web_browser.open(written, fragment="#ratings")
+    web_browser.open(written, fragment="#ratings;no-figure.view=1")
     web_browser.until("[...document.querySelectorAll('figure[data-chart]')].every(one => one.dataset.drawn)")
     web_browser.until("Math.abs(document.getElementById('ratings').getBoundingClientRect().top) < 40")
