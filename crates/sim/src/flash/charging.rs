@@ -32,7 +32,7 @@ impl Machine {
     #[inline]
     pub(crate) fn work(&mut self, die: u32, block: u32, work: DieWork, duration_ns: u64) -> u64 {
         if self.plain {
-            return self.dies[die as usize].work(self.now, self.at, duration_ns);
+            return self.dies[die as usize].work(self.now, self.at, work, duration_ns);
         }
         let mut duration_ns = duration_ns;
         if let Some(spread) = &mut self.spread {
@@ -48,11 +48,7 @@ impl Machine {
         if let Some(power) = &mut self.power {
             start = power.begin(work, start.max(die.idle_at()), duration_ns);
         }
-        if work == DieWork::Read {
-            die.read_behind(self.now, start, duration_ns)
-        } else {
-            die.work(self.now, start, duration_ns)
-        }
+        die.work(self.now, start, work, duration_ns)
     }
 
     /// Programs the word line that ends with `last_unit`. Returns its die, when the die's work ends, and when that ends which
@@ -60,7 +56,7 @@ impl Machine {
     ///
     /// The die's time is taken from now on, not from when the data has crossed the channel: the page registers take the next
     /// word line while one is being programmed, and collection reads ahead, so a die never idles for either.
-    fn program(&mut self, last_unit: u32) -> (u32, u64, u64) {
+    fn program(&mut self, last_unit: u32, stream: usize) -> (u32, u64, u64) {
         self.counts.programs += 1;
         let place = self.place(last_unit);
         let (units, program_ns) = if place.page_type == ONE_BIT {
@@ -72,7 +68,24 @@ impl Machine {
         self.erase_if_due(place, block);
         let here = self.carry(place.die, units);
         let programmed = self.work(place.die, block, DieWork::Program, program_ns);
+        if self.parity_lines > 0 {
+            self.protect(place.die, block, stream, units, program_ns);
+        }
         (place.die, programmed, here + program_ns)
+    }
+
+    /// A word line of a stream was given to a die: if it was the last of a stripe, the next die programs the parity of all of them.
+    fn protect(&mut self, die: u32, block: u32, stream: usize, units: u32, program_ns: u64) {
+        self.unprotected[stream] += 1;
+        if self.unprotected[stream] + 1 < self.parity_lines {
+            return;
+        }
+        self.unprotected[stream] = 0;
+        let die = (die + 1) % self.geometry.dies();
+        self.counts.programs += 1;
+        self.counts.parity_units += u64::from(units);
+        self.carry(die, units);
+        self.work(die, block, DieWork::Program, program_ns);
     }
 
     /// Counts one more erase of a block. Returns whether it is one of those that take time.
@@ -80,10 +93,12 @@ impl Machine {
         if let Some(erases) = self.erases.get_mut(block as usize) {
             *erases += 1;
         }
-        self.erase_phase += 1;
-        let counts = self.erase_phase >= self.erase_every;
+        // Superblocks are as many as hold data; those with parity are erased as often.
+        self.erase_phase += self.parity_lines.max(1);
+        let whole = self.erase_every * self.parity_lines.saturating_sub(1).max(1);
+        let counts = self.erase_phase >= whole;
         if counts {
-            self.erase_phase = 0;
+            self.erase_phase -= whole;
         }
         counts
     }
@@ -140,7 +155,7 @@ impl Machine {
         self.counts.reads += 1;
         let mut read_ns = self.read_ns[place.page_type as usize & 7];
         if self.plain {
-            self.dies[place.die as usize].read_behind(self.now, self.at, read_ns);
+            self.dies[place.die as usize].work(self.now, self.at, DieWork::Read, read_ns);
         } else {
             read_ns = self.own_read_ns(place, read_ns);
             self.work_with_power(place.die, DieWork::Read, read_ns);
@@ -157,7 +172,7 @@ impl Machine {
 
 impl Flash for Machine {
     fn program_host(&mut self, last: u32, units: u32) {
-        let (die, worked, crossed) = self.program(last);
+        let (die, worked, crossed) = self.program(last, 0);
         self.latest_host_program = self.latest_host_program.max(worked.max(crossed));
         self.leave_buffer(die, worked, crossed, units);
     }
@@ -168,11 +183,12 @@ impl Flash for Machine {
             self.begin_move_read(first);
         }
         self.moving.units += units;
-        self.pass(self.at, units);
+        self.pass_moved(units);
     }
 
     fn program_moved(&mut self, last: u32) {
-        self.program(last);
+        let (_, worked, crossed) = self.program(last, 1);
+        self.latest_moved_program = self.latest_moved_program.max(worked).max(crossed);
     }
 
     fn set_one_bit(&mut self, block: u32, on: bool) {

@@ -2,12 +2,13 @@
 //!
 //! Two clocks stand for the two queues. `front` says when the last read ends, `behind` when the programs and erases given so far
 //! would end if no read came. A read goes before what waits behind and pushes it out; if the flash can
-//! suspend it also interrupts what is running, else it waits for that to end.
+//! suspend it also interrupts what is running, where that can be interrupted, else it waits for that to end.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::power::DieWork;
 use crate::profile::spec::Timing;
 
 /// An operation that is not over.
@@ -16,13 +17,36 @@ struct Operation {
     /// The die rests for so long before it.
     rest_ns: u64,
     takes_ns: u64,
-    /// A program or an erase; a read cannot be suspended.
-    can_wait: bool,
+    work: DieWork,
+    /// How often reads have suspended it.
+    suspended: u32,
 }
 
 impl Operation {
     fn all_ns(self) -> u64 {
         self.rest_ns + self.takes_ns
+    }
+
+    /// How long a read that comes when it has run for `ran_ns`, and `since_ns` since it was last resumed, waits until it can be
+    /// suspended, and what the suspension takes then; `None` if it has to run to its end.
+    #[inline]
+    fn pause(self, ran_ns: u64, since_ns: u64, timing: &Timing) -> Option<(u64, u64)> {
+        let suspend_ns = timing.suspend_ns?;
+        let pauses = &timing.pauses;
+        if self.work == DieWork::Read || pauses.at_most.is_some_and(|most| self.suspended >= most) {
+            return None;
+        }
+        let mut wait_ns = 0;
+        if self.suspended > 0 {
+            wait_ns = pauses.resume_ns.saturating_sub(since_ns);
+        }
+        if self.work == DieWork::Erase {
+            return Some((wait_ns, pauses.erase_suspend_ns.unwrap_or(suspend_ns)));
+        }
+        if pauses.pulse_ns > 0 {
+            wait_ns = (ran_ns + wait_ns).next_multiple_of(pauses.pulse_ns) - ran_ns;
+        }
+        Some((wait_ns, suspend_ns))
     }
 }
 
@@ -77,10 +101,12 @@ impl Die {
             return ready;
         }
         let left_ns = begins + first.takes_ns - ready;
-        match timing.suspend_ns {
-            Some(suspend_ns) if suspend_ns < left_ns && first.can_wait && !must_end => {
+        let pause = first.pause(ready - begins, ready - self.front, timing);
+        match pause {
+            Some((wait_ns, suspend_ns)) if wait_ns + suspend_ns < left_ns && !must_end => {
+                self.queue[0].suspended += 1;
                 self.push_out(read_ns + suspend_ns);
-                ready + suspend_ns
+                ready + wait_ns + suspend_ns
             }
             _ => {
                 if self.behind > ready + left_ns {
@@ -112,21 +138,10 @@ impl Die {
         self.delayed_ns += left_ns;
     }
 
-    /// A program or erase that may start at `at`. Returns when it ends if no read comes between. Nothing will be asked for before
-    /// `now` any more.
+    /// A program, an erase or a read for a move that may start at `at`. Returns when it ends if no read of the host comes between.
+    /// Nothing will be asked for before `now` any more.
     #[inline]
-    pub fn work(&mut self, now: u64, at: u64, duration_ns: u64) -> u64 {
-        self.put(now, at, duration_ns, true)
-    }
-
-    /// A read that others go before, but that is not suspended once it runs. The rest as of [`work`](Self::work).
-    #[inline]
-    pub fn read_behind(&mut self, now: u64, at: u64, read_ns: u64) -> u64 {
-        self.put(now, at, read_ns, false)
-    }
-
-    #[inline]
-    fn put(&mut self, now: u64, at: u64, takes_ns: u64, can_wait: bool) -> u64 {
+    pub fn work(&mut self, now: u64, at: u64, work: DieWork, takes_ns: u64) -> u64 {
         self.forget_ended(now);
         let start = at.max(self.behind).max(self.front);
         let rest_ns = if self.queue.is_empty() {
@@ -139,7 +154,8 @@ impl Die {
         self.queue.push_back(Operation {
             rest_ns,
             takes_ns,
-            can_wait,
+            work,
+            suspended: 0,
         });
         self.queued_ns += rest_ns + takes_ns;
         self.rests_ns += rest_ns;
@@ -179,6 +195,7 @@ impl Die {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::spec::Pauses;
 
     const READ_NS: u64 = 60;
     const PROGRAM_NS: u64 = 1700;
@@ -192,13 +209,14 @@ mod tests {
             command_ns: 0,
             suspend_ns,
             deferral_limit_ns,
+            pauses: Pauses::default(),
         }
     }
 
     #[test]
     fn a_read_interrupts_and_pushes_out_what_waits() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        assert_eq!(die.work(0, 0, PROGRAM_NS), PROGRAM_NS);
+        assert_eq!(die.work(0, 0, DieWork::Program, PROGRAM_NS), PROGRAM_NS);
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
         assert_eq!(
             die.read(100, READ_NS, &timing),
@@ -211,8 +229,8 @@ mod tests {
     #[test]
     fn without_suspend_a_read_waits_for_the_running_operation_only() {
         let (mut die, timing) = (Die::default(), timing(None, 10_000));
-        die.work(0, 0, PROGRAM_NS);
-        die.work(0, 0, PROGRAM_NS);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + 2 * READ_NS);
         assert_eq!(die.idle_at(), 2 * PROGRAM_NS + 2 * READ_NS);
@@ -221,9 +239,9 @@ mod tests {
     #[test]
     fn the_rest_is_that_of_the_operation_which_runs() {
         let (mut die, timing) = (Die::default(), timing(None, 10_000));
-        die.work(0, 0, PROGRAM_NS);
-        die.work(0, 0, 5000);
-        die.work(0, 0, PROGRAM_NS);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, 0, DieWork::Erase, 5000);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
         let mut other = die.clone();
         assert_eq!(die.read(100, READ_NS, &timing), PROGRAM_NS + READ_NS);
         let erased = PROGRAM_NS + 5000;
@@ -236,8 +254,8 @@ mod tests {
     #[test]
     fn a_read_for_a_move_is_not_suspended() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        die.read_behind(0, 0, READ_NS);
-        die.work(0, 0, PROGRAM_NS);
+        die.work(0, 0, DieWork::Read, READ_NS);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
         assert_eq!(die.read(10, READ_NS, &timing), 2 * READ_NS);
         assert_eq!(die.idle_at(), 2 * READ_NS + PROGRAM_NS);
     }
@@ -245,9 +263,9 @@ mod tests {
     #[test]
     fn a_read_meets_what_runs_before_a_rest_and_a_rest_makes_up_for_it() {
         let (mut die, timing) = (Die::default(), timing(Some(20), 10_000));
-        die.work(0, 0, PROGRAM_NS);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
         assert_eq!(
-            die.work(0, PROGRAM_NS + 50, PROGRAM_NS),
+            die.work(0, PROGRAM_NS + 50, DieWork::Program, PROGRAM_NS),
             2 * PROGRAM_NS + 50
         );
         assert_eq!(die.read(100, READ_NS, &timing), 100 + 20 + READ_NS);
@@ -257,11 +275,46 @@ mod tests {
     }
 
     #[test]
+    fn a_program_is_suspended_between_two_pulses_and_an_erase_by_its_own_time() {
+        let (mut die, mut timing) = (Die::default(), timing(Some(20), 10_000));
+        timing.pauses.pulse_ns = 100;
+        timing.pauses.erase_suspend_ns = Some(500);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        die.work(0, 0, DieWork::Erase, 5000);
+        // Until the pulse is over the program goes on.
+        assert_eq!(die.read(130, READ_NS, &timing), 200 + 20 + READ_NS);
+        assert_eq!(die.idle_at(), PROGRAM_NS + 5000 + 20 + READ_NS);
+        let erasing = PROGRAM_NS + 20 + READ_NS + 300;
+        assert_eq!(die.read(erasing, READ_NS, &timing), erasing + 500 + READ_NS);
+        // The last pulse ends with the program.
+        let mut other = Die::default();
+        other.work(0, 0, DieWork::Program, PROGRAM_NS);
+        assert_eq!(other.read(1650, READ_NS, &timing), PROGRAM_NS + READ_NS);
+    }
+
+    #[test]
+    fn what_was_suspended_runs_on_before_it_is_again_and_at_last_to_its_end() {
+        let (mut die, mut timing) = (Die::default(), timing(Some(20), 10_000));
+        timing.pauses.resume_ns = 300;
+        timing.pauses.at_most = Some(2);
+        die.work(0, 0, DieWork::Program, PROGRAM_NS);
+        let first = die.read(100, READ_NS, &timing);
+        assert_eq!(first, 100 + 20 + READ_NS);
+        let second = die.read(first + 50, READ_NS, &timing);
+        assert_eq!(second, first + 300 + 20 + READ_NS);
+        // 100 and 300 ns of it are over, and it has been suspended twice.
+        assert_eq!(
+            die.read(second + 400, READ_NS, &timing),
+            second + 1300 + READ_NS
+        );
+    }
+
+    #[test]
     fn reads_without_end_leave_other_work_its_turns() {
         let limit_ns = 6000;
         let (mut die, timing) = (Die::default(), timing(Some(20), limit_ns));
         for _ in 0..10 {
-            die.work(0, 0, PROGRAM_NS);
+            die.work(0, 0, DieWork::Program, PROGRAM_NS);
         }
         let (mut now, mut reads) = (0, 0);
         while die.idle_at() > now {

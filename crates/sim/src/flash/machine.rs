@@ -23,6 +23,8 @@ pub struct FlashCounts {
     pub erases: u64,
     /// Units that crossed a channel.
     pub transfers: u64,
+    /// Units programmed that hold the parity of others.
+    pub parity_units: u64,
 }
 
 /// Dies, channels and the write buffer.
@@ -36,6 +38,10 @@ pub struct Machine {
     /// When the controller's data path is free, and what a unit takes of it, in ns times 1024.
     path_free: u64,
     data_unit_ns_x1024: u64,
+    /// When it is free of what the drive moves while nobody asks: what the host writes goes before that.
+    path_free_behind: u64,
+    /// Whether what is moved now is that.
+    pub(crate) unasked: bool,
     /// The submission clock: nothing will be asked for before it.
     pub now: u64,
     /// When the unit being written is in the buffer; programs and moves start from it.
@@ -56,6 +62,11 @@ pub struct Machine {
     pub(crate) reads_per_block: Divisor,
     channel_count: Divisor,
     pub(crate) latest_host_program: u64,
+    /// When the last program of what was moved ends as it was given.
+    pub(crate) latest_moved_program: u64,
+    /// Of so many word lines one holds the parity of the others, and those of each stream since the last one did.
+    pub(crate) parity_lines: u32,
+    pub(crate) unprotected: [u32; 2],
     /// Changed map pages that wait for a word line of their own.
     map_units: u32,
     /// Whether there is neither spread nor a power model: operations then take what the timing says.
@@ -98,6 +109,8 @@ impl Machine {
                 (geometry.dies() + options.stripe_dies.max(1) - 1) * geometry.units_per_program(),
             ),
             path_free: 0,
+            path_free_behind: 0,
+            unasked: false,
             data_unit_ns_x1024: options.data_unit_ns_x1024,
             now: 0,
             at: 0,
@@ -114,6 +127,9 @@ impl Machine {
             ),
             channel_count: Divisor::new(geometry.channels),
             latest_host_program: 0,
+            latest_moved_program: 0,
+            parity_lines: options.parity_lines,
+            unprotected: [0; 2],
             map_units: 0,
             plain: spread.is_none() && power.is_none(),
             erases: vec![
@@ -262,7 +278,22 @@ impl Machine {
         }
         let takes_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
         self.path_free = self.path_free.max(ready) + takes_ns;
+        if self.path_free_behind > ready {
+            self.path_free_behind += takes_ns;
+        }
         self.path_free
+    }
+
+    /// Units that are moved take the path: in turn where the host's writes need the space, else behind all that is asked for.
+    #[inline]
+    pub(crate) fn pass_moved(&mut self, units: u32) {
+        if !self.unasked {
+            self.pass(self.at, units);
+            return;
+        }
+        let takes_ns = u64::from(units) * self.data_unit_ns_x1024 / 1024;
+        let from = self.path_free_behind.max(self.path_free).max(self.at);
+        self.path_free_behind = from + takes_ns;
     }
 
     /// When every program given so far has ended.
@@ -349,8 +380,19 @@ impl Machine {
         self.work(die, 0, DieWork::Program, self.timing.program_ns);
     }
 
-    /// When all dies and channels have nothing more to do.
+    /// When all that was moved is in flash, if no read delays it.
+    pub fn moved_at(&self) -> u64 {
+        self.latest_moved_program.max(self.path_free_behind)
+    }
+
+    /// When all dies, all channels and the data path have nothing more to do.
     pub fn idle_at(&self) -> u64 {
+        self.flash_idle_at()
+            .max(self.path_free)
+            .max(self.path_free_behind)
+    }
+
+    fn flash_idle_at(&self) -> u64 {
         let dies = self.dies.iter().map(Die::idle_at).max();
         let channels = self.channels.iter().map(Channel::ends).max();
         dies.max(channels).unwrap_or(0)

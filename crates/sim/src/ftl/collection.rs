@@ -41,25 +41,54 @@ impl<R: VictimRule> Ftl<R> {
     /// Makes room where the host's stream or a fold has used some.
     #[inline]
     pub(crate) fn make_room(&mut self, flash: &mut impl Flash) {
-        if self.victim.is_some() || self.free.len() < self.reserve {
+        if self.victim.is_some() || self.free.len() < self.wanted_free {
             self.collect_paced(flash);
         }
     }
 
-    /// Moves so many pages that the victim is empty when the host has used up the space that it wins.
+    /// Moves so many pages that the victim is empty when the host has used up the space that it wins; in a burst more, so that
+    /// collection has its share of what is placed.
     #[inline]
     fn collect_paced(&mut self, flash: &mut impl Flash) {
         if self.victim.is_none() && !self.choose_victim() {
             return;
         }
+        let burst = i64::from(self.pacing.burst_milli);
+        if burst > 0 && self.free.len() < self.reserve {
+            self.wanted_free = self.target();
+        }
         if let Some(victim) = &mut self.victim {
-            victim.owed += i64::from(victim.valid_at_start);
+            let at_most = i64::from(victim.gain) * burst / (1000 - burst);
+            victim.owed += i64::from(victim.valid_at_start).max(at_most);
         }
         while let Some(victim) = &self.victim
             && (victim.owed >= i64::from(victim.gain) || victim.valid_at_start == 0)
         {
             self.collect_page(flash);
         }
+    }
+
+    /// Superblocks that are free when collection rests.
+    fn target(&self) -> usize {
+        self.reserve.max(self.pacing.target as usize)
+    }
+
+    /// Whether there is something to be moved beside what the host does.
+    pub(crate) fn wants_space(&self) -> bool {
+        self.pacing.beside_lines > 0 && self.free.len() < self.target()
+    }
+
+    /// Moves some word lines, until as many superblocks are free as are to be. Returns whether it did.
+    pub(crate) fn collect_beside(&mut self, flash: &mut impl Flash) -> bool {
+        let begun = self.victim.is_some();
+        if !begun && (!self.wants_space() || !self.choose_victim()) {
+            return false;
+        }
+        if self.victim.is_some_and(|victim| victim.gain == 0) {
+            return false;
+        }
+        self.collect(self.lines.line * self.pacing.beside_lines, flash);
+        true
     }
 
     pub(crate) fn choose_victim(&mut self) -> bool {
@@ -176,6 +205,9 @@ impl<R: VictimRule> Ftl<R> {
         }
         self.free.push_back(victim.block);
         self.victim = None;
+        if self.free.len() >= self.target() {
+            self.wanted_free = self.reserve;
+        }
         if self.wear.move_resting_after.is_some() {
             self.find_resting(victim.block);
         }

@@ -79,6 +79,15 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.fold_when_idle(flash) || self.collect_when_idle(flash)
     }
 
+    #[inline]
+    fn wants_space(&self) -> bool {
+        Ftl::wants_space(self)
+    }
+
+    fn work_beside<F: Flash>(&mut self, flash: &mut F) -> bool {
+        self.collect_beside(flash)
+    }
+
     fn purge<F: Flash>(&mut self, flash: &mut F) {
         flash.discard(self.host.waiting());
         for logical in 0..self.map.logical_units() {
@@ -98,6 +107,7 @@ impl<R: VictimRule> Translation for Ftl<R> {
         self.host = OpenBlock::CLOSED;
         self.moved = OpenBlock::CLOSED;
         self.victim = None;
+        self.wanted_free = self.reserve;
         self.resting = None;
         let cached = |block: &u32| !self.slc.as_ref().is_some_and(|slc| slc.owns(*block));
         self.free = (0..self.map.blocks.count() as u32).filter(cached).collect();

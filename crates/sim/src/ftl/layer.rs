@@ -10,7 +10,7 @@ use crate::ftl::mapping::Map;
 use crate::ftl::open_block::{Lines, OpenBlock};
 use crate::ftl::slc_cache::SlcCache;
 use crate::ftl::victim_rule::VictimRule;
-use crate::profile::spec::{DriveSpec, UNIT_BYTES, WearRule};
+use crate::profile::spec::{DriveSpec, Pacing, UNIT_BYTES, WearRule};
 
 /// Counts since they were last reset, in units of 4 KiB and in superblocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +79,9 @@ pub struct Ftl<R> {
     pub(crate) victim: Option<Victim>,
     /// Collection keeps at least this many superblocks free.
     pub(crate) reserve: usize,
+    /// It takes another victim where fewer are free: the reserve, or the target while a burst goes on.
+    pub(crate) wanted_free: usize,
+    pub(crate) pacing: Pacing,
     pub(crate) closed_clock: u64,
     pub(crate) counts: FtlCounts,
     /// Units that one array read brings.
@@ -110,6 +113,8 @@ impl<R: VictimRule> Ftl<R> {
             moved: OpenBlock::CLOSED,
             victim: None,
             reserve: reserve as usize,
+            wanted_free: reserve as usize,
+            pacing: Pacing::default(),
             closed_clock: 0,
             counts: FtlCounts::default(),
             page_units: Divisor::new(1),
@@ -138,6 +143,7 @@ impl<R: VictimRule> Ftl<R> {
         )
         .of_pages(geometry.units_per_read(), geometry.bits_per_cell)
         .striped(options.stripe_dies.max(1));
+        ftl.pacing = options.pacing;
         ftl.idle_free = options.idle_free_superblocks as usize;
         ftl.slc = options.slc.map(|slc| {
             let cache = SlcCache::new(slc, geometry, &mut ftl.free);

@@ -43,7 +43,7 @@ impl Energy {
 }
 
 /// What a die does that takes energy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DieWork {
     /// An array read.
     Read,

@@ -1,6 +1,6 @@
 //! The bounds of a profile: what no drive can be is refused with the field's name and why.
 
-use super::{Collection, Flash, Medium, Profile, ProfileError, Rule, Xpoint};
+use super::{Collection, Flash, Medium, Pacing, Profile, ProfileError, Rule, Xpoint};
 use crate::profile::spec::UNIT_BYTES;
 
 pub(super) type Check = Result<(), ProfileError>;
@@ -166,6 +166,7 @@ impl Flash {
         if let Some(suspend) = &flash.suspend_us {
             positive("flash.suspend_us", suspend.value, 1e4)?;
         }
+        flash.check_pauses()?;
         positive(
             "flash.deferral_limit_ms",
             flash.deferral_limit_ms.value,
@@ -174,13 +175,77 @@ impl Flash {
     }
 }
 
+impl Flash {
+    fn check_pauses(&self) -> Check {
+        let times = [
+            ("flash.pulse_us", &self.pulse_us),
+            ("flash.erase_suspend_us", &self.erase_suspend_us),
+            ("flash.resume_us", &self.resume_us),
+        ];
+        let suspends = |field, present: bool| {
+            let why = "says nothing without flash.suspend_us: this flash cannot suspend";
+            require(!present || self.suspend_us.is_some(), field, "present", why)
+        };
+        for (field, figure) in times {
+            suspends(field, figure.is_some())?;
+            if let Some(us) = figure {
+                positive(field, us.value, 1e5)?;
+            }
+        }
+        suspends("flash.suspends", self.suspends.is_some())?;
+        let most = self.suspends.as_ref();
+        most.map_or(Ok(()), |most| count("flash.suspends", most.value, 1 << 20))
+    }
+}
+
 impl Collection {
     fn check(&self) -> Check {
         share("collection.reserve_pct", self.reserve_pct.value, 50.0)?;
+        self.check_pacing()?;
         match self.rule.value {
             Rule::DChoices(d) => count("collection.rule.d-choices", d, 1024),
             _ => Ok(()),
         }
+    }
+}
+
+impl Collection {
+    fn check_pacing(&self) -> Check {
+        if let Some(pct) = &self.target_pct {
+            share("collection.target_pct", pct.value, 90.0)?;
+        }
+        if let Some(lines) = &self.beside_lines {
+            count("collection.beside_lines", lines.value, 4096)?;
+        }
+        let works = self.beside_lines.is_some();
+        let bursts = self.pacing.as_ref().map(|pacing| pacing.value) == Some(Pacing::Bursts);
+        let why = "says nothing with smooth pacing and without collection.beside_lines";
+        let target = self.target_pct.is_some();
+        require(
+            works || bursts || !target,
+            "collection.target_pct",
+            "present",
+            why,
+        )?;
+        let why = "collection works towards it: collection.target_pct";
+        require(
+            target || !(works || bursts),
+            "collection.target_pct",
+            "missing",
+            why,
+        )?;
+        let why = "goes with collection.pacing = bursts, and that with it";
+        let given = self.burst_pct.is_some();
+        let how = if given { "present" } else { "missing" };
+        require(given == bursts, "collection.burst_pct", how, why)?;
+        let pct = self.burst_pct.as_ref().map_or(50.0, |pct| pct.value);
+        let why = "must be 1 to 99 %";
+        require(
+            (1.0..=99.0).contains(&pct),
+            "collection.burst_pct",
+            pct,
+            why,
+        )
     }
 }
 

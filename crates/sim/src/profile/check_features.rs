@@ -78,6 +78,11 @@ impl Profile {
             }
             let striped = mapping.is_some_and(|mapping| mapping.stripe_dies.is_some());
             only(striped, "mapping.stripe_dies", with, why)?;
+            let parity = mapping.is_some_and(|mapping| mapping.parity_dies.is_some());
+            only(parity, "mapping.parity_dies", with, why)?;
+            let collection = self.collection.as_ref();
+            let paced = collection.is_some_and(|c| c.target_pct.is_some());
+            only(paced, "collection.target_pct", with, why)?;
             let cache = mapping.is_some_and(|mapping| mapping.cache_mib.is_some());
             return only(cache, "mapping.cache_mib", with, why);
         }

@@ -50,10 +50,35 @@ impl Profile {
             Medium::Xpoint(xpoint) => xpoint.check_against_itself()?,
         }
         self.check_memory()?;
+        self.check_parity()?;
         if let (Some(power), Some(thermal)) = (&self.power, &self.thermal) {
             power.check_against_heat(thermal)?;
         }
         Ok(())
+    }
+
+    fn check_parity(&self) -> Check {
+        let mapping = self.mapping.as_ref();
+        let Some(dies) = mapping.and_then(|mapping| mapping.parity_dies.as_ref()) else {
+            return Ok(());
+        };
+        let name = "mapping.parity_dies";
+        at_most(
+            &named(name, f64::from(dies.value), "dies"),
+            &named(
+                "flash.channels and dies_per_channel",
+                f64::from(self.geometry()?.dies()),
+                "dies",
+            ),
+            "each word line of a stripe lies on another die",
+        )?;
+        let least = dies.value >= 3;
+        super::check::require(
+            least,
+            name,
+            dies.value,
+            "must be 3 or more: data, and its parity",
+        )
     }
 
     /// What the controller keeps in memory is less than what there is of it in the drive.
@@ -82,10 +107,20 @@ impl Profile {
         if let Some(slc) = &self.slc_cache {
             self.check_cache(slc, flash, raw)?;
         }
+        let spare_pct = 100.0 * (1.0 - self.capacity_bytes.value as f64 / raw);
+        if let Some(collection) = &self.collection
+            && let Some(target) = &collection.target_pct
+        {
+            let of_spare = spare_pct * target.value / 100.0;
+            at_most(
+                &named("collection.reserve_pct", collection.reserve_pct.value, "%"),
+                &named("collection.target_pct of the spare, in all", of_spare, "%"),
+                "collection rests when more is free than where it begins",
+            )?;
+        }
         let Some(idle) = &self.idle else {
             return Ok(());
         };
-        let spare_pct = 100.0 * (1.0 - self.capacity_bytes.value as f64 / raw);
         at_most(
             &named("idle.free_pct", idle.free_pct.value, "%"),
             &named("the spare (of capacity_bytes)", spare_pct, "%"),
@@ -159,7 +194,18 @@ impl Flash {
         let suspend = named("flash.suspend_us", suspend.value, "us");
         let erase = named("flash.erase_ms", self.erase_ms.value * 1e3, "us");
         at_most(&suspend, &program, "to wait for its end would be faster")?;
-        at_most(&suspend, &erase, "to wait for its end would be faster")?;
+        let own = |us: f64| named("flash.erase_suspend_us", us, "us");
+        let of_erase = self.erase_suspend_us.as_ref().map(|us| own(us.value));
+        let of_erase = of_erase.as_ref().unwrap_or(&suspend);
+        at_most(of_erase, &erase, "to wait for its end would be faster")?;
+        if let Some(pulse) = &self.pulse_us {
+            let pulse = named("flash.pulse_us", pulse.value, "us");
+            at_most(&pulse, &program, "a program has at least one pulse")?;
+        }
+        if let Some(resume) = &self.resume_us {
+            let resume = named("flash.resume_us", resume.value, "us");
+            at_most(&resume, &program, "it would never be suspended twice")?;
+        }
         let limit = named(
             "flash.deferral_limit_ms",
             self.deferral_limit_ms.value * 1e3,

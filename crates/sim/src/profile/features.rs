@@ -136,6 +136,10 @@ pub struct Mapping {
     /// the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe_dies: Option<Figure<u32>>,
+    /// Of so many word lines, each on another die, one holds the parity of the others, so that a die can fail. Absent: there is no
+    /// parity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity_dies: Option<Figure<u32>>,
     /// Where a write goes. Absent: `dynamic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Figure<Placement>>,

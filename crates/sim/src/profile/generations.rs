@@ -33,6 +33,8 @@ pub struct Generation {
     pub passes: u32,
     /// One pass over a word line of all planes, in us.
     pub pass_us: f64,
+    /// Pulses of a pass, each with its verify.
+    pub pulses: u32,
     /// Erase of a block of all planes, in ms.
     pub erase_ms: f64,
     /// Transfers a second on the bus, in millions.
@@ -53,6 +55,11 @@ impl Generation {
     /// Program of a word line with all its passes, in us.
     pub fn program_us(&self) -> f64 {
         self.pass_us * f64::from(self.passes)
+    }
+
+    /// A pulse with its verify, in us.
+    pub fn pulse_us(&self) -> f64 {
+        self.pass_us / f64::from(self.pulses)
     }
 }
 
@@ -121,6 +128,9 @@ impl Flash {
             generation.program_us(),
             "us",
         )?;
+        if let Some(pulse) = &self.pulse_us {
+            near("flash.pulse_us", pulse.value, generation.pulse_us(), "us")?;
+        }
         near(
             "flash.bus_mt_s",
             self.bus_mt_s.value,

@@ -1,13 +1,13 @@
 //! From what a profile says, in the units that people use, to the parts of a drive, in integers.
 
 use super::{
-    Flash, Idle, Medium, Placement, Power, Profile, ProfileError, Protocol, Size, SlcCache,
+    Flash, Idle, Medium, Pacing, Placement, Power, Profile, ProfileError, Protocol, Size, SlcCache,
     SlcMode, SlcWhenFull, Spread, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
-    DriveOptions, DriveSpec, Geometry, HostSpec, Layout, PowerSpec, ReadAheadSpec, SlcSize,
-    SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES, WearRule,
-    WhenFull,
+    self, DriveOptions, DriveSpec, Geometry, HostSpec, Layout, Pauses, PowerSpec, ReadAheadSpec,
+    SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES,
+    WearRule, WhenFull,
 };
 
 /// Commands that a SATA or AHCI device holds at once.
@@ -34,7 +34,10 @@ impl Profile {
             power_loss_protection: self.buffer.power_loss_protection.value,
             logical_block_bytes: self.logical_block_bytes.value,
             erase_every: scaled.erase_every,
-            options: self.options(size.scale, scaled.geometry.superblocks),
+            options: DriveOptions {
+                pacing: self.pacing(&scaled.geometry, scaled.user_bytes),
+                ..self.options(size.scale, scaled.geometry.superblocks)
+            },
         })
     }
 
@@ -82,6 +85,25 @@ impl Profile {
         }
     }
 
+    fn pacing(&self, geometry: &Geometry, user_bytes: u64) -> spec::Pacing {
+        let Some(collection) = &self.collection else {
+            return spec::Pacing::default();
+        };
+        let bursts = collection.pacing.as_ref();
+        let bursts = bursts.is_some_and(|pacing| pacing.value == Pacing::Bursts);
+        let burst_pct = collection.burst_pct.as_ref().filter(|_| bursts);
+        let spare = 1.0 - user_bytes as f64 / geometry.raw_bytes() as f64;
+        let target = |pct: f64| f64::from(geometry.superblocks) * spare * pct / 100.0;
+        spec::Pacing {
+            target: collection
+                .target_pct
+                .as_ref()
+                .map_or(0, |pct| target(pct.value).round() as u32),
+            burst_milli: burst_pct.map_or(0, |pct| (pct.value * 10.0).round() as u32),
+            beside_lines: collection.beside_lines.as_ref().map_or(0, |n| n.value),
+        }
+    }
+
     /// Dies over which pages alternate. A write that must be in flash at once fills a word line of one die.
     fn stripe_dies(&self) -> u32 {
         let mapping = self.mapping.as_ref();
@@ -125,6 +147,8 @@ impl Profile {
             },
             map_cache_bytes: cache_mib.map(|size| mib(size.value) / u64::from(scale.max(1))),
             stripe_dies: self.stripe_dies(),
+            parity_lines: self.parity_lines(),
+            pacing: spec::Pacing::default(),
             turnaround_ns: self
                 .link
                 .turnaround_us
@@ -157,6 +181,12 @@ fn flash_timing(flash: &Flash) -> Timing {
         command_ns: ns(flash.command_us.value, 1e3),
         suspend_ns: flash.suspend_us.as_ref().map(|us| ns(us.value, 1e3)),
         deferral_limit_ns: ns(flash.deferral_limit_ms.value, 1e6),
+        pauses: Pauses {
+            pulse_ns: flash.pulse_us.as_ref().map_or(0, |us| ns(us.value, 1e3)),
+            erase_suspend_ns: flash.erase_suspend_us.as_ref().map(|us| ns(us.value, 1e3)),
+            resume_ns: flash.resume_us.as_ref().map_or(0, |us| ns(us.value, 1e3)),
+            at_most: flash.suspends.as_ref().map(|most| most.value),
+        },
     }
 }
 
@@ -169,6 +199,7 @@ fn xpoint_timing(xpoint: &Xpoint) -> Timing {
         command_ns: ns(xpoint.command_us.value, 1e3),
         suspend_ns: None,
         deferral_limit_ns: ns(xpoint.deferral_limit_ms.value, 1e6),
+        pauses: Pauses::default(),
     }
 }
 

@@ -33,7 +33,7 @@ pub use features::{
 };
 pub use figure::{Figure, Source};
 pub use generations::{Generation, generations};
-pub use parts::{Buffer, Collection, Controller, Flash, Link, Protocol, Rule, Xpoint};
+pub use parts::{Buffer, Collection, Controller, Flash, Link, Pacing, Protocol, Rule, Xpoint};
 pub use scaling::Size;
 pub use settings::{PowerSetting, Settings};
 

@@ -108,6 +108,18 @@ pub struct Flash {
     /// What a read adds when it interrupts a program or erase, in microseconds; absent if the flash cannot suspend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend_us: Option<Figure<f64>>,
+    /// One pulse of a program with its verify, in microseconds: a program is suspended between two. Absent: anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulse_us: Option<Figure<f64>>,
+    /// What a read adds when it interrupts an erase, in microseconds. Absent: as a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase_suspend_us: Option<Figure<f64>>,
+    /// How long what was suspended runs before it can be again, in microseconds. Absent: no time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_us: Option<Figure<f64>>,
+    /// How often one program or erase can be suspended; then it runs to its end. Absent: as often as reads come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspends: Option<Figure<u32>>,
     /// By how much reads may push programs and erases out before these get a turn, in milliseconds.
     pub deferral_limit_ms: Figure<f64>,
 }
@@ -120,6 +132,30 @@ pub struct Collection {
     pub rule: Figure<Rule>,
     /// Share of the flash that is kept free for writing, in percent; what the user cannot address is not all spare.
     pub reserve_pct: Figure<f64>,
+    /// How what has to be moved is spread. Absent: `smooth`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Figure<Pacing>>,
+    /// What collection has of the data that is placed while a burst goes on, in percent; with `bursts` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_pct: Option<Figure<f64>>,
+    /// Superblocks that are free when collection rests, in percent of the spare: where a burst ends, and what it works for beside
+    /// the host. Absent: the reserve.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_pct: Option<Figure<f64>>,
+    /// Word lines that it moves at once beside reads and writes, until the target is reached. Absent: it works only where writes
+    /// need the space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside_lines: Option<Figure<u32>>,
+}
+
+/// How what has to be moved is spread over the host's writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pacing {
+    /// Evenly: each write of the host makes room for one.
+    Smooth,
+    /// Late, when the reserve is all that is free, and then as fast as its share allows until the target is reached.
+    Bursts,
 }
 
 /// Which superblock is collected next.

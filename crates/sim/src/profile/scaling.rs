@@ -49,6 +49,7 @@ impl Profile {
             }
             Medium::Xpoint(_) => (smaller_dies(real, size.scale)?, 1, None),
         };
+        let geometry = self.without_parity(geometry);
         let unit = u64::from(UNIT_BYTES);
         let user_bytes = match size.spare {
             None => self.capacity_bytes.value / u64::from(size.scale),
@@ -67,6 +68,26 @@ impl Profile {
             reserve: reserve_pct.map_or(0, |pct| reserve(pct).max(MIN_RESERVE)),
             erase_every,
         })
+    }
+}
+
+impl Profile {
+    /// Word lines of a stripe of which one holds the parity of the others; 0: none does.
+    pub(super) fn parity_lines(&self) -> u32 {
+        let mapping = self.mapping.as_ref();
+        mapping
+            .and_then(|mapping| mapping.parity_dies.as_ref())
+            .map_or(0, |dies| dies.value)
+    }
+
+    /// The flash that can hold data: parity takes its share of all superblocks, and there are so many fewer.
+    fn without_parity(&self, flash: Geometry) -> Geometry {
+        let of = u64::from(self.parity_lines().max(1));
+        let parity = u64::from(self.parity_lines().min(1));
+        Geometry {
+            superblocks: (u64::from(flash.superblocks) * (of - parity) / of) as u32,
+            ..flash
+        }
     }
 }
 

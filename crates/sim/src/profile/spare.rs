@@ -24,7 +24,13 @@ impl DriveSpec {
             Some(SlcSize::Static { .. }) => slc_superblocks(self),
             Some(SlcSize::Dynamic { .. }) | None => 0,
         };
-        let idle = u64::from(self.reserve) + HALF_WRITTEN + cached;
+        let pacing = self.options.pacing;
+        // In bursts the pool goes to and fro between reserve and target.
+        let above = match pacing.burst_milli {
+            0 => 0,
+            _ => pacing.target.saturating_sub(self.reserve) / 2,
+        };
+        let idle = u64::from(self.reserve + above) + HALF_WRITTEN + cached;
         let usable = self.geometry.raw_bytes() - idle * per_superblock;
         1.0 - self.user_bytes as f64 / usable as f64
     }

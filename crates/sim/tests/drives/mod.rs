@@ -9,7 +9,7 @@ pub mod workloads;
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy};
-use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, PowerSpec, Timing};
+use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Pauses, PowerSpec, Timing};
 
 use loops::{random, sequential};
 
@@ -72,6 +72,7 @@ impl Flash {
                 command_ns: 300,
                 suspend_ns: Some(20_000),
                 deferral_limit_ns: 20_000_000,
+                pauses: Pauses::default(),
             },
             host: HostSpec {
                 queue_limit: None,

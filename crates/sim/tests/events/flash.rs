@@ -37,6 +37,9 @@ enum What {
 struct Work {
     what: What,
     rest_ns: u64,
+    /// What of it has been done, and how often it was suspended.
+    done_ns: u64,
+    suspended: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +92,29 @@ pub enum Told {
     Brought(Piece),
     /// A program that held so many units of the host has ended.
     Programmed(u32),
+}
+
+/// How long a read that comes waits until what has run for `ran_ns` since it last began can be suspended, and what that takes.
+fn pause(timing: &Timing, work: Work, ran_ns: u64) -> Option<(u64, u64)> {
+    let suspend_ns = timing.suspend_ns?;
+    let pauses = timing.pauses;
+    if pauses.at_most.is_some_and(|most| work.suspended == most) {
+        return None;
+    }
+    let resumed_ns = match work.suspended {
+        0 => 0,
+        _ => pauses.resume_ns.saturating_sub(ran_ns),
+    };
+    match work.what {
+        What::MoveRead => None,
+        What::Erase => Some((resumed_ns, pauses.erase_suspend_ns.unwrap_or(suspend_ns))),
+        What::Program(_) => {
+            let done_ns = work.done_ns + ran_ns + resumed_ns;
+            let pulse_ns = pauses.pulse_ns.max(1);
+            let over_ns = done_ns.div_ceil(pulse_ns) * pulse_ns - done_ns;
+            Some((resumed_ns + over_ns, suspend_ns))
+        }
+    }
 }
 
 pub struct Flash {
@@ -162,7 +188,12 @@ impl Flash {
             }
         };
         let d = &mut self.dies[die as usize];
-        d.behind.push_back(Work { what, rest_ns });
+        d.behind.push_back(Work {
+            what,
+            rest_ns,
+            done_ns: 0,
+            suspended: 0,
+        });
         self.wake(die, agenda);
     }
 
@@ -312,7 +343,7 @@ impl Flash {
         d.doing = Doing::Nothing;
         let forced = can_work && d.pushed_ns >= limit;
         if !d.reads.is_empty() && !forced {
-            self.sense(die, 0, can_work, agenda);
+            self.sense(die, (0, 0), can_work, agenda);
         } else if can_work {
             if forced && !d.reads.is_empty() {
                 d.pushed_ns = 0;
@@ -326,14 +357,21 @@ impl Flash {
         }
     }
 
-    fn sense(&mut self, die: u32, penalty_ns: u64, pushes: bool, agenda: &mut Agenda<Event>) {
+    /// A read is sensed when what runs has gone on for `wait_ns` and been suspended within `penalty_ns`.
+    fn sense(
+        &mut self,
+        die: u32,
+        (wait_ns, penalty_ns): (u64, u64),
+        pushes: bool,
+        agenda: &mut Agenda<Event>,
+    ) {
         let d = &mut self.dies[die as usize];
         let piece = d.reads.pop_front().expect("a read waits");
         let duration_ns = penalty_ns + self.timing.read_ns[piece.place.page_type];
         if pushes {
             d.pushed_ns += duration_ns;
         }
-        self.begin(die, Doing::Sensing(piece), duration_ns, agenda);
+        self.begin(die, Doing::Sensing(piece), wait_ns + duration_ns, agenda);
     }
 
     /// A read has come to a die that may be at work.
@@ -348,11 +386,11 @@ impl Flash {
         };
         let now = agenda.now;
         let rest_ns = d.ends_ns - now;
-        let moves = matches!(d.behind[0].what, What::MoveRead);
-        let Some(penalty_ns) = self.timing.suspend_ns else {
+        let ran_ns = now - since_ns;
+        let Some((wait_ns, penalty_ns)) = pause(&self.timing, d.behind[0], ran_ns) else {
             return;
         };
-        if protected || moves || rest_ns <= penalty_ns {
+        if protected || rest_ns <= wait_ns + penalty_ns {
             return;
         }
         d.pushed_ns = d.pushed_ns.saturating_sub(now - since_ns);
@@ -364,8 +402,11 @@ impl Flash {
             };
             return;
         }
-        d.behind[0].rest_ns = rest_ns;
-        self.sense(die, penalty_ns, true, agenda);
+        let work = &mut d.behind[0];
+        work.rest_ns = rest_ns - wait_ns;
+        work.done_ns += ran_ns + wait_ns;
+        work.suspended += 1;
+        self.sense(die, (wait_ns, penalty_ns), true, agenda);
     }
 
     pub fn die_done(&mut self, die: u32, turn: u64, agenda: &mut Agenda<Event>) -> Option<Told> {

@@ -1,6 +1,6 @@
 //! Random small machines.
 
-use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Timing};
+use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Pauses, Timing};
 use workload::random::mix;
 
 /// Numbers of one machine, each drawn for a reason of its own.
@@ -51,6 +51,7 @@ fn timing(draw: &mut Draw, geometry: &Geometry) -> Timing {
         command_ns: draw.between(100, 500),
         suspend_ns: draw.one_of(&[None, Some(5_000), Some(20_000), Some(50_000)]),
         deferral_limit_ns: draw.between(3_000_000, 30_000_000),
+        pauses: Pauses::default(),
     }
 }
 
@@ -88,11 +89,24 @@ fn options(draw: &mut Draw, spec: &DriveSpec) -> DriveOptions {
     }
 }
 
-/// A machine by its number: the plain parts, and options for every other one.
+/// When programs and erases can be suspended.
+fn pauses(draw: &mut Draw) -> Pauses {
+    Pauses {
+        pulse_ns: draw.one_of(&[0, 40_000, 90_000]),
+        erase_suspend_ns: draw.one_of(&[None, Some(100_000), Some(500_000)]),
+        resume_ns: draw.one_of(&[0, 0, 60_000, 200_000]),
+        at_most: draw.one_of(&[None, None, Some(3), Some(12)]),
+    }
+}
+
+/// A machine by its number: the plain parts, and options for every other one; of four, two are suspended with conditions.
 pub fn machine(seed: u64, draw: &mut Draw) -> DriveSpec {
     let mut spec = plain(draw);
     if !seed.is_multiple_of(2) {
         spec.options = options(&mut Draw::new(!seed), &spec);
+    }
+    if seed % 4 > 1 {
+        spec.timing.pauses = pauses(&mut Draw::new(!seed / 3));
     }
     spec
 }

@@ -3,6 +3,7 @@
 // The figures of a test that fails.
 #![allow(clippy::print_stdout)]
 
+mod collecting;
 #[path = "../drives/mod.rs"]
 mod drives;
 mod durability;

@@ -2,12 +2,12 @@
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy, Translation};
-use sim::profile::spec::{SpreadSpec, WearRule};
+use sim::profile::spec::{SlcSize, SlcSpec, SpreadSpec, WearRule, WhenFull};
 use workload::Op;
 
 use crate::drives::loops::{random, sequential};
 use crate::drives::{
-    MIB, REVIEWED, SECOND, UNIT, assert_within, filled, lone_read_ns, reviewed, tortured,
+    MIB, MS, REVIEWED, SECOND, UNIT, assert_within, filled, lone_read_ns, reviewed, tortured,
 };
 
 #[test]
@@ -131,4 +131,33 @@ fn spread_and_retries_give_reads_a_tail_and_leave_their_mean() {
         last > middle + REVIEWED.spec().timing.read_ns[0] * 4 / 5,
         "a second attempt"
     );
+}
+
+#[test]
+fn what_is_folded_when_idle_keeps_no_write_waiting_for_the_data_path() {
+    let unit_ns = 20_000;
+    let mut drive = reviewed(|spec| {
+        spec.options.slc = Some(SlcSpec {
+            size: SlcSize::Static { bytes: 64 * MIB },
+            when_full: WhenFull::Direct,
+            read_ns: 30_000,
+            program_ns: 300_000,
+        });
+        spec.options.idle_after_ns = Some(100 * MS);
+        // The dies could fold four times as fast.
+        spec.options.data_unit_ns_x1024 = unit_ns * 1024;
+    });
+    sequential(&mut drive, 0, 48 * MIB);
+    let rested = drive.now() + 200 * MS;
+    drive.wait_until(rested);
+    let folded = drive.ftl_counts().folded_units;
+    let done = drive.submit(rested, Op::Write, 0, UNIT as u32);
+    println!(
+        "{folded} units folded, then a write in {} ns",
+        done - rested
+    );
+    // What was folded has passed or is about to: never more than is given to the dies at once.
+    let at_once = 64 * 24;
+    assert!(folded > 4000 && folded <= 100 * MS / unit_ns + at_once);
+    assert!(done - rested < 5 * unit_ns);
 }

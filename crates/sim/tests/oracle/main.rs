@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use sim::flash::{Flash, Machine};
-use sim::profile::spec::{DriveOptions, Geometry, Timing};
+use sim::profile::spec::{DriveOptions, Geometry, Pauses, Timing};
 use workload::random::mix;
 
 use exact::exact;
@@ -127,6 +127,7 @@ fn timing(read_ns: u64, program_ns: u64, suspend_ns: Option<u64>, unit_transfer_
         command_ns: 300,
         suspend_ns,
         deferral_limit_ns: 20_000_000,
+        pauses: Pauses::default(),
     }
 }
 

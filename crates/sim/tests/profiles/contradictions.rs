@@ -9,6 +9,59 @@ fn refusal(text: &str) -> String {
     Profile::parse(text).unwrap_err().to_string()
 }
 
+/// A small drive with one more figure of how it suspends.
+fn suspended(key: &str, value: &str) -> String {
+    let line = format!("{key} = {{ value = {value}, source = \"chosen\" }}\nsuspend_us");
+    TINY.replacen("suspend_us", &line, 1)
+}
+
+/// A small drive that collects in bursts, with this instead of its reserve.
+fn paced(reserve: &str) -> String {
+    let lines = TINY.lines().map(|line| match line.split(' ').next() {
+        Some("reserve_pct") => format!("{reserve}\n{BURSTS}"),
+        _ => line.to_owned(),
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+const BURSTS: &str = "pacing = { value = \"bursts\", source = \"chosen\" }
+burst_pct = { value = 90.0, source = \"chosen\" }
+target_pct = { value = 30.0, source = \"chosen\" }";
+
+#[test]
+fn bursts_say_how_hard_and_until_when_and_smooth_collection_does_not() {
+    let reserve = "reserve_pct = { value = 0.5, source = \"chosen\" }";
+    let bursts = paced(reserve);
+    assert!(Profile::parse(&bursts).is_ok());
+    for (taken, field) in [
+        ("pacing", "collection.target_pct"),
+        ("burst_pct", "collection.burst_pct"),
+        ("target_pct", "collection.target_pct"),
+    ] {
+        let without: Vec<&str> = bursts
+            .lines()
+            .filter(|line| !line.starts_with(taken))
+            .collect();
+        let error = refusal(&without.join("\n"));
+        assert!(error.contains(field), "{error}");
+    }
+}
+
+#[test]
+fn what_is_never_suspended_has_no_time_to_be() {
+    let text = suspended("pulse_us", "60.0");
+    assert!(Profile::parse(&text).is_ok());
+    let without: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("suspend_us"))
+        .collect();
+    let error = refusal(&without.join("\n"));
+    assert!(
+        error.contains("flash.pulse_us") && error.contains("flash.suspend_us"),
+        "{error}"
+    );
+}
+
 // A list, one line for each contradiction.
 #[allow(clippy::too_many_lines)]
 #[test]
@@ -54,6 +107,31 @@ fn a_profile_that_contradicts_itself_is_refused_with_both_figures() {
             ),
             "flash.suspend_us is 1600 us",
             "flash.erase_ms of 1500 us",
+        ),
+        (
+            suspended("pulse_us", "1701.0"),
+            "flash.pulse_us is 1701 us",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            suspended("erase_suspend_us", "5001.0"),
+            "flash.erase_suspend_us is 5001 us",
+            "flash.erase_ms of 5000 us",
+        ),
+        (
+            suspended("resume_us", "1701.0"),
+            "flash.resume_us is 1701 us",
+            "flash.program_us of 1700 us",
+        ),
+        (
+            tiny("[mapping]\nparity_dies = { value = 1000, source = \"chosen\" }\n"),
+            "mapping.parity_dies is 1000 dies",
+            "dies_per_channel of ",
+        ),
+        (
+            paced("reserve_pct = { value = 9.0, source = \"chosen\" }"),
+            "collection.reserve_pct is 9 %",
+            "collection.target_pct of the spare",
         ),
         (
             changed(TINY, "deferral_limit_ms", "0.01"),

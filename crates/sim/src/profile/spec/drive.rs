@@ -71,6 +71,17 @@ pub struct ReadAheadSpec {
     pub streams: u32,
 }
 
+/// When collection works. By default it spreads what it has to move over the host's writes, and does no more than they need.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pacing {
+    /// Superblocks that are free when collection rests; fewer than the reserve are as many as that.
+    pub target: u32,
+    /// What collection has of the units that are placed while it works in a burst, in thousandths; 0: it works in none.
+    pub burst_milli: u32,
+    /// Word lines that it moves at once, beside whatever the host does, until the target is reached; 0: it never does.
+    pub beside_lines: u32,
+}
+
 /// What a drive has or does beyond the plain rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DriveOptions {
@@ -105,4 +116,8 @@ pub struct DriveOptions {
     pub data_unit_ns_x1024: u64,
     /// Reading ahead of streams in order.
     pub read_ahead: Option<ReadAheadSpec>,
+    /// When collection works.
+    pub pacing: Pacing,
+    /// Of so many word lines that a stream programs, one holds the parity of the others; 0: none does.
+    pub parity_lines: u32,
 }

@@ -84,4 +84,19 @@ pub struct Timing {
     pub suspend_ns: Option<u64>,
     /// How late reads may make programs and erases before they must wait for them.
     pub deferral_limit_ns: u64,
+    /// When and how often it can be suspended.
+    pub pauses: Pauses,
+}
+
+/// When and how often a program or an erase can be suspended. As it is by default, at any time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// A program is suspended between two of its pulses, each with its verify, of so many ns; 0: anywhere.
+    pub pulse_ns: u64,
+    /// What a read adds when it interrupts an erase; `None`: what it adds to a program.
+    pub erase_suspend_ns: Option<u64>,
+    /// What was suspended runs for so long before it can be again.
+    pub resume_ns: u64,
+    /// How often one operation can be suspended; `None`: as often as reads come.
+    pub at_most: Option<u32>,
 }

@@ -9,8 +9,8 @@ mod power;
 mod slc_cache;
 mod spread;
 
-pub use drive::{DriveOptions, DriveSpec, Layout, ReadAheadSpec, TrimRule, WearRule};
-pub use flash::{Geometry, Timing, UNIT_BYTES};
+pub use drive::{DriveOptions, DriveSpec, Layout, Pacing, ReadAheadSpec, TrimRule, WearRule};
+pub use flash::{Geometry, Pauses, Timing, UNIT_BYTES};
 pub use host::HostSpec;
 pub use power::{PowerSpec, ThermalSpec, ThrottlePoint};
 pub use slc_cache::{SlcSize, SlcSpec, WhenFull};
