@@ -10,7 +10,8 @@ Procedure
     second. The same is done again after another purge with a part of the drive left unwritten from then on,
     so that a quarter of the raw flash is spare: the drive uses it as spare area. Where neither drive record
     nor profile gives the raw flash, it is a quarter of the user capacity, and a departure. Figures are of the
-    whole run, from 1400 s on, from where SNIA's steady-state rule holds, and of the last 400 s.
+    whole run, from 1400 s on, from where SNIA's steady-state rule holds, and of the last 400 s (of a run that
+    is shorter, or steady late, from where it was steady).
 
 Source
     AnandTech, review of the Samsung XP941 (2014), "Performance Consistency": procedure, one dot a second,
