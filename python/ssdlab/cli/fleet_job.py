@@ -23,7 +23,7 @@ def job(folder: Path, name: str, /) -> int:
     from ssdlab.cli.failures import as_lab_error
     from ssdlab.fleet.attendance import attend, command_of
     from ssdlab.fleet.fleet_folder import Attempt, FleetFolder
-    from ssdlab.fleet.inventory import host_name
+    from ssdlab.results.lease import host_name
 
     fleet = FleetFolder(folder)
     planned = fleet.plan.job(name)

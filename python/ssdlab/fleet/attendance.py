@@ -17,12 +17,12 @@ from ssdlab.fleet.inventory import (
     TOKEN,
     clock_ahead_s,
     fleet_folder,
-    host_name,
     own_version,
     serial_on,
     slot_of,
 )
 from ssdlab.model.errors import Refused
+from ssdlab.results.lease import host_name
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 
 if TYPE_CHECKING:

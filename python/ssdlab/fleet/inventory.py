@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +23,7 @@ from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
 from ssdlab.model.errors import Refused, UsageError
 from ssdlab.model.stored import Stored
+from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
 
 if TYPE_CHECKING:
@@ -75,11 +75,6 @@ class Inventory(Stored):
     memory_mib: int = 0
     drives: tuple[FleetDrive, ...] = Field(description="those that the guard lets be written, with consent")
     left_out: dict[str, str] = Field(default={}, description="by device, what the guard has against it")
-
-
-def host_name() -> str:
-    """Return what this host is called in the fleet: the name of the Slurm node, else the host's own."""
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname().partition(".")[0]
 
 
 def own_version() -> str:

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING
 
 from ssdlab.fleet.backend import Queued
 from ssdlab.fleet.fleet_folder import LOGS
-from ssdlab.fleet.inventory import host_name
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.host.programs import own_module
 from ssdlab.model.errors import Interrupted, Refused
-from ssdlab.results.lease import is_running
+from ssdlab.results.lease import host_name, is_running
 from ssdlab.results.run_folder import MANIFEST
 
 if TYPE_CHECKING:

@@ -72,10 +72,14 @@ class Holder:
         return f"process {self.process} on {self.host}"
 
 
+def host_name() -> str:
+    """Return what this host is called among others: the name of its node of Slurm, else its own."""
+    return os.environ.get("SLURMD_NODENAME") or os.uname().nodename.partition(".")[0]
+
+
 def this_holder() -> Holder:
-    """Return this process as a holder; its host is the node of Slurm, where there is one."""
-    host = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
-    return Holder(host, boot_id(), os.getpid(), secrets.token_hex(8))
+    """Return this process as a holder."""
+    return Holder(host_name(), boot_id(), os.getpid(), secrets.token_hex(8))
 
 
 class RunLock:
