@@ -432,6 +432,15 @@ class SimulatedDrive:
         ``reads programs erases transfers commands link awake``), ``source``.
         """
 
+    def save_power(self, by_itself: int, *, sent: int | None = None) -> bool:
+        """Let it use its first `by_itself` states of less power; or send it into one, until the next command.
+
+        Return whether it has any.
+        """
+
+    def saves_power(self) -> tuple[int, int | None] | None:
+        """Return what `save_power` had set and the next command has not ended; None without such states."""
+
     def run(
         self,
         workload_json: str,

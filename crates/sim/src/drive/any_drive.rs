@@ -6,7 +6,7 @@ use workload::Op;
 use crate::drive::kind::{Kind, each};
 use crate::flash::NONE;
 use crate::ftl::{MapCounts, Translation};
-use crate::power::Power;
+use crate::power::{Power, Saving};
 use crate::profile::spec::{DriveSpec, UNIT_BYTES};
 use crate::profile::{Profile, ProfileError, Rule, Settings, Size};
 
@@ -209,6 +209,11 @@ impl AnyDrive {
     /// Lets the drive rest.
     pub fn idle(&mut self, ns: u64) {
         each!(&mut self.kind, drive => drive.wait_until(drive.now().saturating_add(ns)));
+    }
+
+    /// Lets the drive use other states of less power from now on. Returns whether it has any.
+    pub fn save_power(&mut self, saving: Saving) -> bool {
+        each!(&mut self.kind, drive => drive.save_power(saving))
     }
 
     /// The drive is at ambient temperature again, as one that has just been switched on.

@@ -9,7 +9,7 @@ use crate::flash::{FlashCounts, Machine, NONE};
 use crate::ftl::{
     Ftl, FtlCounts, InPlace, MapCounts, MappingCache, Planes, Translation, VictimRule, WholeMap,
 };
-use crate::power::Power;
+use crate::power::{Power, Saving};
 use crate::profile::spec::{DriveSpec, TrimRule, UNIT_BYTES};
 
 /// A simulated drive that finds its data by `T` and keeps as much of the map in memory as `M` says.
@@ -23,6 +23,10 @@ pub struct Drive<T, M = WholeMap> {
     pub(crate) clock: u64,
     /// From when on the drive may work for itself, if no command comes before.
     idle_from: u64,
+    /// Whether it may go into states of less power.
+    saves_power: bool,
+    /// It works on no command before: it comes out of such a state.
+    awake_at: u64,
     idle_after_ns: u64,
     /// From when on it may work beside the host; [`u64::MAX`] while there is nothing to do.
     beside_from: u64,
@@ -90,6 +94,8 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
                 .map(|spec| Box::new(ReadAhead::new(spec))),
             clock: 0,
             idle_from: options.idle_after_ns.unwrap_or(u64::MAX),
+            saves_power: false,
+            awake_at: 0,
             idle_after_ns: options.idle_after_ns.unwrap_or(u64::MAX),
             beside_from: u64::MAX,
             trim_rule: options.trim,
@@ -124,7 +130,32 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             self.work_unasked(at);
         }
         self.clock = self.clock.max(at);
+        if self.saves_power {
+            self.machine.sleep(self.clock);
+        }
         self.machine.begin(self.clock);
+    }
+
+    /// Lets the drive use other states of less power from now on. Returns whether it has any.
+    pub fn save_power(&mut self, saving: Saving) -> bool {
+        self.saves_power = saving != Saving::Off;
+        self.machine.save_power(saving, self.clock)
+    }
+
+    /// When the device takes a command that the host submits at `now`, and is awake for it.
+    #[inline]
+    fn accept(&mut self, now: u64) -> u64 {
+        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        accepted.max(self.awake_at)
+    }
+
+    /// The host sees a command done.
+    #[inline]
+    fn completes(&mut self, done: u64) {
+        self.host.completes(done);
+        if self.saves_power {
+            self.machine.works_until(done);
+        }
     }
 
     /// What the drive does for itself until `until`.
@@ -190,10 +221,10 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// If `now` lies before an earlier command's.
     pub fn flush(&mut self, now: u64) -> u64 {
         self.begin(now);
-        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        let accepted = self.accept(now);
         let processed = self.host.process(accepted, true);
         let done = self.durable_at(processed) + self.host.command_half_ns();
-        self.host.completes(done);
+        self.completes(done);
         done
     }
 
@@ -219,6 +250,9 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
         }
         self.idle_from = now.saturating_add(self.idle_after_ns);
         self.clock = now;
+        if self.saves_power {
+            self.awake_at = self.machine.wake(now);
+        }
         self.machine.begin(now);
     }
 
@@ -248,11 +282,11 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     /// If `now` lies before an earlier command's.
     pub fn purge(&mut self, now: u64) -> u64 {
         self.begin(now);
-        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        let accepted = self.accept(now);
         self.machine.at = self.host.process(accepted, true);
         self.ftl.purge(&mut self.machine);
         let done = self.machine.idle_at().max(self.machine.at) + self.host.command_half_ns();
-        self.host.completes(done);
+        self.completes(done);
         done
     }
 
@@ -294,7 +328,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
     #[inline]
     pub fn submit(&mut self, now: u64, op: Op, offset: u64, length: u32) -> u64 {
         self.begin(now);
-        let accepted = self.host.accept(now) + self.host.command_half_ns();
+        let accepted = self.accept(now);
         // A trim carries ranges, not their data.
         let carried = if op == Op::Trim { 0 } else { length };
         let accepted = self.machine.charge_command(accepted, carried);
@@ -304,7 +338,7 @@ impl<T: Translation, M: MappingCache> Drive<T, M> {
             Op::Trim => self.trim(accepted, offset, length),
         };
         let done = done + self.host.command_half_ns();
-        self.host.completes(done);
+        self.completes(done);
         done
     }
 

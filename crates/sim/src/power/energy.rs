@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::power::rest::Rest;
 use crate::power::thermal::Thermal;
 use crate::power::trace::Trace;
 use crate::profile::spec::PowerSpec;
@@ -69,6 +70,7 @@ pub struct Power {
     room_pj: u64,
     cap_mw: Option<u64>,
     thermal: Option<Thermal>,
+    pub(super) rest: Option<Box<Rest>>,
 }
 
 impl Power {
@@ -85,6 +87,7 @@ impl Power {
             room_pj: u64::MAX,
             cap_mw: spec.cap_mw,
             thermal,
+            rest: spec.rests[0].map(|_| Box::new(Rest::new(spec.rests, spec.idle_mw))),
         };
         power.set_room();
         power
@@ -140,7 +143,7 @@ impl Power {
         if to_ns <= from_ns {
             return 0.0;
         }
-        let pj = self.trace.pj_between(from_ns, to_ns);
+        let pj = self.trace.pj_between(from_ns, to_ns) - self.saved_pj(from_ns, to_ns);
         pj / (to_ns - from_ns) as f64 + self.spec.idle_mw as f64
     }
 
@@ -158,9 +161,13 @@ impl Power {
     pub fn trace(&self) -> impl Iterator<Item = (u64, u64, f64)> + '_ {
         let window = self.spec.window_ns;
         self.trace.runs_from(0).map(move |run| {
-            let length_ns = (run.windows * window) as f64;
-            let mw = run.all_pj as f64 / length_ns + self.spec.idle_mw as f64;
-            (run.first * window, (run.first + run.windows) * window, mw)
+            let (start, end) = (run.first * window, (run.first + run.windows) * window);
+            let pj = run.all_pj as f64 - self.saved_pj(start, end);
+            (
+                start,
+                end,
+                pj / (end - start) as f64 + self.spec.idle_mw as f64,
+            )
         })
     }
 
@@ -174,9 +181,13 @@ impl Power {
 
     #[cold]
     fn close_until(&mut self, window: u64) {
+        let mut start = self.trace.first_open_end_ns() - self.spec.window_ns;
         while let Some((windows, each_pj)) = self.trace.close_before(window) {
+            let end = start + windows * self.spec.window_ns;
+            let saved_pj = self.saved_pj(start, end) / windows as f64;
+            start = end;
             if let Some(thermal) = &mut self.thermal {
-                thermal.pass(windows, each_pj);
+                thermal.pass(windows, each_pj as i64 - saved_pj as i64);
             }
         }
         self.set_room();
@@ -301,6 +312,7 @@ impl Power {
 mod tests {
     use super::*;
     use crate::power::trace::MAX_RUNS;
+    use crate::profile::spec::RestSpec;
     use proptest::prelude::*;
 
     const MS: u64 = 1_000_000;
@@ -318,6 +330,7 @@ mod tests {
             link_byte_pj: 100,
             cap_mw,
             thermal: None,
+            rests: [None; RestSpec::MOST],
         }
     }
 

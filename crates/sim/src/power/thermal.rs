@@ -61,15 +61,15 @@ impl Thermal {
         points.map(|point| point.cap_mw).min()
     }
 
-    /// Where the temperature would end if each window held so much energy beside what is always drawn.
-    fn end_nc(&self, each_pj: u64) -> i64 {
-        let mw = (each_pj / self.window_ns + self.idle_mw) as i64;
+    /// Where the temperature would end if each window held so much energy beside what is always drawn, or so much less.
+    fn end_nc(&self, each_pj: i64) -> i64 {
+        let mw = each_pj / self.window_ns as i64 + self.idle_mw as i64;
         // mW times mK/W is millionths of a degree.
         self.spec.ambient_mc * NANO_PER_MILLI + mw * self.spec.resistance_mk_per_w * 1000
     }
 
     /// So many windows of so much energy each have passed.
-    pub fn pass(&mut self, windows: u64, each_pj: u64) {
+    pub fn pass(&mut self, windows: u64, each_pj: i64) {
         let end = self.end_nc(each_pj);
         let left = i128::from(self.now_nc - end) * i128::from(power_of(self.decay, windows));
         let half = 1_i128 << (FRACTION_BITS - 1);
@@ -125,7 +125,7 @@ mod tests {
 
     use crate::profile::spec::ThrottlePoint;
 
-    const MS: u64 = 1_000_000;
+    const MS: i64 = 1_000_000;
 
     fn spec() -> ThermalSpec {
         let point = |above_mc, cap_mw| {
@@ -138,7 +138,7 @@ mod tests {
         ThermalSpec {
             ambient_mc: 25_000,
             resistance_mk_per_w: 10_000,
-            time_constant_ns: 100_000 * MS,
+            time_constant_ns: 100_000 * MS as u64,
             throttle: [point(70_000, 3_000), point(80_000, 1_500), None],
         }
     }
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn follows_the_exact_solution_window_by_window_and_in_one_step() {
-        let mut thermal = Thermal::new(spec(), MS, 2_000);
+        let mut thermal = Thermal::new(spec(), MS as u64, 2_000);
         assert_eq!(thermal.temperature_mc(), 25_000);
         for second in 1..=300 {
             (0..1000).for_each(|_| thermal.pass(1, 2_000 * MS));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn throttle_points_hold_until_the_drive_has_cooled() {
-        let mut thermal = Thermal::new(spec(), MS, 2_000);
+        let mut thermal = Thermal::new(spec(), MS as u64, 2_000);
         assert_eq!(thermal.cap_mw(), None);
         thermal.pass(10_000_000, 3_000 * MS);
         assert_eq!(

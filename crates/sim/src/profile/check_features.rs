@@ -17,6 +17,7 @@ impl Profile {
         }
         if let Some(power) = &self.power {
             power.check()?;
+            power.check_idle_states(self.link.protocol.value)?;
         }
         if let Some(thermal) = &self.thermal {
             let Some(power) = &self.power else {
@@ -293,7 +294,7 @@ impl Retry {
 }
 
 /// An amount that may be nothing.
-fn at_most(field: &str, value: f64, limit: f64) -> Check {
+pub(super) fn at_most(field: &str, value: f64, limit: f64) -> Check {
     let why = format!("must be 0 to {limit}");
     require((0.0..=limit).contains(&value), field, value, &why)
 }

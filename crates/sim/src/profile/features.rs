@@ -69,6 +69,25 @@ pub struct Power {
     /// What it draws at most in each power state, in W, falling; it is in the first. Absent: it has no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states_w: Option<Figure<Vec<f64>>>,
+    /// States of less power for when it rests, in which no command is worked on; the nearest to work first. Absent: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub idle_states: Vec<IdleState>,
+}
+
+/// A state of less power for a drive, or its link, that rests. The host says whether it is used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleState {
+    /// Of an NVMe drive the number behind its operational states, such as `ps3`; of a SATA link `partial`, `slumber` or `devsleep`.
+    pub name: String,
+    /// What the drive draws in it, in mW.
+    pub mw: Figure<u32>,
+    /// Time to get into it, in microseconds.
+    pub entry_us: Figure<f64>,
+    /// Time to get out of it, in microseconds: the next command waits for that.
+    pub exit_us: Figure<f64>,
+    /// It goes there by itself after so many milliseconds without work.
+    pub after_ms: Figure<f64>,
 }
 
 /// How the drive gets warm, and what it does then.

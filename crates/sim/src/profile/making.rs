@@ -1,13 +1,13 @@
 //! From what a profile says, in the units that people use, to the parts of a drive, in integers.
 
 use super::{
-    Flash, Idle, Medium, Pacing, Placement, Power, Profile, ProfileError, Protocol, Size, SlcCache,
-    SlcMode, SlcWhenFull, Spread, Thermal, Throttle, Xpoint,
+    Flash, Idle, IdleState, Medium, Pacing, Placement, Power, Profile, ProfileError, Protocol,
+    Size, SlcCache, SlcMode, SlcWhenFull, Spread, Thermal, Throttle, Xpoint,
 };
 use crate::profile::spec::{
     self, DriveOptions, DriveSpec, Geometry, HostSpec, Layout, Pauses, PowerSpec, ReadAheadSpec,
-    SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing, TrimRule, UNIT_BYTES,
-    WearRule, WhenFull,
+    RestSpec, SlcSize, SlcSpec, SpreadSpec, ThermalSpec, ThrottlePoint, Timing, TrimRule,
+    UNIT_BYTES, WearRule, WhenFull,
 };
 
 /// Commands that a SATA or AHCI device holds at once.
@@ -264,6 +264,16 @@ fn power_spec(power: &Power, thermal: Option<&Thermal>) -> PowerSpec {
             .and_then(|states| states.value.first())
             .map(|&watts| milli(watts) as u64),
         thermal: thermal.map(thermal_spec),
+        rests: std::array::from_fn(|i| power.idle_states.get(i).map(rest_spec)),
+    }
+}
+
+fn rest_spec(state: &IdleState) -> RestSpec {
+    RestSpec {
+        mw: state.mw.value.into(),
+        entry_ns: ns(state.entry_us.value, 1e3),
+        exit_ns: ns(state.exit_us.value, 1e3),
+        after_ns: ns(state.after_ms.value, 1e6),
     }
 }
 

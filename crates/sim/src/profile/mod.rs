@@ -16,6 +16,7 @@ mod contradictions;
 mod features;
 mod figure;
 mod generations;
+mod idle_states;
 mod making;
 mod parts;
 mod scaling;
@@ -28,8 +29,8 @@ use serde::{Deserialize, Serialize};
 use crate::profile::spec::{DriveSpec, TrimRule};
 
 pub use features::{
-    Idle, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull, Spread, Thermal,
-    Throttle, Wear,
+    Idle, IdleState, Mapping, Placement, Power, Retry, SlcCache, SlcMode, SlcWhenFull, Spread,
+    Thermal, Throttle, Wear,
 };
 pub use figure::{Figure, Source};
 pub use generations::{Generation, generations};

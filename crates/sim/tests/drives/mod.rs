@@ -9,7 +9,9 @@ pub mod workloads;
 
 use sim::drive::Drive;
 use sim::ftl::{Ftl, Greedy};
-use sim::profile::spec::{DriveOptions, DriveSpec, Geometry, HostSpec, Pauses, PowerSpec, Timing};
+use sim::profile::spec::{
+    DriveOptions, DriveSpec, Geometry, HostSpec, Pauses, PowerSpec, RestSpec, Timing,
+};
 
 use loops::{random, sequential};
 
@@ -107,6 +109,7 @@ pub const POWER: PowerSpec = PowerSpec {
     link_byte_pj: 120,
     cap_mw: None,
     thermal: None,
+    rests: [None; RestSpec::MOST],
 };
 
 /// An erased drive of the reviewed kind, but for what `change` does to it.

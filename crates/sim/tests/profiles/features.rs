@@ -3,8 +3,9 @@
 use metrics::{Measurement, Quantile};
 use workload::Op;
 
-use super::bounds::{POWER, THERMAL, XPOINT};
+use super::bounds::{POWER, THERMAL, XPOINT, changed};
 use super::{TINY, closed_loop, measured};
+use sim::power::Saving;
 use sim::profile::spec::TrimRule;
 use sim::profile::{PowerSetting, Settings};
 use sim::{AnyDrive, Profile, Size};
@@ -43,6 +44,72 @@ fn reads(drive: &mut AnyDrive, span: u64, count: u64) -> Measurement {
 
 fn mean_ns(seen: &Measurement, op: Op) -> f64 {
     seen.op(op).service.mean_ns().unwrap()
+}
+
+/// Two states of less power than the 1.5 W that the drive of [`POWER`] draws when idle.
+pub(super) const IDLE_STATES: &str = r#"
+[[power.idle_states]]
+name = "ps2"
+mw = { value = 300, source = "chosen" }
+entry_us = { value = 200.0, source = "chosen" }
+exit_us = { value = 1500.0, source = "chosen" }
+after_ms = { value = 100.0, source = "chosen" }
+[[power.idle_states]]
+name = "ps3"
+mw = { value = 5, source = "chosen" }
+entry_us = { value = 2000.0, source = "chosen" }
+exit_us = { value = 8000.0, source = "chosen" }
+after_ms = { value = 500.0, source = "chosen" }
+"#;
+
+#[test]
+fn a_resting_drive_goes_into_states_of_less_power_where_the_host_lets_it() {
+    let mut drive = drive(&format!("{POWER}{IDLE_STATES}"), Settings::default());
+    fill(&mut drive);
+    let mut rest = |saving, seconds: u64| {
+        assert!(drive.save_power(saving));
+        let began = drive.now_ns();
+        drive.idle(seconds * SECOND);
+        let now = drive.now_ns();
+        let mw = |from: u64| drive.power().unwrap().mean_mw(began + from, now);
+        let drawn = (mw(0), mw(SECOND * 9 / 10 * seconds));
+        let seen = reads(&mut drive, 1 << 20, 1);
+        (drawn.0, drawn.1, mean_ns(&seen, Op::Read) / 1e6)
+    };
+    let (idle_mw, _, awake_ms) = rest(Saving::Off, 10);
+    assert!((idle_mw - 1500.0).abs() < 1e-9);
+    let (_, near_mw, near_ms) = rest(Saving::ByItself(1), 10);
+    assert!((near_mw - 300.0).abs() < 1e-9 && (near_ms - awake_ms - 1.5).abs() < 0.05);
+    let (all_mw, far_mw, far_ms) = rest(Saving::ByItself(2), 10);
+    assert!((far_mw - 5.0).abs() < 1e-9 && (far_ms - awake_ms - 8.0).abs() < 0.05);
+    let shares = 1500.0 * 0.1002 + 300.0 * 0.4018 + 5.0 * 9.498;
+    // It rests from when the last of the reads before is done, some microseconds into the ten seconds.
+    assert!(
+        (all_mw - shares / 10.0).abs() < 1e-2,
+        "{all_mw} beside {}",
+        shares / 10.0
+    );
+    let (_, sent_mw, sent_ms) = rest(Saving::Sent(0), 1);
+    assert!((sent_mw - 300.0).abs() < 1e-9 && (sent_ms - awake_ms - 1.5).abs() < 0.05);
+    assert_eq!(drive.power().unwrap().saving(), Some(Saving::Off));
+}
+
+#[test]
+fn states_of_less_power_that_no_drive_has_are_refused() {
+    let said = |key: &str, value: &str| {
+        let tables = changed(IDLE_STATES, key, value);
+        let parsed = Profile::parse(&format!("{TINY}{POWER}{tables}"));
+        parsed.unwrap_err().to_string()
+    };
+    assert!(said("mw", "300").contains("power.idle_states.mw is 300: must be below 300"));
+    assert!(said("after_ms", "100.1").contains("must have been reached by then"));
+    assert!(said("exit_us", "-1.0").contains("power.idle_states.exit_us is -1"));
+    let named = IDLE_STATES.replace("ps3", "ps7");
+    let parsed = Profile::parse(&format!("{TINY}{POWER}{named}"));
+    let said = parsed.unwrap_err().to_string();
+    assert!(said.contains(
+        "power.idle_states.name is ps7: power states are numbered behind those that work: ps3"
+    ));
 }
 
 #[test]

@@ -301,9 +301,12 @@ class SimulatedDrive(Closing):
         return None
 
     def setting(self, name: str) -> Setting:
-        """Return what the drive was made with: its write cache; nothing else can be asked for by name."""
+        """Return its write cache, which it was made with, or how it saves power; it has nothing else."""
         from ssdlab.drives.settings.setting import Fixed, no_such
+        from ssdlab.drives.simulated.saving import SETTINGS, saving_setting
 
+        if name in SETTINGS:
+            return saving_setting(self._native, self._made["profile"], name)
         if name != "write_cache":
             raise no_such(name, "a simulated drive", "it has none", "leave it out")
         cache = "on" if self._made["write_cache"] else "off"
@@ -313,7 +316,7 @@ class SimulatedDrive(Closing):
         """Return what its profile has for saving power."""
         from ssdlab.drives.simulated.saving import simulated_features
 
-        return simulated_features(_made_of(SimulatedText.parse(self._identity.path))["profile"])
+        return simulated_features(self._native, self._made["profile"])
 
     def counters(self) -> IoCounters | None:
         """Return None: no kernel counts its I/O; `native.counters()` are the drive's own."""

@@ -1,25 +1,158 @@
-"""What a simulated drive has for saving power: its profile says nothing of states to rest in."""
+"""How a simulated drive saves power when it rests: the settings that real drives have, on its own states.
+
+Nothing of it is in the drive's text: it begins with none, and what a run sets is kept with its state.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from ssdlab.model.power_features import PowerFeatures, PowerState
+from ssdlab.drives.power_features import COMPARED_LINK_POLICIES
+from ssdlab.drives.settings.nvme_power import REST_STATE
+from ssdlab.drives.settings.saving_power import APST, LINK_POWER, check_apst, check_link_power
+from ssdlab.drives.settings.setting import no_such
+from ssdlab.model.power_features import SAVING_OFF, PowerFeatures, PowerState
+
+if TYPE_CHECKING:
+    import ssdlab._core as _core
+
+SETTINGS = frozenset({APST, LINK_POWER, REST_STATE})
+"""Those that a simulated drive may have."""
+_DEEPEST = dict(zip(COMPARED_LINK_POLICIES, (1, 2, 3), strict=True))
+"""How many of the states partial, slumber and devsleep a link uses under a policy."""
+_ADVICE = "choose a drive whose profile has power.idle_states"
 
 
-def simulated_features(profile: dict[str, Any]) -> PowerFeatures:
+@dataclass(frozen=True, slots=True)
+class SimulatedSaving:
+    """Whether the drive, or its link, goes into states of less power by itself: `apst` or `link_power`.
+
+    `counts` says for each value how many of its states that is.
+    """
+
+    native: _core.SimulatedDrive
+    name: str
+    counts: dict[str, int]
+    lasting: bool = False
+    destroys: bool = False
+
+    def read(self) -> str:
+        """Return what is in force."""
+        count, _ = self.native.saves_power() or (0, None)
+        return next(value for value, each in self.counts.items() if each == count)
+
+    def meant(self, wanted: str) -> str:
+        """Take what the setting knows."""
+        (check_apst if self.name == APST else check_link_power)(wanted)
+        if wanted not in self.counts:
+            why = f"of {self.native.name} it is one of {', '.join(self.counts)}"
+            raise no_such(self.name, "a simulated drive", why, "choose one of those")
+        return wanted
+
+    def write(self, value: str) -> None:
+        """Set it; the drive is awake then."""
+        self.native.save_power(self.counts[value])
+
+    def remark(self) -> None:
+        """Return None."""
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRestState:
+    """The state that the drive is sent into for a rest; the next command ends it."""
+
+    native: _core.SimulatedDrive
+    states: tuple[str, ...]
+    working: str
+    name: str = REST_STATE
+    lasting: bool = False
+    destroys: bool = False
+
+    def read(self) -> str:
+        """Return the state."""
+        _, sent = self.native.saves_power() or (0, None)
+        return self.working if sent is None else self.states[sent]
+
+    def meant(self, wanted: str) -> str:
+        """Take one of its states."""
+        if wanted not in self.states:
+            why = f"{wanted} is no state of it to rest in"
+            raise no_such(self.name, "a simulated drive", why, f"it has {', '.join(self.states) or 'none'}")
+        return wanted
+
+    def write(self, value: str) -> None:
+        """Send it there."""
+        self.native.save_power(0, sent=self.states.index(value))
+
+    def remark(self) -> None:
+        """Return None."""
+        return
+
+
+def saving_setting(
+    native: _core.SimulatedDrive, profile: dict[str, Any], name: str
+) -> SimulatedSaving | SimulatedRestState:
+    """Return a setting of a simulated drive by its name.
+
+    Raises
+    ------
+    Unsupported
+        Its profile has no states for it.
+    """
+    nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
+    fits = name in (APST, REST_STATE) if nvme else name == LINK_POWER
+    if not idle or not fits:
+        why = "its profile has no states to rest in" if fits else "drives of its protocol have none"
+        raise no_such(name, "a simulated drive", why, _ADVICE if fits else "leave it out")
+    if name == REST_STATE:
+        return SimulatedRestState(native, tuple(each["name"] for each in idle), "ps0")
+    most = len(idle)
+    counts = {"off": 0, "on": most} if nvme else {SAVING_OFF[LINK_POWER]: 0}
+    if not nvme:
+        counts |= {policy: count for policy, count in _DEEPEST.items() if count <= most}
+    return SimulatedSaving(native, name, counts)
+
+
+def simulated_features(native: _core.SimulatedDrive, profile: dict[str, Any]) -> PowerFeatures:
     """Return what a simulated drive has for saving power."""
-    power = profile.get("power")
-    nvme = str(profile["link"]["protocol"]["value"]) == "nvme"
-    limits = ((power or {}).get("states_w") or {"value": [None]})["value"]
-    idle_w = None if power is None else power["idle_mw"]["value"] / 1e3
+    power = profile.get("power") or {}
+    nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
+    limits = (power.get("states_w") or {"value": [None]})["value"]
+    idle_w = power["idle_mw"]["value"] / 1e3 if power else None
     working = [
         PowerState(name=f"ps{number}" if nvme else "active", operational=True, max_w=limit, idle_w=idle_w)
         for number, limit in enumerate(limits if nvme else [None])
     ]
-    silent = () if power is not None else ("its profile says nothing of power",)
+    resting = [
+        PowerState(
+            name=each["name"],
+            idle_w=each["mw"]["value"] / 1e3,
+            entry_us=each["entry_us"]["value"],
+            exit_us=each["exit_us"]["value"],
+            after_ms=each["after_ms"]["value"],
+        )
+        for each in idle
+    ]
+    absent = {"its profile has no states to rest in": idle, "its profile says nothing of power": power}
+    lacks = tuple(lack for lack, there in absent.items() if not there)
+    saving = None if not idle else APST if nvme else LINK_POWER
+    setting = None if saving is None else saving_setting(native, profile, saving)
     return PowerFeatures(
         protocol="nvme" if nvme else "sata",
-        states=tuple(working),
-        lacks=("its profile has no states to rest in", *silent),
+        states=(*working, *resting),
+        saving=saving,
+        values=tuple(setting.counts) if isinstance(setting, SimulatedSaving) else (),
+        found=None if setting is None else setting.read(),
+        sent=nvme and bool(idle),
+        lacks=lacks,
     )
+
+
+def _protocol(profile: dict[str, Any]) -> str:
+    return str(profile["link"]["protocol"]["value"])
+
+
+def _idle_states(profile: dict[str, Any]) -> list[dict[str, Any]]:
+    return list((profile.get("power") or {}).get("idle_states", ()))

@@ -27,6 +27,26 @@ pub struct PowerSpec {
     pub cap_mw: Option<u64>,
     /// How the drive gets warm, and what it does then.
     pub thermal: Option<ThermalSpec>,
+    /// States of less power for when it rests, the nearest to work first; those that it has come first.
+    pub rests: [Option<RestSpec>; RestSpec::MOST],
+}
+
+/// A state of less power, in which no command is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestSpec {
+    /// What the drive draws in it, in mW.
+    pub mw: u64,
+    /// Time to get into it.
+    pub entry_ns: u64,
+    /// Time to get out of it.
+    pub exit_ns: u64,
+    /// It goes there by itself when it has rested for so long.
+    pub after_ns: u64,
+}
+
+impl RestSpec {
+    /// States that a drive can have.
+    pub const MOST: usize = 4;
 }
 
 /// How a drive gets warm, and what it does then.
