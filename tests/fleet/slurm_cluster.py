@@ -92,6 +92,10 @@ class Cluster:
     def stop(self) -> None:
         self.ask("scancel", "--user=root", "--signal=KILL", "--full")
         self.ask("scancel", "--user=root")
+        # What watches a job's step outlives its slurmd, so the jobs must be gone before the daemons are.
+        until = time.monotonic() + 30
+        while self.ask("squeue", "--noheader").stdout.strip() and time.monotonic() < until:
+            time.sleep(0.2)
         for process in reversed(list(self.daemons.values())):
             process.send_signal(signal.SIGTERM)
         for process in self.daemons.values():

@@ -154,7 +154,7 @@ function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, en
 }
 
 /** Of dots that would fall on one another, one: at most one in each square of two pixels. */
-function apart(dots: number[][], fromZero: boolean, { width, height }: Canvas): number[][] {
+export function apart(dots: number[][], fromZero: boolean, { width, height }: { width: number; height: number }): number[][] {
   const [xs, ys] = [extent(dots.map(([x]) => x ?? 0)), extent(dots.flatMap(([, y]) => (y === undefined || Number.isNaN(y) ? [] : [y])))];
   if (fromZero) ys[0] = Math.min(0, ys[0]);
   const cell = (value: number, [low, high]: [number, number], pixels: number) => Math.floor(((value - low) / (high - low || 1)) * (pixels / 2));

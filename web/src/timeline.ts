@@ -3,7 +3,7 @@
 import { axisOption, place } from "./axes";
 import { type Canvas, type Option, runStyle } from "./draw";
 import { number } from "./numbers";
-import { clock, type Columns, shading, timeAxis, timeUnit } from "./series";
+import { apart, clock, type Columns, shading, timeAxis, timeUnit } from "./series";
 import type { Measure, TimelineChart, TimelineView, Track } from "./spec";
 import { base, colourOf, escaped } from "./theme";
 
@@ -49,7 +49,7 @@ export function timeline(chart: TimelineChart, view: TimelineView, columns: Colu
     })),
     dataZoom: [{ type: "inside", xAxisIndex: all, zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
     toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { xAxisIndex: all, yAxisIndex: "none", filterMode: "none" } } },
-    series: panels.flatMap(({ panel, index, tracks }) => lines(panel, index, tracks, view, columns, timeUnit(end_s), canvas)),
+    series: panels.flatMap(({ panel, index, tracks }) => lines(panel, index, tracks, view, columns, timeUnit(end_s), { ...canvas, height: high })),
   };
 }
 
@@ -62,19 +62,23 @@ function lines(panel: Measure, index: number, tracks: Track[], view: TimelineVie
   return tracks.map((track, first) => {
     const run = runStyle(canvas, track.run);
     const times_s = columns.of(track, "end_s");
-    const dots = points > MANY || times_s.length === 1;
+    const many = points > MANY;
+    const dots = many || times_s.length === 1;
+    const data = columns.of(track, panel.key).map((value, row) => [(times_s[row] ?? 0) / unit_s, place(panel.axis, value), value]);
     return {
       type: dots ? "scatter" : "line",
       name: track.name,
       xAxisIndex: index,
       yAxisIndex: index,
-      data: columns.of(track, panel.key).map((value, row) => [(times_s[row] ?? 0) / unit_s, place(panel.axis, value), value]),
+      data: many && canvas.filled ? apart(data, panel.axis.scale === "linear", canvas) : data,
       symbol: "circle",
       symbolSize: 3,
       showSymbol: points <= 600,
       itemStyle: { color: colourOf(run, canvas.theme) },
       lineStyle: { color: colourOf(run, canvas.theme), width: 1.5 },
       emphasis: { disabled: true },
+      // In a picture all dots are one path, which is a tenth as long.
+      ...(many ? { large: true, ...(canvas.filled ? { largeThreshold: 0 } : {}) } : {}),
       z: 2,
       // Once in each panel; the words stand over the first.
       ...(first === 0 ? shading(view.spells, unit_s, canvas, index === 0) : {}),

@@ -78,7 +78,7 @@ pub struct Power {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleState {
-    /// Of an NVMe drive the number behind its operational states, such as `ps3`; of a SATA link `partial`, `slumber` or `devsleep`.
+    /// Of an `NVMe` drive the number behind its operational states, such as `ps3`; of a SATA link `partial`, `slumber` or `devsleep`.
     pub name: String,
     /// What the drive draws in it, in mW.
     pub mw: Figure<u32>,
