@@ -78,10 +78,10 @@ fn a_resting_drive_goes_into_states_of_less_power_where_the_host_lets_it() {
     };
     let (idle_mw, _, awake_ms) = rest(Saving::Off, 10);
     assert!((idle_mw - 1500.0).abs() < 1e-9);
-    let (_, near_mw, near_ms) = rest(Saving::ByItself(1), 10);
-    assert!((near_mw - 300.0).abs() < 1e-9 && (near_ms - awake_ms - 1.5).abs() < 0.05);
-    let (all_mw, far_mw, far_ms) = rest(Saving::ByItself(2), 10);
-    assert!((far_mw - 5.0).abs() < 1e-9 && (far_ms - awake_ms - 8.0).abs() < 0.05);
+    let (_, near_mw, near_woken_ms) = rest(Saving::ByItself(1), 10);
+    assert!((near_mw - 300.0).abs() < 1e-9 && (near_woken_ms - awake_ms - 1.5).abs() < 0.05);
+    let (all_mw, far_mw, far_woken_ms) = rest(Saving::ByItself(2), 10);
+    assert!((far_mw - 5.0).abs() < 1e-9 && (far_woken_ms - awake_ms - 8.0).abs() < 0.05);
     let shares = 1500.0 * 0.1002 + 300.0 * 0.4018 + 5.0 * 9.498;
     // It rests from when the last of the reads before is done, some microseconds into the ten seconds.
     assert!(
@@ -89,8 +89,8 @@ fn a_resting_drive_goes_into_states_of_less_power_where_the_host_lets_it() {
         "{all_mw} beside {}",
         shares / 10.0
     );
-    let (_, sent_mw, sent_ms) = rest(Saving::Sent(0), 1);
-    assert!((sent_mw - 300.0).abs() < 1e-9 && (sent_ms - awake_ms - 1.5).abs() < 0.05);
+    let (_, sent_mw, sent_woken_ms) = rest(Saving::Sent(0), 1);
+    assert!((sent_mw - 300.0).abs() < 1e-9 && (sent_woken_ms - awake_ms - 1.5).abs() < 0.05);
     assert_eq!(drive.power().unwrap().saving(), Some(Saving::Off));
 }
 
