@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Cell",
+    "Deadline",
     "Histogram",
     "LogContents",
     "Measurement",
