@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
@@ -93,7 +93,7 @@ def print_status(folder: FleetFolder, found: Sequence[JobStatus]) -> None:
     print_line(f"{folder.plan.plan_id}: {_counts(found)}")
 
 
-def status_json(folder: FleetFolder, found: Sequence[JobStatus]) -> dict[str, Any]:
+def status_json(folder: FleetFolder, found: Sequence[JobStatus]) -> dict[str, object]:
     """Return the state of a plan as JSON holds it."""
     return {
         "schema": SCHEMA,

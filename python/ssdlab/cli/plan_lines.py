@@ -86,7 +86,7 @@ def _searched(steps: Sequence[PlannedStep]) -> Iterator[PlanLine]:
 def _tries(steps: Sequence[PlannedStep]) -> int:
     """Return how many of the first steps are tries of one search; 0 for none.
 
-    Any of them may be left out or end at once, and those of one try after another differ only in figures.
+    Each of them may be left out or end at once, and those of one try after another differ only in figures.
     """
     possible = list(takewhile(lambda step: step.seconds.lower == 0, steps))
     likes = [_like(step) for step in possible]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_json, print_line, warn
@@ -78,7 +78,7 @@ def _totals(plans: Sequence[Planned]) -> tuple[Bounds, Bounds]:
     return seconds, sum((planned.bytes_written for _, planned in plans), NOTHING)
 
 
-def _as_json(plans: Sequence[Planned]) -> dict[str, Any]:
+def _as_json(plans: Sequence[Planned]) -> dict[str, object]:
     seconds, written = _totals(plans)
     return {
         "schema": PLAN_SCHEMA,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.cli.leftovers import left_set
 from ssdlab.cli.output import print_fields, print_line, print_table
@@ -63,7 +63,7 @@ def print_suite_effects(planned: SuitePlan) -> None:
                 print_line(f"{step.ordinal + 1:>4} {effect}")
 
 
-def suite_plan_as_json(several: SuiteOrder, planned: SuitePlan) -> dict[str, Any]:
+def suite_plan_as_json(several: SuiteOrder, planned: SuitePlan) -> dict[str, object]:
     """Return a suite's plan as JSON, schema ssdlab.plan/1; times in seconds, as [lower, upper]."""
     written, rated = planned.bytes_written, planned.endurance_bytes
     shares = None if rated is None else [written.lower / rated, written.upper / rated]
@@ -87,7 +87,7 @@ def suite_plan_as_json(several: SuiteOrder, planned: SuitePlan) -> dict[str, Any
     }
 
 
-def _part_as_json(each: PlannedChild) -> dict[str, Any]:
+def _part_as_json(each: PlannedChild) -> dict[str, object]:
     plan = each.plan
     return {
         "part": each.child.part,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.drives.opening import Look
 from ssdlab.fleet.fleet_plan import FleetJob, FleetPlan, holds_of
@@ -22,6 +22,7 @@ from ssdlab.runs.pace import pace_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.fleet.inventory import FleetDrive, Inventory
     from ssdlab.fleet.selection import Drives, Selection, Work
     from ssdlab.host.identity import Identity
@@ -310,7 +311,7 @@ def _refuse(objection: LabError | None) -> None:
         raise Refused(objection.what, objection.advice)
 
 
-def _cap_of(order: Order) -> Any:  # noqa: ANN401 - EnduranceCap, which is loaded when it is asked for
+def _cap_of(order: Order) -> EnduranceCap:
     from ssdlab.drives.guard.endurance import cap_of
 
     return cap_of(order.endurance_cap)

@@ -23,7 +23,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -121,8 +121,7 @@ def parse_selection(text: str, name: str) -> Selection:
     UsageError
         As of `read_selection`.
     """
-    fields: dict[str, Any] = parse_toml(text, name)
-    selection = Selection(**fields)
+    selection = Selection.model_validate(parse_toml(text, name))
     for each in selection.drives:
         if bool(each.serials) == (each.model is not None):
             raise UsageError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ssdlab.fleet.backends import find_backend
 from ssdlab.results.live import read_live
@@ -55,7 +55,7 @@ class JobStatus:
     reason: str = ""
     live: Progress | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return it as JSON holds it."""
         return {
             "job": self.job.name,

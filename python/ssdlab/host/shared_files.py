@@ -16,7 +16,7 @@ OF_ONE_HOST = frozenset(
         *("vfat", "exfat", "ntfs3", "hfsplus", "udf"),
     }
 )
-"""File systems of one kernel. Any other may be shared: NFS, SMB, Ceph, Lustre, GFS2, 9p, and all of FUSE."""
+"""File systems of one kernel. All others may be shared: NFS, SMB, Ceph, Lustre, GFS2, 9p, and all of FUSE."""
 
 _MOUNT_ID = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 

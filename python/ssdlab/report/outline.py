@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ssdlab.model.document import Document
 from ssdlab.report.sections.claims import Judged, judged
 from ssdlab.report.sections.tiles import tiles
 from ssdlab.report.sections.verdict import Clause, charts_of, verdict
@@ -70,7 +71,7 @@ def outline(
     found: Sequence[tuple[Section, Sequence[Shown]]],
     behind: Sequence[Section],
     runs: Sequence[Shown],
-    review: Mapping[str, Any],
+    review: Document,
     claims: Sequence[UserClaim] = (),
 ) -> Outline:
     """Put the page in order.
@@ -109,9 +110,7 @@ def outline(
     )
 
 
-def _chapters(
-    found: Sequence[tuple[Section, Sequence[Shown]]], review: Mapping[str, Any]
-) -> tuple[Chapter, ...]:
+def _chapters(found: Sequence[tuple[Section, Sequence[Shown]]], review: Document) -> tuple[Chapter, ...]:
     """Return the chapters of a review in its order; sections that none of them has come last."""
     left = list(found)
     chapters = []

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ssdlab.host.output_files import OutputFile
 from ssdlab.methods.results.kinds import KINDS
 from ssdlab.methods.results.outcome import shown_by
+from ssdlab.model.document import Document
 from ssdlab.model.errors import UsageError
 from ssdlab.report.charts import Page, plain
 from ssdlab.report.heads import heads_of
@@ -34,7 +35,7 @@ _NAMED_RUNS = 24
 _GENERATOR = b'<meta name="generator" content="ssdlab">'
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ssdlab.report.claims import UserClaim
@@ -76,7 +77,7 @@ def assembled(
     placed: Sequence[Shown],
     order: Outline,
     prose: Sequence[Panel] = (),
-    whole: Sequence[Mapping[str, Any]] = (),
+    whole: Sequence[Document] = (),
     *,
     printed: bool = False,
 ) -> str:
@@ -117,7 +118,7 @@ def assembled(
     return html
 
 
-def _review(runs: Sequence[Reported]) -> dict[str, Any]:
+def _review(runs: Sequence[Reported]) -> Document:
     """Return what a declaration says of the page, where all of it is of one review."""
     found = [one.manifest.review for one in runs]
     return found[0] if found and all(each == found[0] for each in found) else {}
@@ -214,7 +215,7 @@ def _script_json(data: Any) -> Markup:  # noqa: ANN401 - whatever JSON holds
     return Markup(text.replace("<", "\\u003c"))
 
 
-def _whole(one: Shown) -> dict[str, Any]:
+def _whole(one: Shown) -> Document:
     """Return the whole run as it is offered for download: the manifest with its Result."""
     return one.run.manifest.model_dump(mode="json", by_alias=True)
 

@@ -94,7 +94,7 @@ def pressings(chart: Chart) -> Iterator[Pressed]:
             yield Pressed(view)
 
 
-def theme() -> dict[str, Any]:
+def theme() -> dict[str, object]:
     """Return the colours of the light theme, as the style sheet of the page has them."""
     found: dict[str, str] = {}
     for name, value in re.findall(r"--([\w-]+):\s*([^;}]+)", static("report.css")):

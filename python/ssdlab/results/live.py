@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab.host.held_folder import HeldFolder, hold
 from ssdlab.results.journal import now
-from ssdlab.results.run_folder import LIVE
+from ssdlab.results.run_folder import LIVE, LIVE_SCHEMA
 from ssdlab.results.seal import read_document, seal_document
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Status
 
-SCHEMA = "ssdlab.live/2"
 _EVERY_S = 1.0
 
 
@@ -60,7 +59,7 @@ class LiveFile:
 
     def _write(self, progress: Progress) -> None:
         self._next = time.monotonic() + _EVERY_S
-        text = json.dumps({"schema": SCHEMA, "at": now(), "pid": os.getpid(), **progress.as_dict()})
+        text = json.dumps({"schema": LIVE_SCHEMA, "at": now(), "pid": os.getpid(), **progress.as_dict()})
         with contextlib.suppress(OSError):
             self._folder.replace(LIVE, seal_document(text), durable=False)
 
@@ -69,6 +68,6 @@ def read_live(folder: Path) -> dict[str, Any] | None:
     """Return the last state that a run wrote; None before the first, and of a damaged one."""
     try:
         with HeldFolder(folder) as held:
-            return read_document(held.read_bytes(LIVE), SCHEMA)[0]
+            return read_document(held.read_bytes(LIVE), LIVE_SCHEMA)[0]
     except (OSError, ValueError):
         return None

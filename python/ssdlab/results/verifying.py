@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.errors import Refused
 from ssdlab.results.lines import RESTORE
-from ssdlab.results.live import SCHEMA as LIVE_SCHEMA
-from ssdlab.results.run_folder import CONDITIONS, JOURNAL, LIVE, MANIFEST, NOTES, STEPS, RunFolder
+from ssdlab.results.run_folder import (
+    CONDITIONS,
+    JOURNAL,
+    LIVE,
+    LIVE_SCHEMA,
+    MANIFEST,
+    NOTES,
+    STEPS,
+    RunFolder,
+)
 from ssdlab.results.seal import read_document
 from ssdlab.results.tags import TAGS, read_tags
 

@@ -7,12 +7,11 @@ amplification of uniform random writes: Desnoyers, "Analytic modeling of SSD wri
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from ssdlab.drives.ratings import Rating
+from ssdlab.model.document import Document
 
 _UNIT_BYTES = 4096
 _SEQUENTIAL_BYTES = 128 * 1024
@@ -30,7 +29,7 @@ class Limit:
 class _Parts:
     """Times of a drive's parts in us, from its profile and what was made of it."""
 
-    made: Mapping[str, Any]
+    made: Document
 
     def figure(self, table: str, name: str, otherwise: float = 0.0) -> float:
         found = (self.made["profile"].get(table) or {}).get(name)
@@ -100,7 +99,7 @@ def _write_amplification(alpha: float) -> float:
     return alpha / (alpha + w)
 
 
-def limiting(made: Mapping[str, Any], rating: Rating) -> Limit | None:
+def limiting(made: Document, rating: Rating) -> Limit | None:
     """Return the part that bounds a rated load, or None where parts add up, as in a latency or power.
 
     Parameters
@@ -129,7 +128,7 @@ def limiting(made: Mapping[str, Any], rating: Rating) -> Limit | None:
     return Limit(part, size / us)
 
 
-def random_writes(made: Mapping[str, Any], *, steady: bool) -> Limit:
+def random_writes(made: Document, *, steady: bool) -> Limit:
     """Return the part that bounds 4 KiB random writes, in steady state or with nothing to collect."""
     parts = _Parts(made)
     bounds = _writes(parts, _UNIT_BYTES, parts.write_amplification if steady else 1.0, cached=False)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    from ssdlab.model.document import Document
 
 _UNIT_KIB = 4
 
@@ -37,13 +39,13 @@ class OperationEnergy:
     write_4k_uj: float
 
     @classmethod
-    def of(cls, profile: Mapping[str, Any]) -> OperationEnergy | None:
+    def of(cls, profile: Document) -> OperationEnergy | None:
         """Return what a profile says (`check_profile(...)["profile"]`); None without flash or power model."""
         flash, power = profile.get("flash"), profile.get("power")
         if not flash or not power:
             return None
 
-        def of(table: Mapping[str, Any], key: str) -> float:
+        def of(table: Document, key: str) -> float:
             found = table.get(key)
             return 0.0 if found is None else float(found["value"])
 

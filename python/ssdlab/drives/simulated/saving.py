@@ -6,12 +6,13 @@ Nothing of it is in the drive's text: it begins with none, and what a run sets i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.drives.power_features import COMPARED_LINK_POLICIES
 from ssdlab.drives.settings.nvme_power import REST_STATE
 from ssdlab.drives.settings.saving_power import APST, LINK_POWER, check_apst, check_link_power
 from ssdlab.drives.settings.setting import no_such
+from ssdlab.model.document import Document
 from ssdlab.model.power_features import SAVING_OFF, PowerFeatures, PowerState
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class SimulatedRestState:
 
 
 def saving_setting(
-    native: _core.SimulatedDrive, profile: dict[str, Any], name: str
+    native: _core.SimulatedDrive, profile: Document, name: str
 ) -> SimulatedSaving | SimulatedRestState:
     """Return a setting of a simulated drive by its name.
 
@@ -115,7 +116,7 @@ def saving_setting(
     return SimulatedSaving(native, name, counts)
 
 
-def simulated_features(native: _core.SimulatedDrive, profile: dict[str, Any]) -> PowerFeatures:
+def simulated_features(native: _core.SimulatedDrive, profile: Document) -> PowerFeatures:
     """Return what a simulated drive has for saving power."""
     power = profile.get("power") or {}
     nvme, idle = _protocol(profile) == "nvme", _idle_states(profile)
@@ -150,9 +151,9 @@ def simulated_features(native: _core.SimulatedDrive, profile: dict[str, Any]) ->
     )
 
 
-def _protocol(profile: dict[str, Any]) -> str:
+def _protocol(profile: Document) -> str:
     return str(profile["link"]["protocol"]["value"])
 
 
-def _idle_states(profile: dict[str, Any]) -> list[dict[str, Any]]:
+def _idle_states(profile: Document) -> list[Document]:
     return list((profile.get("power") or {}).get("idle_states", ()))

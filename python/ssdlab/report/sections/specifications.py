@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.ratings import METRICS
+from ssdlab.model.document import Document
 from ssdlab.model.errors import LabError
 from ssdlab.model.units import capacity_text, figure_text, significant
 from ssdlab.report.runs import entries
@@ -16,7 +17,7 @@ from ssdlab.report.view import Exhibit, Section
 from ssdlab.results.numbers import NOTHING, Table, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ssdlab.drives.ratings import MetricName
     from ssdlab.report.runs import Shown
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)?")
 
 
-def section(runs: Sequence[Shown], listed: Sequence[Mapping[str, Any]] = ()) -> Section | None:
+def section(runs: Sequence[Shown], listed: Sequence[Document] = ()) -> Section | None:
     """Return the table of the drives and their rivals; None where nobody knows anything of them.
 
     Parameters
@@ -60,7 +61,7 @@ def section(runs: Sequence[Shown], listed: Sequence[Mapping[str, Any]] = ()) -> 
     )
 
 
-def _record(manifest: Manifest) -> Mapping[str, Any]:
+def _record(manifest: Manifest) -> Document:
     found = manifest.environment.get("drive_record")
     return found if isinstance(found, dict) else {}
 
@@ -75,7 +76,7 @@ def _of_record(name: str, unit: str = "") -> Callable[[Manifest], str | None]:
     return tell
 
 
-def _profile(manifest: Manifest) -> Mapping[str, Any]:
+def _profile(manifest: Manifest) -> Document:
     """Return the profile of a simulated drive; empty of another, and where it is not there any more."""
     if not manifest.drive.text.startswith(SIMULATED_PREFIX):
         return {}
