@@ -230,7 +230,7 @@ function limit({ mb_s, text }: LinkLimit, canvas: Canvas): Option {
       symbol: "none",
       data: [{ xAxis: mb_s }],
       lineStyle: { color: theme.muted, width: 1.5, type: [5, 3] },
-      label: { show: true, position: "end", distance: 3, formatter: text, color: theme.muted, fontSize: 11 },
+      label: { show: true, position: "start", distance: 3, formatter: text, color: theme.muted, fontSize: 11 },
     },
   };
 }
