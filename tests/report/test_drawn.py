@@ -17,6 +17,8 @@ from ssdlab.report.charts import (
     PackedColumn,
     RunStyle,
     SeriesChart,
+    TimelineChart,
+    TimelineView,
     Track,
     XyChart,
     XyView,
@@ -31,15 +33,21 @@ def run_style(at: int = 0) -> RunStyle:
     return RunStyle(f"Elm {at}", f"Elm {at}", at % 8, "circle", False)
 
 
-def series(begin_s: float, end_s: float, count: int) -> SeriesChart:
+def series(begin_s: float, end_s: float, count: int, levels: int = 97) -> SeriesChart:
     times = np.linspace(begin_s, end_s, count)
-    packed = {"end_s": pack(times, 1e-3), "iops": pack(np.arange(count) % 97 + 1000.0, 1.0)}
+    packed = {"end_s": pack(times, 1e-3), "iops": pack(np.arange(count) % levels + 1000.0, 1.0)}
     columns = tuple(PackedColumn(key, text, unit) for key, (text, unit) in packed.items())
     return SeriesChart(
         (Measure("iops", "IOPS", Axis("IOPS", "iops", "log")),),
         (Choice("", (Track(0, "", True, columns),)),),
         window_s=(begin_s, end_s),
     )
+
+
+def time_line(count: int) -> TimelineChart:
+    drawn = series(0, 800, count, 3).choices[0].tracks[0]
+    measure = Measure("iops", "IOPS", Axis("IOPS", "iops"))
+    return TimelineChart((measure,), (TimelineView("", (drawn,), ()),))
 
 
 def lines(runs: int, each: int) -> XyChart:
@@ -73,6 +81,12 @@ def test_the_median_covers_no_dot() -> None:
     colour = theme()["palette"][0]
     # Later in a picture is above; the legend's marker comes first of all.
     assert svg.index(f'fill="{colour}"') < svg.index('stroke-width="4"') < svg.rindex(f'fill="{colour}"')
+
+
+@pytest.mark.parametrize("drawn", [series(0, 800, 20_000, 3), time_line(20_000)])
+def test_the_picture_of_a_long_run_is_thinned(drawn: SeriesChart | TimelineChart) -> None:
+    """Each dot by itself is some 200 bytes: a page of a fill in rows of 50 ms was of 8 MB."""
+    assert len(Painter([run_style()]).svg(drawn, BARE)) < 100_000
 
 
 def test_eight_lines_of_one_run_have_eight_colours() -> None:
