@@ -153,14 +153,28 @@ function trace(axis: Axis, { track, times_s, values }: Shown, unit_s: number, en
   };
 }
 
-/** Of dots that would fall on one another, one: at most one in each square of two pixels. */
+/** Dots of a picture: each costs some 60 bytes of the page. */
+const MOST_DOTS = 6000;
+
+/** Of dots that would fall on one another, one: at most one in each square of two pixels, or of more where that leaves too many. */
 export function apart(dots: number[][], fromZero: boolean, { width, height }: { width: number; height: number }): number[][] {
   const [xs, ys] = [extent(dots.map(([x]) => x ?? 0)), extent(dots.flatMap(([, y]) => (y === undefined || Number.isNaN(y) ? [] : [y])))];
   if (fromZero) ys[0] = Math.min(0, ys[0]);
-  const cell = (value: number, [low, high]: [number, number], pixels: number) => Math.floor(((value - low) / (high - low || 1)) * (pixels / 2));
+  for (let size = 2; ; size += 1) {
+    const left = oneIn(dots, (x, y) => square(x, xs, width / size) * 65536 + square(y, ys, height / size));
+    if (left.length <= MOST_DOTS) return left;
+  }
+}
+
+function square(value: number, [low, high]: [number, number], squares: number): number {
+  return Math.floor(((value - low) / (high - low || 1)) * squares);
+}
+
+/** The first of the dots with one key. */
+function oneIn(dots: number[][], keyOf: (x: number, y: number) => number): number[][] {
   const taken = new Set<number>();
   return dots.filter(([x = 0, y = 0]) => {
-    const key = Number.isNaN(y) ? -1 : cell(x, xs, width) * 65536 + cell(y, ys, height);
+    const key = Number.isNaN(y) ? -1 : keyOf(x, y);
     if (taken.has(key)) return false;
     taken.add(key);
     return true;
