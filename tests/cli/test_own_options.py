@@ -21,6 +21,7 @@ OTHERS = {
     "formats/traces/reading.py": "fio --write_iolog",
     "drives/purge/ata.py": "hdparm",
     "fleet/slurm.py": "sbatch",
+    "report/paper.py": "chromium",
     "drives/guard/judge.py": "mdadm --stop, blockdev --setrw",
     "report/still.py": "CSS",
 }

@@ -40,9 +40,11 @@ OF_METHOD = {"set", "quick", "repeat"}
 @pytest.mark.parametrize(
     ("command", "like", "shared"),
     [
-        ("measure", "run", OF_DRIVE),
+        # `run` and `plan` take consent for each of several drives.
+        ("measure", "run", OF_DRIVE - {"destroy"}),
         ("plan", "run", OF_DRIVE | OF_VARIANT | OF_METHOD),
-        ("job", "run", OF_DRIVE | OF_VARIANT | OF_ORDER),
+        ("job", "run", (OF_DRIVE - {"destroy"}) | OF_VARIANT | OF_ORDER),
+        ("job", "measure", {"destroy"}),
     ],
 )
 def test_shared_options_are_the_same(command: str, like: str, shared: set[str]) -> None:

@@ -15,6 +15,8 @@ from ssdlab.results.claim import Amount, Bound, Claim, Evidence, sentence
 from ssdlab.results.kind import loaded
 
 RECORDED = Path(__file__).parent / "recorded"
+WITHOUT = {"act", "energy-per-job"}
+"""The recorded drive has nothing of what these find: it is not judged by seconds, and has no power model."""
 NAMES = sorted(path.stem for path in RECORDED.glob("*.json") if path.stem != "quick-look")
 
 
@@ -27,9 +29,12 @@ def test_a_result_is_presented_by_its_kind(name: str, capsys: pytest.CaptureFixt
     result = recorded(name)
     kind = kind_of(result.kind)
     claims, tables = list(loaded(kind.findings)(result)), list(loaded(kind.tables)(result))
+    if name == "idle-power":  # nothing says what the recorded drive draws, and that is told as a caveat
+        assert not claims and result.caveats
+        return
     assert claims and tables
     assert all(isinstance(claim, Claim) for claim in claims)
-    assert any(claim.figure is not None and claim.evidence.steps for claim in claims) or name == "act"
+    assert any(claim.figure is not None and claim.evidence.steps for claim in claims) or name in WITHOUT
     print_kind(kind, result)
     printed = capsys.readouterr().out
     for claim in claims:

@@ -156,6 +156,8 @@ WRITERS = {
     "host/output_files.py": "the one place",
     "host/tracefs.py": "a tracing instance of the kernel",
     "methods/traces/recording.py": "within a run folder",
+    "report/overview.py": "`page.write_text`, which goes through output_files",
+    "report/paper.py": "in a folder of its own that nobody else may enter",
 }
 
 

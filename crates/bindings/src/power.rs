@@ -1,7 +1,7 @@
 //! What a simulated drive draws, in the units that people use.
 
 use serde::Serialize;
-use sim::power::{Energy, Power};
+use sim::power::{Energy, Power, Saving};
 
 /// Where these figures come from: nothing was measured.
 const SOURCE: &str = "model";
@@ -76,4 +76,22 @@ impl ByClass {
             awake: joules(energy.awake_pj),
         }
     }
+}
+
+/// What the host lets a drive use: its first states of less power by itself, or one that it is sent into.
+pub(crate) fn saving_of(by_itself: u8, sent: Option<u8>) -> Saving {
+    match (by_itself, sent) {
+        (_, Some(index)) => Saving::Sent(index),
+        (0, None) => Saving::Off,
+        (count, None) => Saving::ByItself(count),
+    }
+}
+
+/// The same as two numbers; `None` of a drive without such states.
+pub(crate) fn told_of(power: Option<&Power>) -> Option<(u8, Option<u8>)> {
+    power.and_then(Power::saving).map(|saving| match saving {
+        Saving::Off => (0, None),
+        Saving::ByItself(count) => (count, None),
+        Saving::Sent(index) => (0, Some(index)),
+    })
 }

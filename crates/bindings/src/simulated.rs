@@ -9,13 +9,12 @@ use metrics::{LogWriter, Row};
 use pyo3::prelude::*;
 use serde::Serialize;
 use sim::drive::Counters;
-use sim::power::Saving;
 use sim::runner::Progress;
 use sim::snapshot;
 use sim::{AnyDrive, Options, Owner, Profile, Size};
 
 use crate::measurement::Measurement;
-use crate::power::{Drawn, PowerState};
+use crate::power::{Drawn, PowerState, saving_of, told_of};
 use crate::profiles::settings;
 use crate::run::{Nudge, Watch, conclude, log_header};
 use crate::{errors, json, simulated_state, workloads};
@@ -333,23 +332,12 @@ impl SimulatedDrive {
     /// Let it use its first states of less power by itself, or send it into one now; returns whether it has any.
     #[pyo3(signature = (by_itself, *, sent = None))]
     fn save_power(&self, py: Python<'_>, by_itself: u8, sent: Option<u8>) -> PyResult<bool> {
-        let saving = match (by_itself, sent) {
-            (_, Some(index)) => Saving::Sent(index),
-            (0, None) => Saving::Off,
-            (count, None) => Saving::ByItself(count),
-        };
-        Ok(self.idle_drive(py)?.save_power(saving))
+        Ok(self.idle_drive(py)?.save_power(saving_of(by_itself, sent)))
     }
 
     /// How many states of less power it may use by itself, and the index of that it was sent into; None without such states.
     fn saves_power(&self, py: Python<'_>) -> PyResult<Option<(u8, Option<u8>)>> {
-        let drive = self.idle_drive(py)?;
-        let saving = drive.power().and_then(sim::power::Power::saving);
-        Ok(saving.map(|saving| match saving {
-            Saving::Off => (0, None),
-            Saving::ByItself(count) => (count, None),
-            Saving::Sent(index) => (0, Some(index)),
-        }))
+        Ok(told_of(self.idle_drive(py)?.power()))
     }
 
     /// Bring the drive to ambient temperature, as one that has just been switched on.

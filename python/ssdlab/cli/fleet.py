@@ -204,4 +204,6 @@ def _ended(folder: FleetFolder, *, json: bool) -> int:
         print_json(status_json(folder, found))
     else:
         print_status(folder, found)
-    return 3 if any(each.state in {"failed", "refused"} for each in found) else 0
+    if any(each.state in {"failed", "refused"} for each in found):
+        return 3
+    return 130 if any(each.state in {"interrupted", "cancelled"} for each in found) else 0

@@ -17,7 +17,7 @@ SCHEMA = "ssdlab.figures/1"
 def figures(
     *runs: str,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
-    chart: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
+    chart: Annotated[tuple[str, ...], Parameter(metavar="NAME", negative=())] = (),
     format: Literal["png", "svg", "pdf"] = "png",
     size: Annotated[str, Parameter(metavar="WxH")] = "1200x675",
     every_view: bool = False,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssdlab.drives import list_drives, look
+from ssdlab.drives import list_drives
+from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.fleet.inventory import (
     MAX_CLOCK_S,
     TOKEN,
@@ -137,8 +138,7 @@ def check_drive(job: FleetJob, drives: Callable[[], Sequence[Look]] = list_drive
     Refused
         Which serial is missing, or what is now where it was.
     """
-    named = look(job.drive) if job.drive == job.slot else None
-    if named is not None and named.identity is not None and named.identity.capabilities.virtual_time:
+    if job.drive.startswith(SIMULATED_PREFIX):
         return job.drive
     found = {serial_on(job.host, each.identity): each for each in drives() if each.identity is not None}
     here = found.get(job.serial)

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from ssdlab.fleet.fleet_plan import FleetPlan, read_plan
 from ssdlab.fleet.inventory import FLEET, fleet_folder
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import HeldFolder
-from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.errors import Refused, UsageError, unknown
 from ssdlab.model.stored import Stored
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ class Submitted(Stored):
 
     backend: str
     jobs: dict[str, str] = Field(default={}, description="by job, what the back end calls it")
+
+
+_Kept = TypeVar("_Kept", bound=Stored)
 
 
 class FleetFolder:
@@ -109,10 +112,8 @@ class FleetFolder:
 
     def submitted(self) -> Submitted | None:
         """Return how it was given to a back end; None before."""
-        try:
-            return Submitted.model_validate_json((self.path / SUBMITTED).read_bytes())
-        except FileNotFoundError:
-            return None
+        path = self.path / SUBMITTED
+        return _stored(Submitted, path) if path.is_file() else None
 
     def note_submitted(self, backend: str, jobs: Mapping[str, str]) -> None:
         """Write down what a back end calls the jobs, beside those that it was given before."""
@@ -127,7 +128,7 @@ class FleetFolder:
         found: dict[str, list[Attempt]] = {}
         for path in (self.path / ATTEMPTS).glob("*.json"):
             if _ATTEMPT.fullmatch(path.name):
-                attempt = Attempt.model_validate_json(path.read_bytes())
+                attempt = _stored(Attempt, path)
                 found.setdefault(attempt.job, []).append(attempt)
         return {job: sorted(tries, key=lambda each: each.number) for job, tries in found.items()}
 
@@ -140,6 +141,18 @@ class FleetFolder:
         """Return the number of the next attempt at a job."""
         names = (self.path / ATTEMPTS).glob(f"{job}-*.json")
         return max((int(path.stem.rpartition("-")[2]) for path in names), default=0) + 1
+
+
+def _stored(kind: type[_Kept], path: Path) -> _Kept:
+    """Read what the fleet keeps of a plan; damage is refused by the file's name."""
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise Refused(
+            f"{path} is damaged",
+            "move it away: what it says of a job is found again by `ssdlab fleet resume`",
+            path=str(path),
+        ) from error
 
 
 def find_fleet(text: str, library: Path) -> FleetFolder:

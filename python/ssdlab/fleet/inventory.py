@@ -6,7 +6,9 @@ The file is written by the host itself, so that it shows three things more: that
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import secrets
 import time
 from dataclasses import asdict
@@ -16,12 +18,13 @@ from typing import TYPE_CHECKING
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from ssdlab.drives import list_drives, look
+from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.host.durable import library_errors
 from ssdlab.host.environment import tool_facts
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.host.identity import Identity
 from ssdlab.host.pci import pci_device_of
-from ssdlab.model.errors import Refused, UsageError
+from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.model.stored import Stored
 from ssdlab.results.lease import host_name
 from ssdlab.results.seal import Broken, read_document, seal_document
@@ -102,8 +105,10 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) 
         The library cannot be written.
     """
     name = host or host_name()
-    if not name or name.startswith(".") or "/" in name:
-        raise UsageError(f"{name!r} is no name of a host", "give one with --host")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", name):
+        raise UsageError(
+            f"{excerpt(name)!r} is no name of a host", "give one with --host: letters, digits, dots, hyphens"
+        )
     looks = [each for each in list_drives() if each.identity is not None]
     refused = {each.identity.path: why for each in looks if each.identity and (why := _guarded(each))}
     drives = (
@@ -170,15 +175,19 @@ def library_token(library: Path) -> str:
     HostError
         The library cannot be written.
     """
-    path = library / FLEET / TOKEN
-    with library_errors(path):
-        fleet_folder(library).close()
-        try:
-            with path.open("x", encoding="ascii") as file:
-                file.write(secrets.token_hex(16))
-        except FileExistsError:
-            pass
-        return path.read_text(encoding="ascii")
+    with (
+        library_errors(library / FLEET / TOKEN),
+        fleet_folder(library) as folder,
+        os.fdopen(folder.lock_file(TOKEN), "r+b") as file,
+    ):
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        known = file.read()
+        if not known:
+            known = secrets.token_hex(16).encode()
+            file.write(known)
+            file.flush()
+            os.fsync(file.fileno())
+    return known.decode()
 
 
 def clock_ahead_s(folder: HeldFolder) -> float:
@@ -218,12 +227,10 @@ def _of_look(found: Look, host: str) -> FleetDrive:
 
 
 def _of_text(text: str) -> FleetDrive:
-    who = look(text).identity
-    assert who is not None  # a simulated drive has one
-    if not who.capabilities.virtual_time or who.serial is None:
-        raise UsageError(
-            f"{text} says no serial", "write sim:PROFILE,serial=..., so that it can be told from others"
-        )
+    who = look(text).identity if text.startswith(SIMULATED_PREFIX) else None
+    if who is None or who.serial is None:
+        what = f"{excerpt(text)!r} is no simulated drive" if who is None else f"{text} says no serial"
+        raise UsageError(what, "write sim:PROFILE,serial=..., so that it can be told from others")
     return FleetDrive(serial=who.serial, text=text, slot=text, identity=plain_identity(who))
 
 

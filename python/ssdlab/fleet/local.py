@@ -111,7 +111,10 @@ class Local:
 
     def _begin(self, folder: FleetFolder, job: FleetJob) -> None:
         words = own_module("ssdlab", "fleet", "job", str(folder.path), job.name)
-        with (folder.path / LOGS / f"{job.name}.log").open("ab") as output:
+        with (
+            HeldFolder(folder.path / LOGS, writing=True) as logs,
+            os.fdopen(logs.append_to(f"{job.name}.log"), "ab") as output,
+        ):
             process = subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
             )

@@ -111,7 +111,7 @@ def _caveats(data: RunData) -> Iterator[Claim]:
 
 METHOD = Method(
     name="whole-drive-fill",
-    version=1,
+    version=2,
     title="Whole-drive fill",
     params=WholeDriveFillParams,
     procedure=procedure,

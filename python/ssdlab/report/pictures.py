@@ -5,8 +5,10 @@ What is drawn depends on the chart alone, so equal runs give equal bytes.
 
 from __future__ import annotations
 
+import atexit
 import json
 import re
+import weakref
 from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.util import find_spec
@@ -186,8 +188,15 @@ def _engine() -> Any:  # noqa: ANN401 - of a library without types for what is c
 
     script = static("pictures.js")
     engine = MiniRacer()
+    # An engine that an error's traceback holds until Python ends waits for its own thread for ever then.
+    atexit.register(_close, weakref.ref(engine))
     engine.eval(script)
     return engine
+
+
+def _close(engine: weakref.ref[Any]) -> None:
+    if (held := engine()) is not None:
+        held.close()
 
 
 def _opened(chart: Chart, pressed: Pressed, columns: dict[str, list[float]]) -> Chart:

@@ -12,6 +12,7 @@ mod machine;
 mod medium;
 mod memory;
 pub(crate) mod packed;
+mod resting;
 mod spread;
 mod timeline;
 mod write_buffer;
