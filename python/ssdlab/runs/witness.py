@@ -32,12 +32,14 @@ class Witness:
 
     def __init__(self, drive: Drive) -> None:
         self._telemetry = drive.telemetry
-        self._last = self._telemetry.reading()
+        self._last, self._last_ns = self._telemetry.reading(), self._telemetry.clock_ns()
 
     @contextmanager
     def watching(self, keep: Callable[[Sample], None] | None = None) -> Iterator[Watched]:
         """Watch what is measured within the block, which is to call `ended` with it."""
         began_ns = self._telemetry.clock_ns()
+        if began_ns < self._last_ns:  # a simulated drive that was brought back to a state, counters and all
+            self._last = self._telemetry.reading()
         watched = Watched(self, self._telemetry.begin(keep), began_ns)
         try:
             yield watched
@@ -47,8 +49,8 @@ class Witness:
     def _step(self, watch: Watch, began_ns: int, measured: object) -> tuple[StepTelemetry, Sequence[Sample]]:
         samples, seen = watch.end(measured)
         before, after = self._last, self._telemetry.reading()
-        self._last = after or before
         ended_ns = self._telemetry.clock_ns()
+        self._last, self._last_ns = after or before, ended_ns
         length_ns = max([ended_ns - began_ns, *(sample.at_ns for sample in samples)])
         marks = sorted([*marks_of(samples, before, after, length_ns), *seen], key=lambda mark: mark.at_ns)
         temperatures = [sample.temperature_c for sample in samples if sample.temperature_c is not None]
