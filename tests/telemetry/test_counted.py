@@ -13,7 +13,7 @@ SHORT = {"seconds": "0.5", "ramp_seconds": "0", "precondition": "analytic"}
 
 
 def test_points_on_forks_of_a_drive_are_counted_each_by_itself(tmp_path: Path) -> None:
-    """A drive that is brought back to a state has the counters of then: reads of a point would be negative."""
+    """A drive that is brought back to a state has the counters of then, so reads would be counted off."""
     folder = run("read-under-writes", tmp_path, "sim:tiny-test,scale=4", **SHORT)
     steps = folder.steps()
     grown = changes_of(steps)
