@@ -14,7 +14,7 @@ from importlib import import_module
 
 MEMORY_BYTES = 1 << 30
 CPU_S = 10
-_ADDRESSES_BYTES = 8 << 30
+_ADDRESSES_BYTES = 2 * (8 << 30)
 """Of the child's address space: what runs away is stopped before the host has no memory left."""
 _HANGS_S = 120
 """Nothing is measured by it: a command that waits for ever takes no CPU time."""
@@ -58,6 +58,8 @@ def _imported() -> None:
     from ssdlab.methods import all_methods
 
     all_methods()
+    import ssdlab.cli.dry_run  # loaded here, not under the limit of the first child
+    import ssdlab.cli.planning_several  # noqa: F401
 
 
 def _child(words: Sequence[str], out: int, err: int) -> None:
