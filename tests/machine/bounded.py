@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 MEMORY_BYTES = 1 << 30
 CPU_S = 10
-_ADDRESSES_BYTES = 2 * (8 << 30)
-"""Of the child's address space: what runs away is stopped before the host has no memory left."""
+_ADDRESSES_BYTES = 8 << 30
+"""The child may add to its address space: what runs away is stopped before the host has no memory left. What
+it has from this process is not its own: an engine of pictures reserves many GiB and uses little of it."""
 _HANGS_S = 120
 """Nothing is measured by it: a command that waits for ever takes no CPU time."""
 
@@ -58,8 +60,6 @@ def _imported() -> None:
     from ssdlab.methods import all_methods
 
     all_methods()
-    import ssdlab.cli.dry_run  # loaded here, not under the limit of the first child
-    import ssdlab.cli.planning_several  # noqa: F401
 
 
 def _child(words: Sequence[str], out: int, err: int) -> None:
@@ -70,7 +70,8 @@ def _child(words: Sequence[str], out: int, err: int) -> None:
         # pytest's own streams go to its capture; these go to the files.
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
-        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES_BYTES, _ADDRESSES_BYTES))
+        most = _addresses_now() + _ADDRESSES_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CPU, (2 * CPU_S, 2 * CPU_S))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(_HANGS_S)
@@ -81,6 +82,11 @@ def _child(words: Sequence[str], out: int, err: int) -> None:
         sys.stderr.flush()
     finally:
         os._exit(status)
+
+
+def _addresses_now() -> int:
+    """Bytes of address space of this process: the first figure of proc_pid_statm(5), in pages."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def check(ended: Ended, words: Sequence[str]) -> None:
