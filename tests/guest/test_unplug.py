@@ -44,21 +44,21 @@ bytes = "4k"
 """
 
 
-@pytest.mark.timeout(500)
+@pytest.mark.timeout(1000)
 def test_unplugged_in_mid_run(boot, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     guest = boot(nvme_iops=500)
     (guest.orders / "job.toml").write_text(JOB)
     words = ["job", "/run/guest/job.toml", "/dev/nvme0n1", "--library", "/run/guest/library", "--json"]
     running = guest.begin(*words)
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 600
     while not list(guest.orders.glob("library/2*/steps/0003-*.log")):
         assert not running.ended, running.wait()
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, running.err
         time.sleep(0.1)
     time.sleep(0.5)
     guest.unplug()
-    done = running.wait(120)
-    assert done.status == 3
+    done = running.wait(300)
+    assert done.status == 3, done
     told = json.loads(done.out)
     assert told["facts"]["reason"] == "gone" and "/dev/nvme0n1 is gone" in told["what"]
     (folder,) = (guest.orders / "library").glob("2*")
