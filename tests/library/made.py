@@ -15,9 +15,10 @@ AT = "2026-11-21T09:00:00.000Z"
 
 
 def manifest(number: int, figures: dict[str, float | None], **changes: Any) -> Manifest:
-    """A finished run; `changes` are fields of the manifest, or `drive_id`, `at`, `departed`."""
+    """A finished run; `changes` are fields of the manifest, or `drive_id`, `at`, `departed`, `unshown`."""
     drive_id = changes.pop("drive_id", f"SERIAL{number:05d}")
     at = changes.pop("at", AT)
+    unshown = changes.pop("unshown", None)
     departed = tuple(Departure(code=code, what=code) for code in changes.pop("departed", ()))
     scalars = [
         Scalar(
@@ -26,6 +27,7 @@ def manifest(number: int, figures: dict[str, float | None], **changes: Any) -> M
             value=value,
             unit="ns" if name.endswith("_ns") else "IOPS",
             better="lower" if name.endswith("_ns") else "higher",
+            unshown=unshown,
         ).model_dump(mode="json")
         for name, value in figures.items()
     ]

@@ -18,6 +18,7 @@ from lab.synthetic import edited
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.results import catalogue
+from ssdlab.results.catalogue_files import CURRENT
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, Member
@@ -242,6 +243,41 @@ def test_ten_unlike_runs_are_never_ranked_together(ask: Ask, library: Path) -> N
         alone = ask("rank", "qd1_random_read_iops", "--like", f"{number:06d}")
         assert [line["value"] for line in alone["lines"]] == [1e6 + number], changes
         assert alone["left_out_runs"] == 13
+
+
+def test_a_figure_whose_state_was_not_shown_is_not_ranked(
+    ask: Ask, library: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, unshown in ((40, "not steady"), (41, "not steady"), (42, "not judged")):
+        folder = run(
+            library,
+            number,
+            {"qd1_random_read_iops": 1e6, "iops_of_rounds": 1.0},
+            drive_id="D",
+            unshown=unshown,
+        )
+        catalogue.add(library, folder)
+    ranked = ask("rank", "qd1_random_read_iops")
+    assert [line["drive_id"] for line in ranked["lines"]] == ["OTHER", "SER1"]
+    assert sorted((each["runs"], each["why"]) for each in ranked["left_out"]) == [
+        (1, "not judged"),
+        (2, "not steady"),
+    ]
+    assert catalogue.rebuild(library).figures == 4 + 6
+    assert ask("rank", "qd1_random_read_iops") == ranked
+    for words, states in ((("--like", "000041"), "not steady"), ((), "not steady, not judged")):
+        figure = "qd1_random_read_iops" if words else "iops_of_rounds"
+        assert main(["rank", figure, "--library", str(library), *words]) == 2
+        assert f"shows the drive state that it is named after ({states})" in capsys.readouterr().err
+
+
+def test_a_catalogue_of_an_older_ssdlab_is_made_anew(ask: Ask, library: Path) -> None:
+    catalogue.rebuild(library)
+    current = library / catalogue.FOLDER / CURRENT
+    current.write_text(current.read_text().replace("catalogue/3", "catalogue/2"))
+    segment = next(path for path in current.parent.iterdir() if path.suffix == ".parquet")
+    segment.write_bytes(b"of other columns")
+    assert numbers(ask("runs")) == [4, 3, 2, 1] and "catalogue/3" in current.read_text()
 
 
 def test_less_is_better_where_it_is(ask: Ask, library: Path) -> None:

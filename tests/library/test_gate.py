@@ -36,6 +36,7 @@ def library(tmp_path: Path) -> Path:
     tagged(tmp_path, "same", [draw.gauss(100_000, 2000) for _ in range(8)], 40)
     tagged(tmp_path, "few", base[:4], 60)
     tagged(tmp_path, "other-engine", base, 80, engine="uring")
+    tagged(tmp_path, "unshown", [value * 1.2 for value in base], 100, unshown="not steady")
     return tmp_path
 
 
@@ -70,6 +71,19 @@ def test_rules_and_exit_statuses(
         assert p99["shift"]["low"] < 0.2 < p99["shift"]["high"] and 0 < p99["shift"]["detectable"] < 0.1
     if new == "tag:other-engine":
         assert p99["shift"] is None and p99["unlike"] == "engine uring, not sync"
+
+
+@pytest.mark.parametrize(
+    ("base", "words"), [("tag:base", "not steady in 8 of 16 runs"), ("tag:unshown", "not steady")]
+)
+def test_nothing_is_claimed_of_a_state_that_was_not_shown(
+    library: Path, capsys: pytest.CaptureFixture[str], base: str, words: str
+) -> None:
+    found = asked(library, capsys, base, "tag:unshown", "--fail-if", "p99 > +5%", status=2)
+    assert all(each["shift"] is None and each["unshown"] == words for each in found["figures"])
+    assert [(each["outcome"], each["why"]) for each in found["rules"]] == [("undecidable", words)]
+    assert main(["compare", base, "tag:unshown", "--library", str(library)]) == 0
+    assert f"not compared: qd1_random_read_p99_ns: {words}" in capsys.readouterr().out
 
 
 def test_words_and_markdown_say_the_same(library: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,6 +126,9 @@ class Told:
             capacities = self.written_by(last)
             if capacities < 0.99 and not self.placed_before(last):
                 yield f"steady after {capacities:.3g} capacities: {said}"
+            hot = [step for at in claim.evidence.steps if warned_of_heat(step := self.steps[at])]
+            if hot:
+                yield f"steady, and heat slowed the drive in {hot[0].label!r}: {said}"
             if self.placed_before(last) and PREPARED not in said.lower():
                 yield f"steady, and not called {PREPARED}: {said}"
             yield from self._left(claim, said)
@@ -166,6 +169,11 @@ class Told:
         if (found := re.search(r"steady from ([\d.]+) s on", said)) is not None:
             rows = self.rates(ordinal)["iops"]
             begin = int(float(found[1]))
+            moved, step = self.run.rows(ordinal), self.steps[ordinal]
+            _, span = step.ran.streams[0].span_bytes(self.folder.manifest.drive.capacity_bytes, 1)
+            before = float(moved["bytes"][moved["end_ns"] <= (begin + 1.5) * 1e9].sum())
+            if before < 0.99 * span:
+                yield f"steady after {before / span:.3g} of the part in use: {said}"
             size = max(1, round(float(str(self.folder.manifest.params.get("round_seconds", 1)))))
             rounds = [np.mean(rows[at : at + size]) for at in range(begin, len(rows) - size + 1, size)]
             window = float(np.mean(rounds[:5]))
@@ -378,6 +386,13 @@ class Told:
             name = share.figure.name
             if ("steady" in name or "mixed" in name) and not all(each.reached for each in self.result.proofs):
                 yield f"{name} is held against a rating in a state that was not shown"
+
+
+def warned_of_heat(step: Step) -> bool:
+    """Whether the drive was too hot in a step, by the measurement itself or by what it counts."""
+    drive = None if step.summary is None else step.summary.drive
+    marks = () if step.result.telemetry is None else step.result.telemetry.marks
+    return bool(drive is not None and drive.throttle_events) or any(m.code == "throttled" for m in marks)
 
 
 def alike(one: Step, other: Step) -> bool:

@@ -18,12 +18,13 @@ from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
 from ssdlab.methods.parts.workloads import closed_loop
 from ssdlab.methods.presented.consistency import findings
-from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult
+from ssdlab.methods.results.consistency import ConsistencyEntry, ConsistencyResult, caveats_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.steps import Request
 from ssdlab.results.claim import sentence
 from ssdlab.results.records import StepResult
 from ssdlab.results.run_folder import Step
+from ssdlab.results.schema import Warned
 from ssdlab.runs.plan import Recorder
 
 
@@ -40,7 +41,9 @@ def test_a_stretch_holds_the_rows_that_end_in_it() -> None:
     assert level.evenness is None
 
 
-def entry_of(iops: list[float], capacities: float) -> ConsistencyEntry:
+def entry_of(
+    iops: list[float], capacities: float, *, hot: bool = False, began_c: float | None = None
+) -> ConsistencyEntry:
     """Of a run whose rows of a second have these rates, over a drive that they write over so often."""
     second = 10**9
     ends_ns = np.arange(1, len(iops) + 1) * second
@@ -48,18 +51,61 @@ def entry_of(iops: list[float], capacities: float) -> ConsistencyEntry:
         "start_ns": ends_ns - second,
         "end_ns": ends_ns,
         "ios": np.array(iops),
+        "bytes": np.array(iops) * 4096,
         "partial": np.zeros(len(iops), dtype=bool),
     }
     capacity = round(sum(iops) * 4096 / capacities) // 4096 * 4096
     workload = closed_loop("random", "write", block_bytes=4096, in_flight=32, seconds=len(iops))
     summary: Any = {"iops": 1.0, "mb_s": 1.0, "write": {"bytes": round(sum(iops)) * 4096}}
     args = {"workload": workload.model_dump(mode="json")}
-    step = Step(3, 1, "run", "stock", args, StepResult(seconds=1.0, measurement=summary))
-    return ConsistencyEntry.of("stock", step, rows, capacity, 1.0)
+    heat = (Warned(code="throttled", what="for heat", advice="cool it"),) if hot else ()
+    step = Step(3, 1, "run", "stock", args, StepResult(seconds=1.0, measurement=summary, warnings=heat))
+    return ConsistencyEntry.of("stock", step, rows, capacity, 1.0, began_c=began_c)
+
+
+def test_no_steady_state_is_dated_before_one_span_was_written() -> None:
+    even = entry_of([100.0] * 20, 1.5)
+    assert even.steady_from_s == pytest.approx(14.0, abs=0.01), "20 s write 1.5 spans"
+    assert even.rounds_after == 6
+    short = entry_of([100.0] * 20, 1.2)
+    assert (short.rounds_after, short.steady_from_s, short.judged) == (3, None, False)
+    (said,) = map(sentence, findings(ConsistencyResult.model_construct(entries=(short,))))
+    assert (
+        "whether it was steady is not judged, as five rounds were not done after the first capacity" in said
+    )
+
+
+def test_a_throttled_drive_is_not_called_steady() -> None:
+    hot = entry_of([100.0] * 20, 2.0, hot=True)
+    result = ConsistencyResult.model_construct(entries=(hot,))
+    (said,) = map(sentence, findings(result))
+    assert "whether it was steady is not judged, as heat held the drive back" in said
+    assert [result.unshown(each) for each in hot.headlines] == ["throttled by heat"]
+
+
+def test_a_run_that_began_warmer_says_so() -> None:
+    cool, warm = entry_of([100.0] * 20, 2.0, began_c=40.0), entry_of([100.0] * 20, 2.0, began_c=55.0)
+    (said,) = map(sentence, caveats_of(purged=True, seconds=2000, entries=(cool, warm)))
+    assert said.startswith("Stock began at 55.0 °C, and stock at 40.0 °C")
+    assert not [*caveats_of(purged=True, seconds=2000, entries=(cool, cool))]
+
+
+def test_efficiency_and_power_bear_the_state_too() -> None:
+    one = entry_of([100.0] * 20, 0.5).model_copy(update={"mean_w": 2.0, "asked_pct": 2})
+    other = entry_of([100.0] * 20, 2.0).model_copy(update={"mean_w": 2.0, "asked_pct": 25})
+    result = ConsistencyResult.model_construct(entries=(one, other))
+    assert {each.name: result.unshown(each) for entry in (one, other) for each in entry.headlines} == {
+        "consistency_spare_2_iops": "state not shown",
+        "consistency_spare_2_kiops_per_w": "state not shown",
+        "consistency_spare_2_w": "state not shown",
+        "consistency_spare_25_iops": "",
+        "consistency_spare_25_kiops_per_w": "",
+        "consistency_spare_25_w": "",
+    }
 
 
 def test_what_falls_later_was_not_steady_and_little_writing_is_not_judged() -> None:
-    assert entry_of([100.0] * 20, 2.0).steady_from_s == 0
+    assert entry_of([100.0] * 20, 2.0).steady_from_s == 10
     fell = entry_of([100.0] * 20 + [20.0] * 20, 2.0)
     assert fell.steady_from_s == 20, "and not from 0 s on"
     little = entry_of([100.0] * 20, 0.5)

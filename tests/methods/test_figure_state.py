@@ -54,6 +54,7 @@ def test_headlines_of_snia_tests_bear_the_verdict(tmp_path: Path, capsys: pytest
     assert isinstance(states, dict)
     assert set(states.values()) == {f"steady state {verdict}"}
     assert set(states) == {each["name"] for each in result["scalars"]}
+    assert {each["name"]: each["unshown"] for each in result["scalars"]} == states, "what the library reads"
     assert "NOT" not in shown.partition("Headline figures")[0], "three verdicts for one thing"
     assert shown.count(verdict) >= 2
     assert verdict in page[page.index('<div class="card">') :].partition("</div>")[0]

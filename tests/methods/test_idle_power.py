@@ -14,11 +14,15 @@ from report.reading import Page
 from ssdlab.cli import main
 from ssdlab.drives import open_drive
 from ssdlab.drives.simulated.profiles import check_profile
-from ssdlab.methods.results.idle_power import IdlePowerResult
+from ssdlab.methods.presented.idle_power import findings, rests
+from ssdlab.methods.results.idle_power import IdlePowerResult, Rested
 from ssdlab.methods.results.outcome import read_result
+from ssdlab.methods.verbs.rest import Rest
 from ssdlab.report.page import render
 from ssdlab.report.source import read_run
-from ssdlab.results.run_folder import RunFolder
+from ssdlab.results.claim import sentence
+from ssdlab.results.records import StepResult
+from ssdlab.results.run_folder import RunFolder, Step
 
 SHORT = {"settle_seconds": "3", "seconds": "2", "again_seconds": "3", "reads": "9"}
 NVME = "nvme-tlc-client"
@@ -45,7 +49,7 @@ def test_an_nvme_drive_draws_and_wakes_as_its_profile_says(tmp_path: Path) -> No
     found = {each.label: each for each in result.rests}
     assert list(found) == ["APST off", *states, "APST on"]
     assert found["APST off"].mean_w == pytest.approx(profile["idle_mw"]["value"] / 1e3, rel=1e-3)
-    assert found["APST off"].wake_ns < 20_000, "a drive that does not sleep has nothing to wake from"
+    assert found["APST off"].wake_ns is None, "a drive that does not sleep has nothing to wake from"
     deepest = list(states)[-1]
     for name, (watts, exit_us) in {**states, "APST on": states[deepest]}.items():
         assert found[name].mean_w == pytest.approx(watts, rel=1e-3), name
@@ -65,7 +69,7 @@ def test_a_sata_drive_uses_the_states_that_its_links_policy_allows(tmp_path: Pat
     assert list(found) == ["max_performance", "medium_power", "med_power_with_dipm", "min_power"]
     for policy, (watts, exit_us) in zip(list(found)[1:], states, strict=True):
         assert found[policy].mean_w == pytest.approx(watts, rel=1e-3), policy
-        assert found[policy].wake_ns == pytest.approx(exit_us * 1e3, abs=60e3), policy
+        assert (found[policy].wake_ns or 0.0) == pytest.approx(exit_us * 1e3, abs=60e3), policy
 
 
 def test_what_rests_for_less_than_it_takes_is_met_on_the_way(tmp_path: Path) -> None:
@@ -115,8 +119,45 @@ def test_a_file_is_refused_before_it_is_made(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_page_has_its_tables_and_charts(tmp_path: Path) -> None:
-    folder, _ = rested(NVME, tmp_path, reads="3")
+    folder, _ = rested(NVME, tmp_path, reads="5")
     text = Page.of(render([read_run(folder.path)])).text
+    assert "The run on one time line" not in text, "of rests alone nothing could be drawn on it"
     for heading in ("Power at rest", "Wake-up latency", "Power features and states"):
         assert heading in text
     assert re.search(r"APST on", text)
+    assert "at rest, the least:" in text, "the label of the tile's second figure is whole"
+
+
+def rest_of(first_us: list[float], awake_us: list[float]) -> Rested:
+    facts = {"wake_ns": [each * 1e3 for each in first_us], "awake_ns": [each * 1e3 for each in awake_us]}
+    asked = Rest(
+        sent_to="ps3", settle_s=1, metered_s=1, again_s=1, reads=9, block_bytes=4096, certain=True
+    ).stored()
+    return Rested.of(Step(1, 1, "rest", "ps3", asked, StepResult(seconds=1.0, facts=facts)))
+
+
+def test_a_difference_inside_the_noise_is_no_wake_up() -> None:
+    awake = [70.0, 75.0, 81.0, 68.0, 90.0, 77.0, 72.0, 69.0, 83.0]
+    noise, slept = (
+        rest_of([each + 2 for each in awake], awake),
+        rest_of([each + 400 for each in awake], awake),
+    )
+    assert (noise.wake_ns, slept.wake_ns) == (None, pytest.approx(400e3))
+    facts = {
+        "quick": False,
+        "protocol": "nvme",
+        "saving": None,
+        "states": (),
+        "lacks": (),
+        "block_bytes": 4096,
+    }
+    none, one = (
+        IdlePowerResult(**facts, rests=(noise, each))  # type: ignore[arg-type]
+        for each in (noise, slept)
+    )
+    assert [each.value for each in none.figures() if each.name == "wake_up_us"] == [None]
+    assert "No wake-up was told apart" in sentence([*findings(none)][-1])
+    assert "adds 400 µs to a read of 75.0 µs: the longest wake-up, by medians of 9 reads" in sentence(
+        [*findings(one)][-1]
+    )
+    assert "not told apart" in [cell.text for row in rests(one).rows for cell in row]

@@ -141,6 +141,17 @@ def test_prepared_states_are_told_as_what_they_are(
     assert [fault for each in told for fault in each.faults()] == []
 
 
+def test_a_placed_state_is_written_upon_for_five_rounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rounds by time are shorter on a fast drive than those by bytes, by which such a state is judged."""
+    words = ("--quick", "--precondition", "analytic")
+    (told,) = told_by("steady-random-write", PROFILES[1], 21, tmp_path, *words)
+    (proof,) = told.result.proofs
+    assert len(proof.rounds_mb_s) >= 5 and proof.reached
+    assert told.faults() == []
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", FULL)

@@ -79,10 +79,13 @@ def stretch(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], from_s: float, t
     )
 
 
-def steady_from(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int) -> float | None:
+def steady_from(
+    ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int, first_row: int = 0
+) -> float | None:
     """Return when the first window begins that SNIA's rule calls steady and that no later round leaves.
 
-    In seconds; None: there is none.
+    In seconds; None: there is none. Rounds count from `first_row` on, before which too little was written to
+    tell.
 
     Parameters
     ----------
@@ -91,6 +94,7 @@ def steady_from(ends_s: npt.NDArray[Any], values: npt.NDArray[Any], rows: int) -
     rows
         Intervals of a round, whose mean the rule judges.
     """
-    rounds = values[: len(values) // rows * rows].reshape(-1, rows).mean(axis=1)
+    later = values[first_row:]
+    rounds = later[: len(later) // rows * rows].reshape(-1, rows).mean(axis=1)
     first = first_lasting([rounds.tolist()])
-    return None if first is None else float(ends_s[first * rows]) - float(ends_s[0])
+    return None if first is None else float(ends_s[first_row + first * rows]) - float(ends_s[0])

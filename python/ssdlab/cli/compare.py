@@ -35,8 +35,9 @@ def compare(
     """Compare the figures of two sets of runs; with --fail-if, judge them.
 
     A rule fails where a Mann-Whitney test shows a shift in its direction at 0.01, and the estimate of it
-    (Hodges and Lehmann's, of logarithms) is beyond the bound. With fewer than five repeats on a side, or with
-    unlike runs, it is undecidable. Exit status 1 if a rule fails, else 2 if one is undecidable.
+    (Hodges and Lehmann's, of logarithms) is beyond the bound. With fewer than five repeats on a side, with
+    unlike runs, or where a run has not shown the drive state that the figure is named after, it is
+    undecidable. Exit status 1 if a rule fails, else 2 if one is undecidable.
 
     Parameters
     ----------
@@ -88,6 +89,8 @@ def _print(found: Comparison) -> None:
     print_table([_cells(each) for each in found.figures], _TITLES, right=(1, 2, 3, 4, 5))
     for unlike in dict.fromkeys(each.unlike for each in found.figures if each.unlike):
         print_line(f"not compared, the runs are unlike: {unlike}", "warn")
+    for unshown in _unshown(found):
+        print_line(f"not compared: {unshown}", "warn")
     if found.only:
         print_line(f"on one side only: {', '.join(found.only)}", "dim")
     for each in found.judged:
@@ -100,11 +103,17 @@ def _print_markdown(found: Comparison) -> None:
         print_line(f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |")
     unlike = dict.fromkeys(each.unlike for each in found.figures if each.unlike)
     remarks = [f"* not compared, the runs are unlike: {each}" for each in unlike]
+    remarks += [f"* not compared: {each}" for each in _unshown(found)]
     remarks += [f"* `{each.rule.text}`: **{each.outcome}**: {each.why}" for each in found.judged]
     if remarks:
         print_line()
     for line in remarks:
         print_line(line)
+
+
+def _unshown(found: Comparison) -> list[str]:
+    """Return for each figure that nothing is claimed of, which it is and why."""
+    return [f"{each.figure}: {each.unshown}" for each in found.figures if each.unshown and not each.unlike]
 
 
 def _cells(each: Compared) -> tuple[object, ...]:

@@ -36,8 +36,8 @@ def rank(
     """Rank drives by a headline figure, best first; a drive's is the median of its runs.
 
     Only runs that are alike are ranked together: of one method and version, with the same parameters, engine,
-    kind of drive, scale, spare, variant and departures, all quick or none. The others that have the figure
-    are left out, and it is said why.
+    kind of drive, scale, spare, variant and departures, all quick or none, and only figures whose drive state
+    was shown. The others that have the figure are left out, and it is said why.
 
     Parameters
     ----------

@@ -176,10 +176,7 @@ def _print_unfinished_suite(run: RunFolder, status: str) -> None:
 
 def _warned(run: RunFolder) -> list[str]:
     """Return one line for each kind of warning, with its steps; all is in --json and on the report page."""
-    return [
-        each.worded[0].what + (f" ({each.where})" if each.where else "")
-        for each in warned_steps(run.manifest.warnings, run.steps())
-    ]
+    return [each.line for each in warned_steps(run.manifest.warnings, run.steps())]
 
 
 def _print_proofs(run: RunFolder) -> None:

@@ -120,7 +120,7 @@ def _remarks(run: RunFolder) -> Iterator[tuple[str, str]]:
         yield "departure", f"{departure.what}. {departure.why}"
     for warned in warned_steps(run.manifest.warnings, run.steps()):
         if warned.code in _OF_FIGURES:
-            yield "warning", f"{warned.worded[0].what} ({warned.share})".removesuffix(" ()")
+            yield "warning", warned.line
 
 
 def print_repeated(result: SuiteResult) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.library.index import FIGURE_COLUMNS, Columns, Index, figure_among
-from ssdlab.library.ranking import difference, differences
+from ssdlab.library.ranking import UNSHOWN, difference, differences
 from ssdlab.model.errors import Refused, UsageError, excerpt
 from ssdlab.results.catalogue_row import LIKE, row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
@@ -63,9 +63,13 @@ class Compared:
     base, new
         Medians.
     shift
-        Of the new against the base; None where the runs are unlike or a value is not positive.
+        Of the new against the base; None where the runs are unlike, the state of one was not shown, or a
+        value is not positive.
     unlike
         What differs between the runs, in words; empty where they are alike.
+    unshown
+        Of how many runs the drive state that the figure is named after was not shown, in words; empty where
+        it was of all. Nothing is claimed then.
     """
 
     figure: str
@@ -78,6 +82,7 @@ class Compared:
     n_new: int
     shift: Shift | None
     unlike: str = ""
+    unshown: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,6 +165,8 @@ def judge(rule: Rule, found: Compared) -> Judged:
     fewest = min(found.n_base, found.n_new)
     if found.unlike:
         return Judged(rule, "undecidable", f"the runs are unlike: {found.unlike}")
+    if found.unshown:
+        return Judged(rule, "undecidable", found.unshown)
     if fewest < REPEATS_MIN:
         why = (
             f"{fewest} repeat{'' if fewest == 1 else 's'} on one side, and at least {REPEATS_MIN} are needed"
@@ -222,7 +229,7 @@ def _of_run(text: str, library: Path) -> list[Columns]:
     for each in finished:
         row = row_of(each, each.verify())
         alike = {"folder": row.folder} | {name: getattr(row, name) for name in LIKE}
-        lines += [alike | figure.model_dump() for figure in row.figures]
+        lines += [alike | {name: getattr(figure, name) for name in FIGURE_COLUMNS} for figure in row.figures]
     return lines
 
 
@@ -241,10 +248,12 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
     from ssdlab.analysis.shift import shift_of
 
     first = base[0]
-    apart = next((found for line in (*base, *new) if (found := differences(line, first))), {})
+    alike_but_for = {UNSHOWN: first[UNSHOWN]}
+    apart = next((found for line in (*base, *new) if (found := differences(line | alike_but_for, first))), {})
     unlike = "; ".join(difference(each, theirs, ours) for each, (theirs, ours) in apart.items())
     one, other = [line["value"] for line in base], [line["value"] for line in new]
-    alike = not unlike and min(*one, *other) > 0
+    unshown = _unshown([*base, *new])
+    alike = not unlike and not unshown and min(*one, *other) > 0
     return Compared(
         figure=name,
         label=first["label"],
@@ -256,4 +265,14 @@ def _compared(name: str, base: list[Columns], new: list[Columns]) -> Compared:
         n_new=len(other),
         shift=shift_of(one, other) if alike else None,
         unlike=unlike,
+        unshown=unshown,
     )
+
+
+def _unshown(lines: Sequence[Columns]) -> str:
+    """Return of how many runs the state of a figure was not shown; empty where it was of all."""
+    states = [line[UNSHOWN] for line in lines if line[UNSHOWN]]
+    if not states:
+        return ""
+    words = ", ".join(dict.fromkeys(states))
+    return words if len(states) == len(lines) else f"{words} in {len(states)} of {len(lines)} runs"

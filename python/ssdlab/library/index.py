@@ -14,7 +14,7 @@ from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused, unknown
 from ssdlab.results import catalogue
-from ssdlab.results.catalogue_files import ANEW, CURRENT, ROWS, Snapshot, table_of
+from ssdlab.results.catalogue_files import ANEW, CURRENT, ROWS, Snapshot, outdated, table_of
 from ssdlab.results.catalogue_row import COLUMNS, LIKE
 from ssdlab.results.run_folder import MANIFEST
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 """A row by the names of its columns: what the catalogue or a query holds of a run or a figure."""
 RUN_COLUMNS = tuple(name for name in COLUMNS if name not in ("gone", "figures"))
-ALIKE = f"hash({', '.join(LIKE)})"
+FIGURE_COLUMNS = ("name", "label", "value", "unit", "better", "unshown")
+ALIKE = f"hash({', '.join(LIKE)}, unshown)"
 """SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
-FIGURE_COLUMNS = ("name", "label", "value", "unit", "better")
 _NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
-_OF_KIN = (*LIKE, "label", "unit", "better")
+_OF_KIN = (*LIKE, "unshown", "label", "unit", "better")
 _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
@@ -218,7 +218,7 @@ def catalogue_of(library: Path) -> HeldFolder | None:
     """
     found = _open(library)
     if found is not None:
-        if any(found.exists(name) for name in (CURRENT, ROWS, catalogue.OPEN)):
+        if any(found.exists(name) for name in (CURRENT, ROWS, catalogue.OPEN)) and not outdated(found):
             return found
         found.close()
     if not library.is_dir() or not any((path / MANIFEST).is_file() for path in library.iterdir()):

@@ -2,12 +2,13 @@
 
 Alike are runs that have all of `LIKE` in common. Of the groups that this makes one is ranked: that of a run
 which was named, else the one with the most drives, then the most runs, then the newest run. A drive's figure
-is the median of its runs.
+is the median of its runs. A figure whose drive state was not shown (`Scalar.unshown`) is never ranked, here
+as on a report's page: it is named after what it is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,9 @@ _WORDS = {
     "variant": "variant",
     "departures": "departures",
 }
+UNSHOWN = "unshown"
+_KEY = (*LIKE, UNSHOWN)
+"""What parts the groups."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class LeftOut:
     runs: int
     drives: int
     differs: dict[str, tuple[Any, Any]]
-    """By field of `LIKE`: what they have, and what the ranked ones have."""
+    """By field of `LIKE`, or `unshown`: what they have, and what the ranked ones have."""
 
     @property
     def words(self) -> str:
@@ -114,7 +118,8 @@ def rank(
     Raises
     ------
     UsageError
-        There is no such figure or tag, no run that was asked for has it, or `like` has not.
+        There is no such figure or tag, no run that was asked for has it, or shows its state, or `like` has
+        not.
     """
     group = alike(index, figure, choice, like)
     figure, ours, others = group.figure, group.ours, group.others
@@ -168,20 +173,36 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
     if not groups:
         raise UsageError(f"no run that was asked for has the figure {figure}", "leave a condition out")
     ours = groups[0] if like is None else _group_of(index, figure, like, groups)
+    if ours[UNSHOWN]:
+        raise _nothing_shown(figure, [ours] if like else groups)
     others = [group for group in groups if group is not ours]
     where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more} AND kin = ?"
     return Group(figure, standings, where, [figure, *given, ours["kin"]], ours, others)
 
 
+def _nothing_shown(figure: str, groups: Sequence[Columns]) -> UsageError:
+    """Return the refusal to rank by a figure whose state no run shows."""
+    runs = sum(group["runs"] for group in groups)
+    states = ", ".join(dict.fromkeys(group[UNSHOWN] for group in groups))
+    return UsageError(
+        f"{figure} is not ranked: of {runs} run{'' if runs == 1 else 's'} that have it none shows the drive "
+        f"state that it is named after ({states})",
+        "measure until it is shown: without --quick, or for longer",
+        figure=figure,
+    )
+
+
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Return in what of `LIKE` two runs or groups differ, with what each has."""
-    return {name: (one[name], other[name]) for name in LIKE if one[name] != other[name]}
+    """Return in what of `LIKE` two runs or groups differ, and in their state, with what each has."""
+    return {name: (one[name], other[name]) for name in _KEY if one[name] != other[name]}
 
 
 def difference(name: str, theirs: object, ours: object) -> str:
     """Return a difference in words: ``scale 4, not 1``."""
     if name == "quick":
         return "quick" if theirs else "not quick"
+    if name == UNSHOWN:
+        return str(theirs) if theirs else f"shown, not {ours}"
     return f"{_WORDS[name]} {_shown(name, theirs)}, not {_shown(name, ours)}"
 
 
@@ -194,12 +215,13 @@ def _shown(name: str, value: object) -> str:
 
 
 def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
-    """Return the groups of runs that are alike, that to be ranked first."""
-    columns = (*LIKE, "label", "unit", "better")
+    """Return the groups of runs that are alike, that to be ranked first; those not shown come last."""
+    columns = (*_KEY, "label", "unit", "better")
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
         f"{', '.join(f'any_value({name})' for name in columns)} "
-        f"FROM {standings} WHERE name = ? GROUP BY kin ORDER BY drives DESC, runs DESC, newest DESC",
+        f"FROM {standings} WHERE name = ? GROUP BY kin "
+        "ORDER BY any_value(unshown) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
     names = ("kin", "runs", "drives", "newest", *columns)
@@ -208,10 +230,11 @@ def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
 
 def _group_of(index: Index, figure: str, run: str, groups: list[Columns]) -> Columns:
     """Return the group that a run belongs to."""
-    names = ", ".join(LIKE)
-    found = index.ask(f"SELECT {names} FROM runs WHERE folder = ?", [run])
+    found = index.ask(
+        f"SELECT {', '.join(_KEY)} FROM {index.source} WHERE folder = ? AND name = ?", [run, figure]
+    )
     for group in groups:
-        if found and tuple(group[name] for name in LIKE) == found[0]:
+        if found and tuple(group[name] for name in _KEY) == found[0]:
             return group
     raise UsageError(
         f"no run that was asked for has the figure {figure} and is like {run}",

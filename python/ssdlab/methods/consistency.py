@@ -19,7 +19,9 @@ Source
     its sibling reviews; the last 400 s and the mean divided by the deviation are of the suite of 2015/16.
 
 What it cannot show
-    What reads see, or how the drive recovers after a rest. Where the drive was not purged, the result says
+    What reads see, or how the drive recovers after a rest. A drive that throttles for heat meanwhile is not
+    called steady; the amounts of spare are measured one after another, and where one began at another
+    temperature than the first, the result says so. Where the drive was not purged, the result says
     so: its first minutes are then not those of a fresh one.
 """
 
@@ -41,6 +43,7 @@ from ssdlab.model.span import SPAN_UNIT_BYTES
 from ssdlab.model.units import NS_PER_S, significant
 from ssdlab.results.claim import clauses
 from ssdlab.results.schema import Departure
+from ssdlab.results.warned_steps import heat_after
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -104,6 +107,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
             p.round_seconds,
             asked_pct=spare,
             raw_bytes=raw_bytes,
+            began_c=_heat_before(data, step.ordinal),
         )
         for spare in p.spares
         if (step := data.step(name := _name(spare, raw_bytes))) is not None
@@ -116,7 +120,7 @@ def conclude(data: RunData, p: ConsistencyParams) -> ConsistencyResult:
         engine="sync",
         purged=purged,
         entries=entries,
-        caveats=clauses(caveats_of(purged=purged, seconds=p.seconds)),
+        caveats=clauses(caveats_of(purged=purged, seconds=p.seconds, entries=entries)),
         scalars=tuple(scalar for entry in entries for scalar in entry.headlines),
     )
 
@@ -144,6 +148,12 @@ def _raw_bytes(data: RunData) -> int | None:
     found = next((step for step in data.steps if step.label == RAW_LABEL), None)
     raw_bytes = None if found is None else found.args["raw_bytes"]
     return raw_bytes if isinstance(raw_bytes, int) else None
+
+
+def _heat_before(data: RunData, ordinal: int) -> float | None:
+    """Return the temperature when the step before ended, in °C; None where the drive does not tell it."""
+    before = next((step for step in data.steps if step.ordinal == ordinal - 1), None)
+    return None if before is None else heat_after(before)
 
 
 def _name(spare_pct: int, raw_bytes: int | None) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ssdlab.report.runs import R, Shown
     from ssdlab.results.claim import Claim
+    from ssdlab.results.schema import ResultBase
 
 
 def lead(shown: Shown, claims: Iterable[Claim]) -> str:
@@ -23,6 +24,19 @@ def lead(shown: Shown, claims: Iterable[Claim]) -> str:
 def leads(kept: Sequence[tuple[Shown, R]], findings: Callable[[R], Iterable[Claim]]) -> tuple[str, ...]:
     """Return the findings of each run."""
     return tuple(lead(shown, findings(result)) for shown, result in kept)
+
+
+def caveats(kept: Iterable[tuple[Shown, ResultBase]]) -> tuple[str, ...]:
+    """Return what is to be minded, once; where not all runs of the section have it, behind those that do."""
+    of: dict[str, list[str]] = {}
+    runs = list(kept)
+    for shown, result in runs:
+        for text in dict.fromkeys(result.caveats):
+            of.setdefault(text, []).append(shown.label)
+    return tuple(
+        text if len(labels) == len(runs) else f"{', '.join(dict.fromkeys(labels))}: {text}"
+        for text, labels in of.items()
+    )
 
 
 def together(kept: Sequence[tuple[Shown, R]], table: Callable[[R], Table]) -> Table:

@@ -17,6 +17,12 @@ class Buttons:
     choices: tuple[str, ...]
     pressed: int = 0
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What stands on them, no two alike."""
+        counts = [self.choices[: at + 1].count(choice) for at, choice in enumerate(self.choices)]
+        return tuple(f"{each} ({n})" if n > 1 else each for each, n in zip(self.choices, counts, strict=True))
+
 
 @dataclass(frozen=True)
 class Sheet:

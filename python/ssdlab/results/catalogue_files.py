@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 ROWS = "rows"
 CURRENT = "current.json"
-CURRENT_SCHEMA = "ssdlab.catalogue/2"
-"""2: rows and segments; 1 were two tables that each run rewrote."""
+CURRENT_SCHEMA = "ssdlab.catalogue/3"
+"""2: rows and segments; 1 were two tables that each run rewrote. 3: figures say what was not shown."""
 LOCK = "lock"
 COMPACT_AT = 256
 """Rows that are put together: a reader takes about 10 ms for so many, and so does the putting together."""
@@ -63,6 +63,7 @@ _STRUCT = json.dumps(
                     "value": "DOUBLE",
                     "unit": "VARCHAR",
                     "better": "VARCHAR",
+                    "unshown": "VARCHAR",
                 }
             ],
         }
@@ -143,6 +144,23 @@ def current(catalogue: HeldFolder) -> list[Segment]:
         raise damaged(catalogue, f"{CURRENT} is not what was written") from error
 
 
+def outdated(catalogue: HeldFolder) -> bool:
+    """Whether an older ssdlab wrote the segments: then they are made anew from the runs, not read.
+
+    Raises
+    ------
+    Refused
+        What says so is damaged.
+    """
+    try:
+        schema = json.loads(catalogue.read_bytes(CURRENT))["schema"]
+        return bool(int(str(schema).rpartition("/")[2]) < int(CURRENT_SCHEMA.rpartition("/")[2]))
+    except FileNotFoundError:
+        return False
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise damaged(catalogue, f"{CURRENT} is not what was written") from error
+
+
 def pending_rows(catalogue: HeldFolder) -> dict[str, Row]:
     """Return the rows that are in no segment, by the names of their files, oldest first.
 
@@ -207,7 +225,7 @@ def compact_if_due(catalogue: HeldFolder) -> None:
             due = len(rows.names()) > COMPACT_AT
     except FileNotFoundError:
         return
-    if due:
+    if due and not outdated(catalogue):
         with locked(catalogue, wait=False) as held:
             if held:
                 compact(catalogue)

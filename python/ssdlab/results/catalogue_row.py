@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest
 
-ROW_SCHEMA = "ssdlab.row/1"
+ROW_SCHEMA = "ssdlab.row/2"
+"""2: a figure says what of its state was not shown."""
 
 
 class Row(Stored):
@@ -78,7 +79,8 @@ COLUMNS = {
     "suite": "VARCHAR",
     "seal": "VARCHAR",
     "tags": "VARCHAR[]",
-    "figures": "STRUCT(name VARCHAR, label VARCHAR, value DOUBLE, unit VARCHAR, better VARCHAR)[]",
+    "figures": "STRUCT(name VARCHAR, label VARCHAR, value DOUBLE, unit VARCHAR, better VARCHAR, "
+    "unshown VARCHAR)[]",
 }
 """The same as SQL types."""
 LIKE = (

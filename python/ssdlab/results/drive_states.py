@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ssdlab.analysis.steady_state import MIN_CAPACITIES
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 
 FULL_CAPACITIES = 2
 """Overwritten so often before, a drive has hardly any fresh blocks left."""
@@ -62,6 +62,9 @@ class SteadyProof(Stored):
     since_capacities: float | None = Field(
         default=None, description="bytes written since then / bytes of the span, this writing included"
     )
+    throttled: bool | None = Field(
+        default=None, exclude_if=absent, description="whether heat slowed the drive meanwhile; absent: no"
+    )
 
     @property
     def brought_about(self) -> str:
@@ -75,8 +78,8 @@ class SteadyProof(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether there were rounds enough, and writing enough, to tell."""
-        return self.first is not None and self.capacities >= MIN_CAPACITIES
+        """Whether there were rounds enough, and writing enough, of a drive that heat did not hold back."""
+        return self.first is not None and self.capacities >= MIN_CAPACITIES and not self.throttled
 
 
 class OnePassProof(SteadyProof):
@@ -121,8 +124,8 @@ class PlacedProof(SteadyProof):
 
     @property
     def judged(self) -> bool:
-        """Whether there were rounds enough to tell."""
-        return self.first is not None
+        """Whether there were rounds enough, of a drive that heat did not hold back, to tell."""
+        return self.first is not None and not self.throttled
 
 
 AnyProof = OnePassProof | PlacedProof | SteadyProof

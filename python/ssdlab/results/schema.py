@@ -232,6 +232,11 @@ class Scalar(Stored):
     unit: str
     better: Literal["higher", "lower"]
     error: float | None = Field(None, exclude_if=absent, description="the meter's, in the unit")
+    unshown: str | None = Field(
+        None,
+        exclude_if=absent,
+        description="why the drive state that it is named after counts as not shown; absent: it was shown",
+    )
 
     @classmethod
     def more(cls, name: str, label: str, value: float | None, unit: str) -> Self:
@@ -320,6 +325,11 @@ class ResultBase(Stored):
         """Return what stands behind a figure that is not shown; see `methods.results.figure_state`."""
         return "" if self.shows(figure) else "state not shown"
 
+    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the steps that a figure is of; empty: all that were measured."""
+        del figure
+        return ()
+
     @property
     def shown_scalars(self) -> tuple[Scalar, ...]:
         """The headline figures of drive states that were shown."""
@@ -359,6 +369,12 @@ class PeakResult(ResultBase):
         del figure
         return self.direction == "read" or (self.steady is not None and self.steady.reached)
 
+    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the step of the reported depth."""
+        del figure
+        ordinal = self.points[self.chosen].ordinal
+        return () if ordinal is None else (ordinal,)
+
     @property
     def proofs(self) -> tuple[SteadyProof, ...]:
         """Of a write sweep, the writing before it."""
@@ -388,6 +404,11 @@ class Qd1Result(ResultBase):
     def shows(self, figure: Scalar) -> bool:
         """Return whether steady state was shown, which the figures of writes are of."""
         return "_write_" not in figure.name or self.writes_shown
+
+    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the step of the corner that a figure is of."""
+        own = [each for each in self.corners if figure.label.startswith(each.label)]
+        return tuple(each.ordinal for each in own if each.ordinal is not None)
 
     @property
     def writes_shown(self) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ssdlab.results.run_folder import Step
     from ssdlab.results.schema import Warned
 
+THROTTLED = "throttled by heat"
+"""What is said beside a figure whose steps a drive was too hot in."""
 _NAMED = 3
 """Steps that are named in a line; of more the first ones, and how many others."""
 
@@ -49,6 +51,16 @@ class WarnedSteps:
         return tuple(found[ordinal] for ordinal in sorted(found))
 
     @property
+    def line(self) -> str:
+        """One line: what each step says where all say the same, else the first one's, with its place."""
+        first = self.worded[0]
+        if len(self.worded) == 1:
+            return first.what + (f" ({self.where})" if self.where else "")
+        return (
+            f"{first.what} (at {first.place}; alike {self.where or 'elsewhere'}, each with its own figures)"
+        )
+
+    @property
     def share(self) -> str:
         """In how many of the steps; empty of what is of the whole run, or of the only step of it."""
         steps = self.steps
@@ -79,6 +91,20 @@ def warned_steps(warnings: Iterable[Warned], steps: Sequence[Step]) -> list[Warn
         of = raised.get((warned.code, warned.what), ())
         by_code.setdefault(warned.code, []).append(Worded(warned.what, warned.advice, tuple(of)))
     return [WarnedSteps(code, tuple(worded), measured) for code, worded in by_code.items()]
+
+
+def throttled(step: Step) -> bool:
+    """Whether the drive throttled itself for heat during a step: as measured, or by its own counters."""
+    return any(each.code == "throttled" for each in step.result.warnings)
+
+
+def heat_after(step: Step) -> float | None:
+    """Return the drive's temperature when a step had ended, in °C; None where it does not tell."""
+    summary, telemetry = step.summary, step.result.telemetry
+    if summary is not None and summary.drive is not None and summary.drive.temperature_c is not None:
+        return float(summary.drive.temperature_c)
+    health = None if telemetry is None else telemetry.health
+    return None if health is None else health.temperature_c
 
 
 def _names(steps: Sequence[Step]) -> str:

@@ -22,6 +22,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.methods.lab import Lab
 from ssdlab.methods.method import RunData, RunFacts
+from ssdlab.methods.results.figure_state import with_states
 from ssdlab.model.errors import Refused
 from ssdlab.results.host_part import with_host_part
 from ssdlab.results.journal import Journal
@@ -361,7 +362,7 @@ class _Run:
         )
         result = with_host_part(self._method.conclude(data, self._params), steps)
         figures = with_errors(result.scalars, meter_of(self._manifest))
-        result = result.model_copy(update={"scalars": figures})
+        result = with_states(result.model_copy(update={"scalars": figures}))
         voided = tuple(RunFolder(self._folder).voided())
         facts = RunFacts(self._manifest, data, voided, result)
         remarks = self._method.remarks(facts, self._params)

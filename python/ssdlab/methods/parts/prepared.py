@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, JsonValue
 
-from ssdlab.analysis.steady_state import WINDOW, judge_window
+from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW, judge_window
 from ssdlab.methods.method import param
 from ssdlab.methods.parts.one_pass import (
     PASS_LABEL,
@@ -27,6 +27,7 @@ from ssdlab.methods.verbs.one_pass import OnePass
 from ssdlab.methods.verbs.place import Place
 from ssdlab.model.frozen import Bytes
 from ssdlab.results.drive_states import OnePassProof, PlacedProof
+from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
     from ssdlab.methods.lab import Lab
@@ -110,7 +111,8 @@ def _write_pass(lab: Lab, p: RandomSteadyParams, laid: Pass) -> list[float]:
 def _write_after(lab: Lab, p: RandomSteadyParams, laid: Pass, before: list[float]) -> None:
     """Write at random until the state is shown, or as in the full procedure."""
     after = AfterPass(laid, before, placed=p.precondition == "analytic")
-    full, bounds = steady_until(p, lab.usable_bytes)
+    # By time alone the writing is not ended before it could be judged as the full procedure's is.
+    full, bounds = steady_until(p, lab.usable_bytes, MIN_CAPACITIES)
     workload = closed_loop(
         "random",
         "write",
@@ -144,7 +146,6 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
     written = step.measured.written_bytes + passed_bytes
     since = written_by(data.steps, data.capacity_bytes)[step.ordinal]
     facts = {
-        "reached": judged.steady,
         "ordinal": step.ordinal,
         "round_s": judged.round_s,
         "rounds_mb_s": judged.rounds_mb_s,
@@ -159,7 +160,9 @@ def proof_of_state(data: RunData, p: SteadyParams) -> SteadyProof | None:
         "since": since.since,
         "since_capacities": since.bytes / laid.data_bytes,
         "spare": laid.spare,
+        "throttled": throttled(step) or None,
     }
+    facts["reached"] = judged.steady and not facts["throttled"]
     if placed:
         return PlacedProof(**facts)
     return OnePassProof(

@@ -70,11 +70,14 @@ def write_to_steady_state(
 
 
 def steady_until(
-    p: SteadyParams, usable_bytes: int
+    p: SteadyParams, usable_bytes: int, min_spans: float = 0.0
 ) -> tuple[Callable[[Sequence[Any]], bool], dict[str, float]]:
-    """Return what ends the writing, asked at each row, and its bounds as the journal keeps them."""
+    """Return what ends the writing, asked at each row, and its bounds as the journal keeps them.
+
+    It ends after `min_spans` at the soonest, whatever the parameters say.
+    """
     _, round_ns = _row_and_round_ns(p)
-    least_bytes = round(p.overwrites * usable_bytes)
+    least_bytes = round(max(p.overwrites, min_spans) * usable_bytes)
     least_ns = round(p.least_seconds * NS_PER_S)
     rounds = RunningRounds(round_ns)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.percentiles import sayable
+from ssdlab.analysis.steady_state import MIN_CAPACITIES
 from ssdlab.model.units import significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Claim, Evidence
@@ -37,8 +38,12 @@ def findings(result: ConsistencyResult) -> Iterator[Claim]:
 
 
 def _state(entry: ConsistencyEntry) -> str:
-    if not entry.judged:
+    if entry.throttled:
+        return "whether it was steady is not judged, as heat held the drive back"
+    if not entry.judged and (entry.capacities or 0.0) < MIN_CAPACITIES:
         return "whether it was steady is not judged, as {written} were written over"
+    if not entry.judged:
+        return "whether it was steady is not judged, as five rounds were not done after the first capacity"
     return "no steady state was found" if entry.steady_from_s is None else "steady from {steady} on"
 
 

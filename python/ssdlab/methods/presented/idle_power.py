@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ssdlab.methods.results.idle_power import IdlePowerResult
     from ssdlab.model.power_features import PowerState
 
+NOT_TOLD_APART = "not told apart"
+"""Of a wake-up that lies inside the spread of the reads."""
+
 
 def findings(result: IdlePowerResult) -> Iterator[Claim]:
     """Yield what it draws awake and at the least, and how long it takes to wake."""
@@ -28,17 +31,27 @@ def findings(result: IdlePowerResult) -> Iterator[Claim]:
             evidence=Evidence((awake.ordinal, lowest.ordinal)),
             others={"least": Amount(lowest.mean_w, "W"), "label": lowest.label},
         )
-    slowest = max(result.rests, key=lambda each: each.wake_ns)
-    if len(result.rests) > 1:
+    if len(result.rests) < 2:
+        return
+    slowest = result.slowest
+    if slowest is None:
         yield Claim(
-            "It wakes from {label} within {time}, to which a read of {read} comes",
-            evidence=Evidence((slowest.ordinal,)),
-            others={
-                "label": slowest.label,
-                "time": Amount(slowest.wake_ns, "ns"),
-                "read": Amount(slowest.awake_ns, "ns"),
-            },
+            "No wake-up was told apart: the first reads after a rest took no longer than those right behind "
+            "them",
+            evidence=Evidence(tuple(each.ordinal for each in result.rests)),
+            judged=False,
         )
+        return
+    yield Claim(
+        "Waking from {label} adds {time} to a read of {read}: the longest wake-up, by medians of {reads}",
+        evidence=Evidence((slowest.ordinal,)),
+        others={
+            "label": slowest.label,
+            "time": Amount(slowest.wake_ns, "ns"),
+            "read": Amount(slowest.awake_ns, "ns"),
+            "reads": f"{slowest.reads} read{'' if slowest.reads == 1 else 's'}",
+        },
+    )
 
 
 def rests(result: IdlePowerResult) -> Table:
@@ -49,7 +62,7 @@ def rests(result: IdlePowerResult) -> Table:
             numbers.words(each.label),
             numbers.plain(each.mean_w),
             numbers.plain(each.error_w),
-            numbers.latency(each.wake_ns),
+            numbers.latency(each.wake_ns) if each.wake_ns is not None else numbers.words(NOT_TOLD_APART),
             numbers.latency(each.first_ns),
             numbers.latency(each.first_min_ns),
             numbers.latency(each.first_max_ns),

@@ -46,7 +46,7 @@ def safe_rate(result: PacedBurstResult) -> Claim:
         where += ", beside a cache of {cache} that the fill found"
     if result.lowest_failed_mb_s is None:
         return Claim(
-            f"Writing is safe up to {{figure}} sustained{where}; no rate failed",
+            f"Writing is safe up to at least {{figure}} sustained{where}; no rate failed",
             figure=safe,
             evidence=tried,
             judged=False,
@@ -73,8 +73,9 @@ def rate_beyond(result: PacedBurstResult) -> Claim:
     where = "over a span of {span}, twice the cache of {cache} that the fill found"
     if result.safe_beyond_mb_s is None:
         return Claim(f"No rate down to {{lowest}} was sustained {where}", evidence=tried, others=others)
+    up_to = "at least " if all(each.held for each in result.beyond) else ""
     return Claim(
-        f"Writing is safe up to {{figure}} {where}",
+        f"Writing is safe up to {up_to}{{figure}} {where}",
         figure=Amount(result.safe_beyond_mb_s, "MB/s"),
         evidence=tried,
         others=others,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 TOO_LITTLE = "{written} were written over in {time}, in {rounds}"
 """Why nothing can be said of the state; the names are those of `lasted`."""
+TOO_HOT = "the drive throttled itself for heat meanwhile, and a drive that does is as even as its cooling"
 
 
 def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
@@ -23,7 +24,7 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
     shown = Evidence((steady.ordinal,))
     if not steady.judged or steady.range_share is None or steady.rise_share is None or steady.first is None:
         return Claim(
-            f"{of}Whether the drive was in steady state is not judged: {TOO_LITTLE}",
+            f"{of}Whether the drive was in steady state is not judged: {why_not_judged(steady)}",
             evidence=shown,
             judged=False,
             others=lasted(steady),
@@ -39,6 +40,11 @@ def steady_claim(steady: SteadyProof | None, of: str = "") -> Claim:
             "max_rise": str(Bound("at most", Amount(100 * MAX_RISE, "%"))),
         },
     )
+
+
+def why_not_judged(steady: SteadyProof) -> str:
+    """Return why nothing can be said of the state."""
+    return TOO_HOT if steady.throttled else TOO_LITTLE
 
 
 def _verdict(steady: SteadyProof) -> str:

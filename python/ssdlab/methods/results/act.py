@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -170,10 +171,12 @@ class ActSearchResult(ResultBase):
         return min(self.seconds, self.slice_s) >= JUDGED_S
 
     def shows(self, figure: Scalar) -> bool:
-        """Return whether the score is of loads that passed."""
-        del figure
-        return self.judged
+        """Return whether the score is of loads that passed, below one that did not."""
+        return not self.unshown(figure)
 
     def unshown(self, figure: Scalar) -> str:
-        """Return what stands behind a score that was not judged."""
-        return "" if self.shows(figure) else "not judged"
+        """Return what stands behind a score that was not judged, or that no load lies above."""
+        del figure
+        if not self.judged:
+            return "not judged"
+        return NONE_FAILED if self.score is not None and self.resolution is None else ""

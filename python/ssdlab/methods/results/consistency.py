@@ -9,18 +9,23 @@ from pydantic import Field
 
 from ssdlab.analysis.consistency import LAST_S, LATE_FROM_S, Stretch, steady_from, stretch
 from ssdlab.analysis.efficiency import efficiency
-from ssdlab.analysis.steady_state import MIN_CAPACITIES
+from ssdlab.analysis.steady_state import MIN_CAPACITIES, WINDOW
 from ssdlab.methods.results.figures import power_scalars
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.model.units import NS_PER_S
-from ssdlab.results.claim import Amount, Bound, Claim
+from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.schema import ResultBase, Scalar
+from ssdlab.results.warned_steps import THROTTLED, throttled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ssdlab.results.run_folder import Step
     from ssdlab.results.tables import Columns
+
+WARMER_C = 5.0
+"""By which a drive may begin one long write warmer than another: less than the least hysteresis of a drive's
+throttling (NVMe's temperature thresholds are whole kelvins, and drives part them by five or more)."""
 
 
 class StretchFigures(Stored):
@@ -61,6 +66,19 @@ class ConsistencyEntry(Stored):
     capacities: float | None = Field(
         default=None, description="bytes written at random / bytes of the part in use; None: not recorded"
     )
+    rounds_after: int | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="whole rounds after the part in use was written over once; absent: not recorded",
+    )
+    throttled: bool | None = Field(
+        default=None, exclude_if=absent, description="whether heat slowed the drive meanwhile; absent: no"
+    )
+    began_c: float | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="temperature when the step before ended; absent: not told",
+    )
     stretches: tuple[StretchFigures, ...] = Field(
         description="whole, late, last, steady; no last of a run that is all of it"
     )
@@ -80,17 +98,24 @@ class ConsistencyEntry(Stored):
         *,
         asked_pct: int | None = None,
         raw_bytes: int | None = None,
+        began_c: float | None = None,
     ) -> Self:
-        """Return what the long write of one amount of spare area found; steady by rounds of `round_s`."""
+        """Return what the long write of one amount of spare area found; steady by rounds of `round_s`.
+
+        No window is believed that begins before the part in use was written over once, nor any of a drive
+        that held itself back for heat: it is as even as its cooling.
+        """
         ends_s = rows["end_ns"].astype(float) / NS_PER_S
         iops = rows["ios"] * NS_PER_S / (rows["end_ns"] - rows["start_ns"]).astype(float)
         whole = ~rows["partial"]
-        ends_s, iops = ends_s[whole], iops[whole]
+        ends_s, iops, moved = ends_s[whole], iops[whole], rows["bytes"][whole].cumsum()
         end_s = float(ends_s[-1]) if ends_s.size else 0.0
         summary = step.measured
         _, length = step.ran.streams[0].span_bytes(capacity_bytes, 1)
         capacities = summary.written_bytes / length
-        steady_s = steady_from(ends_s, iops, round(round_s)) if capacities >= MIN_CAPACITIES else None
+        first_row = int(moved.searchsorted(MIN_CAPACITIES * length)) + 1
+        hot = throttled(step)
+        steady_s = None if hot else steady_from(ends_s, iops, round(round_s), first_row)
         # Of a run that is short, or steady late, the last seconds begin where it was steady.
         last_s = max(0.0, end_s - LAST_S, steady_s or 0.0)
         parts = [("whole", 0.0), ("late", LATE_FROM_S), ("last", last_s)]
@@ -107,6 +132,9 @@ class ConsistencyEntry(Stored):
             ordinal=step.ordinal,
             steady_from_s=steady_s,
             capacities=capacities,
+            rounds_after=max(0, len(iops) - first_row) // round(round_s),
+            throttled=hot or None,
+            began_c=began_c,
             stretches=tuple(StretchFigures.of(part, figures) for part, figures in found if figures),
             write_amplification=None if summary.drive is None else summary.drive.write_amplification,
             mb_s=summary.mb_s,
@@ -116,8 +144,9 @@ class ConsistencyEntry(Stored):
 
     @property
     def judged(self) -> bool:
-        """Whether enough was written over to tell whether it was steady."""
-        return self.capacities is None or self.capacities >= MIN_CAPACITIES
+        """Whether enough was written over, and the drive cool enough, to tell whether it was steady."""
+        enough = self.capacities is None or self.capacities >= MIN_CAPACITIES
+        return enough and (self.rounds_after is None or self.rounds_after >= WINDOW) and not self.throttled
 
     @property
     def last(self) -> StretchFigures:
@@ -164,12 +193,28 @@ class ConsistencyResult(ResultBase):
     entries: tuple[ConsistencyEntry, ...]
 
     def shows(self, figure: Scalar) -> bool:
-        """Return whether the last seconds were in steady state, as which their IOPS are compared."""
-        return all(entry.steady_at_end for entry in self.entries if figure.name == f"{entry.key}_iops")
+        """Return whether the last seconds were in steady state, as which a run's figures are compared."""
+        return all(entry.steady_at_end for entry in self._of(figure))
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return why, where heat is the reason."""
+        hot = any(entry.throttled for entry in self._of(figure))
+        return THROTTLED if hot else super().unshown(figure)
+
+    def steps_of(self, figure: Scalar) -> tuple[int, ...]:
+        """Return the long write that a figure is of."""
+        return tuple(entry.ordinal for entry in self._of(figure))
+
+    def _of(self, figure: Scalar) -> Iterator[ConsistencyEntry]:
+        """Yield the entry that a figure is of: its IOPS, its efficiency or its power."""
+        keys = sorted((entry.key for entry in self.entries), key=len, reverse=True)
+        key = next((key for key in keys if figure.name.startswith(f"{key}_")), "")
+        return (entry for entry in self.entries if entry.key == key)
 
 
-def caveats_of(*, purged: bool, seconds: float) -> Iterator[Claim]:
+def caveats_of(*, purged: bool, seconds: float, entries: Sequence[ConsistencyEntry] = ()) -> Iterator[Claim]:
     """Yield the caveats for runs of this length, on a drive that was purged before or not."""
+    yield from _warmer(entries)
     if not purged:
         yield Claim(
             "the drive was not purged before, so its beginning is not that of a fresh one", judged=False
@@ -181,4 +226,20 @@ def caveats_of(*, purged: bool, seconds: float) -> Iterator[Claim]:
             bound=Bound("at least", Amount(LATE_FROM_S + LAST_S, "s")),
             judged=False,
             others={"length": f"{seconds:g}", "from": f"{LATE_FROM_S:g}"},
+        )
+
+
+def _warmer(entries: Sequence[ConsistencyEntry]) -> Iterator[Claim]:
+    """Yield which runs began warmer or cooler than the first: by what went before, not by their spare."""
+    for entry in entries[1:]:
+        first = entries[0]
+        if entry.began_c is None or first.began_c is None or abs(entry.began_c - first.began_c) <= WARMER_C:
+            continue
+        yield Claim(
+            "{name} began at {figure}, and {first} at {before}: what differs between them is not their spare "
+            "area alone",
+            figure=Amount(entry.began_c, "°C"),
+            evidence=Evidence((first.ordinal, entry.ordinal)),
+            judged=False,
+            others={"name": entry.name, "first": first.name, "before": Amount(first.began_c, "°C")},
         )

@@ -24,6 +24,12 @@ def headline_label(result: ResultBase, figure: Scalar) -> str:
     return labelled(figure.label, state_of(result, figure))
 
 
+def with_states(result: ResultBase) -> ResultBase:
+    """Return a result whose headline figures say of themselves what was not shown: the library reads that."""
+    stamped = (each.model_copy(update={"unshown": result.unshown(each) or None}) for each in result.scalars)
+    return result.model_copy(update={"scalars": tuple(stamped)})
+
+
 def states_of(result: ResultBase) -> dict[str, str]:
     """Return the states of the headline figures by their names, of those that have one to tell."""
     found = {each.name: state_of(result, each) for each in result.scalars}

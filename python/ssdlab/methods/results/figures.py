@@ -30,6 +30,11 @@ def quick_claim(of: str, seconds: float, full: float, so: str) -> Claim:
     )
 
 
+AT_LEAST = "at least"
+NONE_FAILED = f"{AT_LEAST}: none failed"
+"""Of the end of a search in which nothing failed: a bound from below, and no figure that was found."""
+
+
 def power_scalars(
     name: str, label: str, found: Efficiency | None, mean_w: float | None
 ) -> tuple[Scalar, ...]:

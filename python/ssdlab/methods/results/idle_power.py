@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ssdlab.methods.verbs.rest import Rest, RestFacts
 from ssdlab.model.power_features import PowerFeatures, PowerState
-from ssdlab.model.stored import Stored
+from ssdlab.model.stored import Stored, absent
 from ssdlab.results.claim import Claim, Evidence, clauses
 from ssdlab.results.schema import ResultBase, Scalar
 
@@ -31,15 +31,25 @@ class Rested(Stored):
     first_max_ns: float
     awake_ns: float = Field(description="median of the reads right behind them")
     reads: int
+    p: float | None = Field(
+        default=None,
+        exclude_if=absent,
+        description="chance of first reads so much longer if there were no wake-up; absent: not recorded",
+    )
 
     @property
-    def wake_ns(self) -> float:
-        """What the wake-up adds to a read."""
-        return max(0.0, self.first_ns - self.awake_ns)
+    def wake_ns(self) -> float | None:
+        """What the wake-up adds to a read, by the medians; None: it was not told apart from chance."""
+        from ssdlab.analysis.shift import SIGNIFICANCE  # a stored one without it is read without it
+
+        told_apart = self.first_ns > self.awake_ns and (self.p is None or self.p <= SIGNIFICANCE)
+        return self.first_ns - self.awake_ns if told_apart else None
 
     @classmethod
     def of(cls, step: Step) -> Self:
         """Return what a step found."""
+        from ssdlab.analysis.shift import p_of_higher
+
         facts, rest = step.found(RestFacts), step.result.rest
         error = None if rest is None or rest.power is None else rest.power.get("error_w")
         return cls(
@@ -53,6 +63,7 @@ class Rested(Stored):
             first_max_ns=max(facts.wake_ns),
             awake_ns=median(facts.awake_ns),
             reads=len(facts.wake_ns),
+            p=p_of_higher(facts.awake_ns, facts.wake_ns),
         )
 
 
@@ -72,6 +83,12 @@ class IdlePowerResult(ResultBase):
         """The way to rest in which it drew lowest."""
         metered = [each for each in self.rests if each.mean_w is not None]
         return min(metered, key=lambda each: each.mean_w or 0.0, default=None)
+
+    @property
+    def slowest(self) -> Rested | None:
+        """The way to rest that it takes longest to wake from; None: no wake-up was told apart."""
+        told = [each for each in self.rests if each.wake_ns is not None]
+        return max(told, key=lambda each: each.wake_ns or 0.0, default=None)
 
     @classmethod
     def of(
@@ -101,13 +118,15 @@ class IdlePowerResult(ResultBase):
         """Yield what drives are ranked by: watts awake at rest, the least, and the longest wake-up."""
         if not self.rests:
             return
-        lowest, slowest = self.lowest, max(self.rests, key=lambda each: each.wake_ns)
+        lowest, slowest = self.lowest, self.slowest
         yield Scalar.less("idle_w", "at rest, awake", self.rests[0].mean_w, "W")
         yield Scalar.less(
             "least_idle_w", "at rest, the least", None if lowest is None else lowest.mean_w, "W"
         )
         if len(self.rests) > 1:
-            yield Scalar.less("wake_up_us", "longest wake-up", slowest.wake_ns / 1e3, "us")
+            wake_ns = None if slowest is None else slowest.wake_ns
+            wake_us = None if wake_ns is None else wake_ns / 1e3
+            yield Scalar.less("wake_up_us", "longest wake-up", wake_us, "us")
 
     def limits(self) -> Iterator[Claim]:
         """Yield what the drive lacks, and what was not metered."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from ssdlab.analysis.bursts import busy_ns, spans_ns
 from ssdlab.analysis.efficiency import Efficiency, efficiency
 from ssdlab.analysis.percentiles import of_time
-from ssdlab.methods.results.figures import power_scalars
+from ssdlab.methods.results.figures import NONE_FAILED, power_scalars
 from ssdlab.model.direction import Direction
 from ssdlab.model.stored import Stored
 from ssdlab.model.units import NS_PER_S
@@ -210,6 +210,16 @@ class PacedBurstResult(ResultBase):
                 "quick: bursts and span are a hundredth of the review's, so a cache does not end in them",
                 judged=False,
             )
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether a figure was found, and is not where a search ended without a rate that failed."""
+        return not self.unshown(figure)
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return that a safe rate is one from below, where no higher one failed."""
+        searched = {"paced_safe_mb_s": self.rates, "paced_safe_beyond_mb_s": self.beyond}
+        tried = searched.get(figure.name, ())
+        return NONE_FAILED if tried and all(each.held for each in tried) else ""
 
     def _headlines(self) -> tuple[Scalar, ...]:
         """Return the figures that it is ranked by."""

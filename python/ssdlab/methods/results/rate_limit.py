@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field
 
+from ssdlab.methods.results.figures import NONE_FAILED
 from ssdlab.model.stored import Stored
 from ssdlab.model.summary import Side
 from ssdlab.model.units import count_text
@@ -96,6 +97,15 @@ class RateLimitResult(ResultBase):
             f"rate_under_{bound}_ms_{name}", f"rate with {name} under {bound} ms", result.highest_held, "IOPS"
         )
         return result.model_copy(update={"scalars": (scalar,), "caveats": clauses(result.limits())})
+
+    def shows(self, figure: Scalar) -> bool:
+        """Return whether the limit was found: some rate failed."""
+        return not self.unshown(figure)
+
+    def unshown(self, figure: Scalar) -> str:
+        """Return that the limit is one from below, where no rate failed."""
+        del figure
+        return NONE_FAILED if self.highest_held is not None and self.lowest_failed is None else ""
 
     def limits(self) -> Iterator[Claim]:
         """Yield what stands between these figures and the question."""

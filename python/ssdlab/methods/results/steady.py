@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.analysis.rounds import round_speeds
 from ssdlab.analysis.steady_state import MAX_RANGE, MIN_CAPACITIES, WINDOW, judge_window, left
-from ssdlab.methods.presented.steady import TOO_LITTLE, lasted, one_pass_claim
+from ssdlab.methods.presented.steady import lasted, one_pass_claim, why_not_judged
 from ssdlab.methods.verbs.precondition import Precondition
 from ssdlab.model.units import NS_PER_S
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
@@ -18,6 +18,7 @@ from ssdlab.results.drive_states import (
     StateCheck,
     SteadyProof,
 )
+from ssdlab.results.warned_steps import throttled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,6 +55,7 @@ def proof_of(step: Step, rows: Columns, round_s: float, capacity_bytes: int, wri
         slope_mb_s=None if window is None else window.slope,
         since=written.since,
         since_capacities=written.bytes / span_bytes,
+        throttled=throttled(step) or None,
     )
     steady = window is not None and window.steady and enough and found.judged
     return found.model_copy(update={"reached": steady})
@@ -68,9 +70,9 @@ def caveats_of(steady: SteadyProof | None) -> Iterator[Claim]:
     shown = Evidence((steady.ordinal,))
     if not steady.judged:
         yield Claim(
-            f"whether the drive was in steady state is not judged: {TOO_LITTLE}",
-            figure=written,
-            bound=Bound("at least", Amount(MIN_CAPACITIES, "capacities")),
+            f"whether the drive was in steady state is not judged: {why_not_judged(steady)}",
+            figure=None if steady.throttled else written,
+            bound=None if steady.throttled else Bound("at least", Amount(MIN_CAPACITIES, "capacities")),
             evidence=shown,
             judged=False,
             others=lasted(steady),

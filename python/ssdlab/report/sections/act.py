@@ -17,7 +17,7 @@ from ssdlab.report.charts import Rule as Level
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
 from ssdlab.report.sections.efficiency import Worked
-from ssdlab.report.together import each_of, leads, named, together
+from ssdlab.report.together import caveats, each_of, leads, named, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def section(runs: Sequence[Shown]) -> Section:
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_slices(kept, name),),
         exhibits=(_load(kept),),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+        caveats=caveats(kept),
     )
 
 
@@ -122,7 +122,7 @@ def search_section(runs: Sequence[Shown]) -> Section:
         lead=leads(kept, act.search_findings),
         runs=tuple(shown.index for shown, _ in kept),
         figures=(_scores(kept), *((power,) if power is not None else ()), _trail(kept)),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+        caveats=caveats(kept),
     )
 
 

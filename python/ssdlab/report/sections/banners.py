@@ -85,7 +85,7 @@ def _warnings(runs: Sequence[Shown]) -> list[Notice]:
         at, where = [shown.index for shown, _ in raised], _where(raised)
         notices.append(
             Notice(
-                first.what,
+                first.what if alike else f"{_point(runs, raised[0][0], first)}; alike at other steps",
                 first.advice,
                 _looks(runs, at),
                 _methods(runs, at),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ssdlab.methods.results.outcome import shown_by
 from ssdlab.results.host_part import host_part
 from ssdlab.results.kind import loaded
-from ssdlab.results.warned_steps import warned_steps
+from ssdlab.results.warned_steps import THROTTLED, throttled, warned_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,16 +35,21 @@ def cards(runs: Sequence[Shown]) -> tuple[Card, ...]:
     filed: dict[str, list[Headline]] = {}
     for shown in runs:
         place = shown_by(shown.run.result, shown.run.manifest.method.name).headlines
-        marks = (*_throttled(shown), *_by_host(shown))
         for label, headline in loaded(place)(shown) if place is not None else ():
+            marks = (*_throttled(shown, headline), *_by_host(shown))
             filed.setdefault(label, []).append(replace(headline, beside=(*headline.beside, *marks)))
     return tuple(Card(label, tuple(headlines)) for label, headlines in filed.items())
 
 
-def _throttled(shown: Shown) -> tuple[str, ...]:
-    """Return in how many steps of a run the drive throttled itself; nothing if it never did."""
+def _throttled(shown: Shown, headline: Headline) -> tuple[str, ...]:
+    """Return whether the drive throttled itself in the steps that a figure is of, or in how many of a run."""
     found = warned_steps(shown.run.manifest.warnings, shown.run.steps)
-    return tuple(f"throttled by heat {each.share}".strip() for each in found if each.code == "throttled")
+    figure = next((each for each in shown.run.result.scalars if each.name == headline.scalar), None)
+    own = () if figure is None else shown.run.result.steps_of(figure)
+    if not own:
+        return tuple(f"{THROTTLED} {each.share}".strip() for each in found if each.code == "throttled")
+    hot = any(throttled(step) for step in shown.run.steps if step.ordinal in own)
+    return (THROTTLED,) if hot and THROTTLED not in headline.beside else ()
 
 
 def _by_host(shown: Shown) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def section(runs: Sequence[Shown]) -> Section | None:
         title="What the drive went through",
         lead=tuple(text for each in shown for text in _findings(each, many=len(runs) > 1)),
         runs=tuple(each.index for each in shown),
-        figures=(_figure(shown),),
+        figures=tuple(filter(None, (_figure(shown),))),
         exhibits=(
             Exhibit(
                 "Counted by the drive",
@@ -72,8 +72,12 @@ def _findings(shown: Shown, *, many: bool) -> list[str]:
     return [f"{of}{sentence(claim)}" for claim in drive_findings(shown.run.steps)]
 
 
-def _figure(shown: Sequence[Shown]) -> Figure:
-    views = tuple(_view(each) for each in shown)
+def _figure(shown: Sequence[Shown]) -> Figure | None:
+    """Return the time line; None where there is nothing to draw on it."""
+    found = (_view(each, name) for each, name in zip(shown, _names(shown), strict=True))
+    views = tuple(view for view in found if view.tracks or view.spells)
+    if not views:
+        return None
     keys = {column.key for view in views for track in view.tracks for column in track.columns}
     panels = tuple(panel for panel in _PANELS if panel.key in keys)
     happened = sum(len(view.spells) for view in views)
@@ -100,7 +104,17 @@ def _figure(shown: Sequence[Shown]) -> Figure:
     )
 
 
-def _view(shown: Shown) -> TimelineView:
+def _names(shown: Sequence[Shown]) -> list[str]:
+    """Return what each run's button says: runs of one drive, whose labels are alike, with their methods."""
+    labels = [each.label for each in shown]
+    titles = [each.run.manifest.method.title for each in shown]
+    return [
+        f"{label}, {title}" if labels.count(label) > 1 else label
+        for label, title in zip(labels, titles, strict=True)
+    ]
+
+
+def _view(shown: Shown, name: str) -> TimelineView:
     placed = place_steps(shown.run.steps)
     tracks = tuple(track for each in placed for track in _tracks(shown, each))
     spells = [
@@ -108,7 +122,7 @@ def _view(shown: Shown) -> TimelineView:
         for each in placed
         for mark in (each.step.result.telemetry.marks if each.step.result.telemetry else ())
     ]
-    return TimelineView(shown.label, tracks, tuple(_joined(spells)))
+    return TimelineView(name, tracks, tuple(_joined(spells)))
 
 
 def _joined(spells: Sequence[Spell]) -> Iterator[Spell]:

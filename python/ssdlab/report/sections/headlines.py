@@ -10,6 +10,7 @@ from ssdlab.methods.presented.points import OF_POWER
 from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.figure_state import state_of
+from ssdlab.methods.results.figures import AT_LEAST
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
 from ssdlab.report.runs import with_result
@@ -113,7 +114,7 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
     found: list[tuple[Scalar, dict[str, list[str]]]] = []
     for scalar in shown.run.result.scalars:
         if found and scalar.unit in OF_POWER:
-            of_what = scalar.label.rpartition(" ")[0].rstrip(",")
+            of_what = scalar.label.removesuffix(" efficiency").removesuffix(" power").rstrip(",")
             found[-1][1].setdefault(of_what, []).append(of_unit(scalar.value, scalar.unit))
         else:
             found.append((scalar, {}))
@@ -125,7 +126,10 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
         texts = [*_state(shown.run.result, scalar)]
         if shown.run.result.shows(scalar):
             texts += map(ratings.format_share, rated_shares([scalar], shown.run.manifest.ratings))
-        headline = Headline(shown.index, of_unit(scalar.value, scalar.unit), (*lines, *texts), scalar.name)
+        figure = of_unit(scalar.value, scalar.unit)
+        if shown.run.result.unshown(scalar).startswith(AT_LEAST):
+            figure = f"{AT_LEAST} {figure}"
+        headline = Headline(shown.index, figure, (*lines, *texts), scalar.name)
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
 
 

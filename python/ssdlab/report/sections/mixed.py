@@ -10,7 +10,7 @@ from ssdlab.methods.results.mixed import MixedResult
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
-from ssdlab.report.together import leads, together
+from ssdlab.report.together import caveats, leads, together
 from ssdlab.report.view import Buttons, Figure, Section
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def section(runs: Sequence[Shown]) -> Section:
         figures=tuple(
             figure for figure in (_lines(kept), _bars(kept), _efficiency(kept)) if figure is not None
         ),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+        caveats=caveats(kept),
     )
 
 

@@ -26,7 +26,7 @@ from ssdlab.methods.verbs.purge import PurgeFacts
 from ssdlab.model.units import block_text, capacity_text, significant
 from ssdlab.report.charts import HeatChart, XyChart
 from ssdlab.report.runs import engine_words
-from ssdlab.report.together import leads
+from ssdlab.report.together import caveats, leads
 from ssdlab.report.tree import fact, text
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section, Sheet
 from ssdlab.results.numbers import Table
@@ -267,7 +267,7 @@ def section_of(
         runs=tuple(shown.index for shown, _ in kept),
         figures=pages(kept, figures, groups),
         exhibits=exhibits,
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+        caveats=caveats(kept),
     )
 
 

@@ -10,7 +10,7 @@ from ssdlab.model.units import block_text, significant, span_text
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Dot, Line, XyChart, XyView
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency
-from ssdlab.report.together import leads, together
+from ssdlab.report.together import caveats, leads, together
 from ssdlab.report.view import Buttons, Exhibit, Figure, Section
 from ssdlab.results import numbers
 from ssdlab.results.numbers import NOTHING, Table, words
@@ -49,7 +49,7 @@ def section(runs: Sequence[Shown]) -> Section:
                 (together(kept, trim.verdict), _conditions(kept)),
             ),
         ),
-        caveats=tuple(dict.fromkeys(text for _, result in kept for text in result.caveats)),
+        caveats=caveats(kept),
     )
 
 
