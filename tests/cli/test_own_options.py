@@ -13,7 +13,7 @@ import pytest
 import ssdlab
 from ssdlab.cli import build_app, main
 from ssdlab.cli.commands import COMMANDS
-from ssdlab.cli.own_options import command_of, in_own_words, options_of
+from ssdlab.cli.own_options import choices_of, command_of, in_own_words, options_of
 
 PACKAGE = Path(ssdlab.__file__).parent
 OTHERS = {
@@ -62,6 +62,13 @@ def named(text: str) -> Iterator[tuple[str | None, str]]:
         yield None if before is None else command_of(before[1].split()), found[1]
 
 
+def valued(text: str) -> Iterator[tuple[str | None, str, str]]:
+    """Yield each option with the word behind it, and the command that it is named of, if that is said."""
+    for found in re.finditer(OPTION.pattern + r" ([a-z][a-z-]*)", text):
+        before = re.search(r"ssdlab ([a-z]+(?: [a-z]+)?)[^;:`]*$", text[: found.start()])
+        yield None if before is None else command_of(before[1].split()), found[1], found[2]
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_are_those_that_the_parser_takes(command: str) -> None:
     app = build_app()
@@ -108,7 +115,21 @@ def foreign(command: str, told: str) -> list[str]:
         for clause in re.findall(r"; (--[^;]*) (?:is an option|are options) of ssdlab", told)
         for option in OPTION.findall(clause)
     }
-    return [
+    values = {
+        value
+        for clause in re.findall(r"; (--[^;]*) (?:is an option|are options) of ssdlab", told)
+        for value in re.findall(r"--([a-z-]+ [a-z-]+)", clause)
+    }
+    wrong = [
+        f"{option} {value}"
+        for of, option, value in valued(told)
+        if option in options_of(of or command)
+        and (choices := choices_of(of or command, option))
+        and value not in choices
+        and any(value in choices_of(each, option) for each in COMMANDS if option in options_of(each))
+        and f"{option} {value}" not in values
+    ]
+    return wrong + [
         option
         for of, option in named(told)
         if option not in options_of(of or command) | explained
@@ -124,6 +145,16 @@ TOLD = [
     ("trace show t", "choose one with --set device=sda", "choose one with --device sda"),
     ("job j.toml x", "try another method (--method)", "try another method (method)"),
     ("purge x", "see each: ssdlab run --dry-run --set a=1", "see each: ssdlab run --dry-run --set a=1"),
+    (
+        "measure x --precondition analytic",
+        "in full: --precondition full",
+        "in full: --precondition full; --precondition full is an option of ssdlab plan and ssdlab run",
+    ),
+    (
+        "run qd1 x",
+        "write it: --precondition fill; or",
+        "write it: --precondition fill; or; --precondition fill is an option of ssdlab measure",
+    ),
     ("drives", "lower --rate or --seed", "lower --rate or --seed; X"),
     ("doctor", "add --output, as of fio --write_iolog", None),
 ]
