@@ -153,8 +153,9 @@ def outdated(catalogue: HeldFolder) -> bool:
         What says so is damaged.
     """
     try:
-        schema = json.loads(catalogue.read_bytes(CURRENT))["schema"]
-        return bool(int(str(schema).rpartition("/")[2]) < int(CURRENT_SCHEMA.rpartition("/")[2]))
+        theirs = str(json.loads(catalogue.read_bytes(CURRENT))["schema"])
+        ours, found = (int(each.rpartition("/")[2]) for each in (CURRENT_SCHEMA, theirs))
+        return found < ours
     except FileNotFoundError:
         return False
     except (ValueError, KeyError, TypeError, RecursionError) as error:
