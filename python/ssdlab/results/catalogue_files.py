@@ -155,11 +155,11 @@ def outdated(catalogue: HeldFolder) -> bool:
     try:
         theirs = str(json.loads(catalogue.read_bytes(CURRENT))["schema"])
         ours, found = (int(each.rpartition("/")[2]) for each in (CURRENT_SCHEMA, theirs))
-        return found < ours
     except FileNotFoundError:
         return False
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(catalogue, f"{CURRENT} is not what was written") from error
+    return found < ours
 
 
 def pending_rows(catalogue: HeldFolder) -> dict[str, Row]:
