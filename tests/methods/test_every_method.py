@@ -13,6 +13,7 @@ import pytest
 
 from methods.inside_plan import check_inside
 from ssdlab.methods import REGISTRY, find_method
+from ssdlab.methods.headline_names import NAMES, is_named
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -35,6 +36,7 @@ def test_quick_on_a_simulated_drive(tmp_path: Path, name: str) -> None:
     run = ssdlab("run", *words, "--library", str(tmp_path), "--seed", "1")
     assert run["status"] == "finished"
     assert run["result"]["quick"] is True
+    assert all(is_named(one["name"], NAMES[name]) for one in run["result"]["scalars"])
     check_inside(plan, run)
 
 

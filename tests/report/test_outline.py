@@ -26,7 +26,7 @@ REVIEW = """
 schema = "ssdlab.review/1"
 name = "two"
 title = "Two & <drives>"
-tiles = ["peak_random_read_iops", "nothing_of_the_kind"]
+tiles = ["peak_random_read_iops", "peak_random_read_w"]
 
 [[chapter]]
 title = "Second <b>"

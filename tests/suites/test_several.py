@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from ssdlab.cli import main
+from ssdlab.cli.drives_named import in_library
 from ssdlab.methods.suites import find_suite
 from ssdlab.report import page, source
 from ssdlab.results.run_folder import RunFolder, read_manifest
 from ssdlab.results.store import find_run
+from ssdlab.runs.suites import standing
 from ssdlab.runs.suites.ordering import suite_params
 from ssdlab.runs.suites.standing import drive_in_library, standing_parts
 
@@ -135,6 +137,28 @@ def test_a_drive_that_is_not_attached_stands_as_its_runs(
     assert standing_parts(library, known, suite, others, quick=False, subject=False) == {}
 
 
+@pytest.mark.parametrize(
+    ("drive", "asked"),
+    [
+        ("S4CVNX0T", True),
+        ("S4CVNX0T/1", True),
+        ("/dev/nvme0n1", False),
+        ("./a", False),
+        ("~/a", False),
+        (A, False),
+    ],
+)
+def test_an_identifier_may_have_a_slash_and_a_path_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drive: str, asked: bool
+) -> None:
+    looked_up = []
+    monkeypatch.setattr(standing, "drive_in_library", lambda library, name: looked_up.append(name))
+    assert in_library(drive, tmp_path, None) is None
+    assert looked_up == ([drive] if asked else [])
+    assert in_library(drive, tmp_path, 1 << 20) is None, "what is made is no drive of the library"
+    assert len(looked_up) == asked
+
+
 @pytest.mark.parametrize("finished", [0, 3])
 def test_killed_between_and_within_drives_nothing_finished_is_done_twice(
     tmp_path: Path, review: str, finished: int
@@ -180,6 +204,16 @@ def finished_runs(library: Path) -> dict[str, float]:
         (REVIEW.replace('parts = ["peak-random-read"]', 'parts = ["qd1"]'), "no part 'qd1'"),
         (REVIEW + '\n[[part]]\nmethod = "mixed-random"\n', "two parts are called mixed-random"),
         (REVIEW.replace('title = "Tried"', 'title = "Tried"\ncolour = 3'), "no key of a review 'colour'"),
+        (
+            REVIEW.replace("peak_random_read_iops", "peak_random_raed_iops"),
+            "Did you mean peak_random_read_iops? (known: peak_random_read_iops, ",
+        ),
+        (REVIEW.replace("peak_random_read_iops", "act_score"), "Known: peak_random_read_iops, "),
+        (REVIEW.replace('"40%"', '"much"'), "variant spare: share 'much' is not a percentage"),
+        (REVIEW.replace('"40%"', '"140%"'), "variant spare: share '140%' is more than 100%"),
+        (REVIEW.replace('spare = "40%"', 'power_limit = "W"'), "variant spare: 'W' is not a power limit"),
+        (REVIEW.replace('spare = "40%"', 'power_limit = "9W"'), "peak-random-read-spare: power is 9 W: "),
+        (REVIEW.replace('spare = "40%"', 'usable = "1TB"'), "peak-random-read-spare: 250 GB of "),
         ("schema = ", "TOML"),
     ],
 )
@@ -190,6 +224,16 @@ def test_what_a_declaration_cannot_say_is_refused_with_its_place(
     path.write_text(text)
     assert main(["plan", str(path), A]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_what_a_drive_cannot_be_is_left_out_of_a_review_of_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ours are run on any drive; the plan says what is left out, and why."""
+    assert main(["plan", "review-c916", "sim:tiny-test,scale=4", "--json"]) == 0
+    parts = json.loads(capsys.readouterr().out)["parts"]
+    assert {part["part"] for part in parts if "power" in (part["left_out"] or "")} == {
+        "mixed-random-10w",
+        "act-search-10w",
+    }
 
 
 def test_one_drive_twice_and_a_consent_of_nobody_are_refused(

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 
 def in_library(drive: str, library: Path, size: object) -> DriveInfo | None:
-    """Return a drive that is named by an identifier of the library, and not as something attached."""
-    if drive.startswith(SIMULATED_PREFIX) or "/" in drive or size is not None or Path(drive).exists():
+    """Return a drive that is named by an identifier of the library, and not as something attached.
+
+    An NVMe drive's has a slash within: its serial number, and the number of the namespace.
+    """
+    if drive.startswith((SIMULATED_PREFIX, "/", ".", "~")) or size is not None or Path(drive).exists():
         return None
     from ssdlab.runs.suites.standing import drive_in_library
 

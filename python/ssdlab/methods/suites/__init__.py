@@ -5,6 +5,7 @@ Each is a declaration, a file beside this one; a user's own is given by its path
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ def find_suite(name: str) -> Suite | None:
     path = user_path(name)
     text = read_document(path, "review", "name a TOML file; see docs/reviews.md")
     try:
-        return _read(text, str(path))
+        return replace(_read(text, str(path)), own=True)
     except UsageError as error:
         if str(path) not in error.what:
             with_name(error, Path(path))

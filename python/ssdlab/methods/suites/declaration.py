@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
 from ssdlab.host.documents import parse_toml
+from ssdlab.methods.headline_names import is_named, names_of
 from ssdlab.methods.suites.suite import Entry, Part, State, Suite
 from ssdlab.model.errors import UsageError, unknown
 from ssdlab.model.frozen import Bytes, Frozen
@@ -134,6 +135,10 @@ class Declaration(Frozen):
         for part in self.part:
             if self.chapter and part.chapter is not None and part.chapter not in titles:
                 raise unknown("chapter", part.chapter, titles)
+        figures = names_of(part.method for part in self.part)
+        for tile in self.tiles if figures is not None else ():
+            if not is_named(tile, figures or ()):
+                raise unknown("headline figure", tile, figures or ())
         for variant in self.variant:
             if not variant.asked:
                 raise UsageError(

@@ -97,6 +97,8 @@ class Suite:
         Variants of the drive under review, which is the first that is named.
     page
         What its declaration says of the page, as JSON holds it; kept in the manifest of a run.
+    own
+        Whether it is a user's: what a drive cannot be is then refused, where of ours it is left out.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Suite:
     scaled_times: bool = False
     entries: tuple[Entry, ...] = ()
     page: Mapping[str, JsonValue] = field(default_factory=dict)
+    own: bool = False
 
     def parts_of(self, *, subject: bool) -> tuple[Part, ...]:
         """Return what is done on a drive: on the one under review also each variant."""

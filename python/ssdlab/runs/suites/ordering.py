@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -115,9 +115,10 @@ def suite_params(
     Raises
     ------
     UsageError
-        No part has such a name, or a value does not fit.
+        No part has such a name, a value does not fit, or a variant is one that no drive can be.
     """
     _check_names(suite, settings)
+    _check_variants(suite)
     short = quick or suite.quick
     scale = scale_of(drive) if suite.scaled_times and not short else 1
     made = {}
@@ -161,6 +162,14 @@ def _check_names(suite: Suite, settings: Mapping[str, str]) -> None:
         if name not in everywhere | single:
             known = single if "." in name else everywhere
             raise unknown("parameter", name, sorted(known), elsewhere="see ssdlab methods")
+
+
+def _check_variants(suite: Suite) -> None:
+    for entry in suite.entries:
+        try:
+            Variant.model_validate(dict(entry.variant))
+        except UsageError as error:
+            raise UsageError(f"variant {entry.name}: {error.what}", error.advice) from error
 
 
 def repeated(method: Method, params: Params, repeat: int) -> tuple[Suite, dict[str, Params]]:
@@ -208,13 +217,31 @@ def planned_children(
     from ssdlab.runs.pace import pace_of
 
     pace = cache(partial(pace_of, library=library))
-    return tuple(
+    children = tuple(
         _stands(order, part, order.standing[part.label])
         if part.label in order.standing
         else _planned(order, seed, part, at, look, pace)
         for at in range(1, order.repeat + 1)
         for part in order.parts
     )
+    if look is not None and order.suite.own:
+        _refuse_variants(order, children)
+    return children
+
+
+def _refuse_variants(order: SuiteOrder, children: Sequence[PlannedChild]) -> None:
+    """Refuse variants of a user's own declaration that this drive cannot be, all of them at once."""
+    left_out = {each.child.part.partition(" #")[0]: each.child.left_out for each in children}
+    reasons = {
+        f"{part.label}: {reason}": None
+        for part in order.parts
+        if part.variant and (reason := left_out[part.label]) and not left_out[part.like]
+    }
+    if reasons:
+        raise UsageError(
+            f"{order.drive} cannot be what the declaration asks for: {'; '.join(reasons)}",
+            "change these variants in the declaration, or take them out",
+        )
 
 
 def _stands(order: SuiteOrder, part: Part, run: RunFolder) -> PlannedChild:
