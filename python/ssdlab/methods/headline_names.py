@@ -21,14 +21,22 @@ def _of(name: str, *figures: str) -> tuple[str, ...]:
 
 
 _QD1 = (
-    *(name for way in ("read", "write") for name in _of(f"qd1_random_{way}", "iops", "mean_ns", *_POWER)),
-    *(name for way in ("read", "write") for name in _of(f"qd1_sequential_{way}", "mb_s", "mean_ns", *_POWER)),
+    *(
+        name
+        for direction in ("read", "write")
+        for name in _of(f"qd1_random_{direction}", "iops", "mean_ns", *_POWER)
+    ),
+    *(
+        name
+        for direction in ("read", "write")
+        for name in _of(f"qd1_sequential_{direction}", "mb_s", "mean_ns", *_POWER)
+    ),
 )
 _LOW_DEPTHS = tuple(
     name
     for order in ("random", "sequential")
-    for way in ("read", "write")
-    for name in _of(f"low_depths_{order}_{way}", "mb_s", *_POWER)
+    for direction in ("read", "write")
+    for name in _of(f"low_depths_{order}_{direction}", "mb_s", *_POWER)
 )
 _PACED = ("load_s", "read_mb_s", "write_mb_s", "safe_mb_s", "safe_beyond_mb_s", *_POWER)
 _ACT_SCORE = ("act_score", *_of("act_score", "per_w", "w"))
