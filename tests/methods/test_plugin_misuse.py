@@ -161,6 +161,10 @@ GIVEN = {
         "class R(R):\n    @property\n    def passed(self): return 'yes'",
         "passed is a str, no bool or None",
     ),
+    "parameters that are none": (
+        "class P(P):\n    @classmethod\n    def build(cls, settings=None, *, quick=False): return 5",
+        "its checks made a int of P",
+    ),
     "a plan that is a word": ("V.plan = lambda self, planning: 'soon'", "V.plan: it is a str, no Planned"),
     "a plan that never ends": (
         "V.plan = lambda self, planning: Planned(Bounds(0.0, float('inf')))",
@@ -226,6 +230,18 @@ def test_what_does_not_fit_is_told_with_its_line(
     assert re.search(f"method odd-one of package odd-one 0.1 failed at {where}: [^\n]*{why}", error), error
 
 
+def test_a_check_of_parameters_that_fails_is_told_with_its_line(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change = (
+        "from pydantic import model_validator\nclass P(P):\n    @model_validator(mode='after')\n"
+        "    def check(self): return self if self.seconds != 0.25 else 1 / 0"
+    )
+    name = lay(site, change)
+    assert main(["run", "odd-one", "sim:tiny-test", "--set", "seconds=0.25"]) == 3
+    assert re.search(rf"failed at \S*{name}\.py:\d+: ZeroDivisionError", capsys.readouterr().err)
+
+
 def test_the_template_itself_is_right(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told(site, capsys, "", "report", "RUN", "-o", str(site / "page.html"), status=0)
 
@@ -237,6 +253,7 @@ def test_the_template_itself_is_right(site: Path, capsys: pytest.CaptureFixture[
         ("Dot(1.0, 2.0)", 'Dot(1.0, float("nan"))', r"lines\[0\].points\[0\].y is nan, no finite number"),
         ("XyChart((view,))", "XyChart(())", "its chart has no view"),
         ("Line(runs[0].index", "Line(7", "a line of run 7, which is none of the section's runs"),
+        ("runs), (figure,)", "runs), (figure, figure)", "the id 'odd-figure' is given twice"),
         ("XyChart((view,)), ()", "XyChart((view,)), (Table('t', ('a',), ((),)),)", "row 0 has 0 columns"),
     ],
 )

@@ -311,6 +311,18 @@ def test_the_list_of_methods_tells_them(site: Path) -> None:
     assert [each["name"] for each in told["suites"]] == list(SUITES)
 
 
+def test_a_method_of_another_package_is_marked(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    install(site, "after-writes", {"after-writes": "after_writes:METHOD"}, after_writes=fenced("python"))
+    assert main(["methods"]) == 0
+    (line,) = (each for each in capsys.readouterr().out.splitlines() if each.startswith("after-writes "))
+    assert line.endswith("(package after-writes 0.1)")
+    assert main(["methods", "after-writes"]) == 0
+    assert "after-writes, version 1, of package after-writes 0.1: writes" in capsys.readouterr().out
+    assert main(["methods", "--json"]) == 0
+    packages = {each["name"]: each["package"] for each in json.loads(capsys.readouterr().out)["methods"]}
+    assert (packages["after-writes"], packages["qd1"]) == ("after-writes 0.1", None)
+
+
 @pytest.mark.parametrize(
     ("part", "fault", "said"),
     [

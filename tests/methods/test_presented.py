@@ -53,6 +53,11 @@ def test_every_kind_that_is_presented_names_who_says_it() -> None:
     assert plain == {"measure", "suite"}, "printed by a command of its own; shown by its runs"
 
 
+def test_bytes_that_are_a_block_read_binary() -> None:
+    said = {4096: "4 KiB", 1 << 20: "1 MiB", 512: "512 B", 1000: "1.00 kB", 4_000_000: "4.00 MB"}
+    assert {size: str(Amount(size, "bytes")) for size in said} == said
+
+
 def test_a_finding_says_whether_its_figure_keeps_its_bound() -> None:
     under = Bound("under", Amount(1e6, "ns"))
     for figure, holds in ((999_999.0, True), (1e6, False), (None, None)):

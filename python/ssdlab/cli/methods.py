@@ -11,8 +11,8 @@ from ssdlab.cli.output import print_json, print_line, print_table, warn
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+    from ssdlab.methods.method import Method
     from ssdlab.methods.suites.suite import Suite
-    from ssdlab.results.schema import MethodInfo
 
 SCHEMA = "ssdlab.methods/1"
 _WIDTH = 100
@@ -36,11 +36,11 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
         _tell_suite(suite, json=json)
         return
     if name is not None:
-        info = find_method(name).info()
+        method = find_method(name)
         if json:
-            print_json({"schema": SCHEMA, "methods": [info.model_dump(mode="json")]})
+            print_json({"schema": SCHEMA, "methods": [_method_json(method)]})
         else:
-            _print_one(info)
+            _print_one(method)
         return
     _tell_all(json=json)
 
@@ -50,21 +50,17 @@ def _tell_all(*, json: bool) -> None:
     from ssdlab.methods.suites import all_suites
 
     others = methods_of_others()
-    infos = [method.info() for method in others.methods.values()]
     if json:
         print_json(
             {
                 "schema": SCHEMA,
-                "methods": [
-                    info.model_dump(mode="json")
-                    for info in (*(method.info() for method in all_methods()), *infos)
-                ],
+                "methods": [_method_json(each) for each in (*all_methods(), *others.methods.values())],
                 "suites": [_suite_json(each) for each in all_suites()],
                 "broken": [asdict(each) for each in others.broken],
             }
         )
         return
-    of_others = [(info.name, info.destructive, info.prose.partition("\n")[0]) for info in infos]
+    of_others = [_line_of(each) for each in others.methods.values()]
     ours, suites = (
         [(name, each.writes, each.line) for name, each in listed.items()] for listed in (REGISTRY, SUITES)
     )
@@ -76,6 +72,17 @@ def _tell_all(*, json: bool) -> None:
     )
     for each in others.broken:
         warn(each.what)
+
+
+def _line_of(method: Method) -> tuple[str, bool, str]:
+    """Return the line of a method of another package, which names that."""
+    info = method.info()
+    question, _, _ = info.prose.partition("\n")
+    return info.name, info.destructive, f"{question} (package {method.package})"
+
+
+def _method_json(method: Method) -> dict[str, Any]:
+    return {**method.info().model_dump(mode="json"), "package": method.package or None}
 
 
 def _tell_suite(suite: Suite, *, json: bool) -> None:
@@ -112,9 +119,12 @@ def _suite_json(suite: Suite) -> dict[str, Any]:
     return {**info.model_dump(mode="json"), "parts": parts, "span_bytes": suite.span_bytes}
 
 
-def _print_one(info: MethodInfo) -> None:
+def _print_one(method: Method) -> None:
+    info = method.info()
+    whose = f", of package {method.package}" if method.package else ""
     print_line(
-        f"{info.name}, version {info.version}: {'writes' if info.destructive else 'reads only'}", "bold"
+        f"{info.name}, version {info.version}{whose}: {'writes' if info.destructive else 'reads only'}",
+        "bold",
     )
     print_line()
     print_line(info.prose)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from types import new_class
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
+from ssdlab.methods.params import Params
 from ssdlab.methods.plugin_guard import PluginGuard
 from ssdlab.methods.results.checking import conclusion_fault, result_fault
 from ssdlab.methods.results.kinds import KINDS
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from ssdlab.methods.method import Method, Remarks, RunData, RunFacts
     from ssdlab.methods.results.kinds import Kind
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _COUNT_MAX = 10_000
 """Findings, tables or cards of one result: more are none, but a loop without an end."""
 _Fault = Callable[[object], "str | None"] | str
@@ -41,6 +45,35 @@ def naming_failures(method: Method, package: str, module: str) -> Method:
     return _Guarded(method, PluginGuard(method.name, package, module)).method()
 
 
+class _GuardedParams(Params):
+    """Stands before the class of parameters of another package."""
+
+    guard: ClassVar[PluginGuard]
+    model: ClassVar[type[Params]]
+
+    @classmethod
+    def build(cls, settings: Mapping[str, str] | None = None, *, quick: bool = False) -> Params:
+        """Make parameters of settings, as the package does."""
+        return cls._checked(super().build)(settings, quick=quick)
+
+    @classmethod
+    def model_validate(cls, obj: object, **how: Any) -> Self:  # noqa: ANN401 - those of pydantic
+        """Make parameters of stored ones, as the package does."""
+        return cls._checked(super().model_validate)(obj, **how)
+
+    @classmethod
+    def _checked(cls, call: Callable[_P, _T]) -> Callable[_P, _T]:
+        def made(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+            found = call(*args, **kwargs)
+            if isinstance(found, cls.model):
+                return found
+            raise cls.guard.wrong(
+                cls.model, f"its checks made a {type(found).__name__} of {cls.model.__name__}"
+            )
+
+        return cls.guard.named(made, quiet=True, of=cls.model)
+
+
 class _Guarded:
     """One method of another package, and what guards it."""
 
@@ -53,12 +86,23 @@ class _Guarded:
         return replace(
             method,
             package=self._guard.package,
+            params=self._params(),
             procedure=named(method.procedure),
             conclude=named(self._conclude, quiet=True, of=method.conclude),
             writes=named(method.writes, quiet=True),
             remarks=named(self._remarks, quiet=True, of=method.remarks),
             result=kind if kind is None or KINDS.get(kind.name) is kind else self._kind(kind),
         )
+
+    def _params(self) -> type[Params]:
+        """Return the class of its parameters, whose own checks are guarded wherever parameters are made."""
+        model = self._method.params
+        # Of the package's module still, whose docstring is the method's prose.
+        names = {"__module__": model.__module__, "__doc__": model.__doc__}
+        made = new_class(model.__name__, (_GuardedParams, model), exec_body=lambda body: body.update(names))
+        assert issubclass(made, _GuardedParams)
+        made.guard, made.model = self._guard, model
+        return made
 
     def _conclude(self, data: RunData, params: Any) -> ResultBase:  # noqa: ANN401 - the method's own Params
         result = self._method.conclude(data, params)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ssdlab.model.fitting import misfit
@@ -25,6 +26,8 @@ def section_fault(section: object) -> str | None:
     tables += [table for exhibit in section.exhibits for table in exhibit.tables]
     faults = [table_fault(table) for table in tables]
     faults += [fault for figure in section.figures for fault in _figure_faults(figure, set(section.runs))]
+    ids = [section.id, *(figure.id for figure in section.figures)]
+    faults += [f"the id {name!r} is given twice" for name, count in Counter(ids).items() if count > 1]
     return next((fault for fault in faults if fault), None)
 
 

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ssdlab.model.units import capacity_text, figure_text
+from ssdlab.model.units import block_text, capacity_text, figure_text
 
 Sense = Literal["at least", "at most", "under"]
+_SECTOR = 512
+_BLOCK_MAX = 1 << 20
+"""Whole sectors up to this are a block: binary, as everywhere. Anything else is a capacity: decimal."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,10 @@ class Amount:
     unit: str = ""
 
     def __str__(self) -> str:
-        """Three digits and the unit, as on cards."""
+        """Three digits and the unit, as on cards; bytes as a size of blocks, if they are one."""
         if self.unit == "bytes" and self.value is not None:
-            return capacity_text(int(self.value))
+            size = int(self.value)
+            return block_text(size) if size <= _BLOCK_MAX and size % _SECTOR == 0 else capacity_text(size)
         return figure_text(self.value, self.unit)
 
 
