@@ -20,9 +20,10 @@ from ssdlab.report.runs import shown
 from ssdlab.report.standings import LEVEL, standings
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import find_run
+from suites.made import reads_part
 
 DRIVES = ("sim:tiny-test,scale=4", "sim:nvme-tlc-client,scale=64")
-REVIEW = """
+REVIEW = f"""
 schema = "ssdlab.review/1"
 name = "two"
 title = "Two & <drives>"
@@ -34,18 +35,12 @@ title = "Second <b>"
 [[chapter]]
 title = "First"
 text = "A sentence."
-
-[[part]]
-method = "peak-random-read"
-begins = "written"
-chapter = "First"
-set = { fill = true, depths = [1, 8], seconds = 0.2, ramp_seconds = 0 }
-
+{reads_part("First")}
 [[part]]
 method = "peak-sequential-read"
 begins = "written"
 chapter = "Second <b>"
-set = { fill = true, depths = [1, 2], seconds = 0.2, ramp_seconds = 0 }
+set = {{ fill = true, depths = [1, 2], seconds = 0.2, ramp_seconds = 0 }}
 
 [[drive]]
 name = "Z <script>"

@@ -31,6 +31,17 @@ BRIEF = {
 """Of steady-random-write and mixed-random: fractions of a second of a drive of 4 GiB."""
 
 
+def reads_part(chapter: str) -> str:
+    """The part of a review that reads at random for fractions of a second, as declared."""
+    return f"""
+[[part]]
+method = "peak-random-read"
+begins = "written"
+chapter = "{chapter}"
+set = {{ fill = true, depths = [1, 8], seconds = 0.2, ramp_seconds = 0 }}
+"""
+
+
 class Watcher:
     """Notes what it is told."""
 

@@ -21,21 +21,16 @@ from ssdlab.results.store import find_run
 from ssdlab.runs.suites import standing
 from ssdlab.runs.suites.ordering import suite_params
 from ssdlab.runs.suites.standing import drive_in_library, standing_parts
+from suites.made import reads_part
 
 A, B = "sim:tiny-test,scale=4", "sim:tiny-test,scale=4,seed=2"
-REVIEW = """
+REVIEW = f"""
 schema = "ssdlab.review/1"
 name = "tried"
 title = "Tried"
-chapter = [{ title = "Reads" }, { title = "Mixes" }]
+chapter = [{{ title = "Reads" }}, {{ title = "Mixes" }}]
 tiles = ["peak_random_read_iops"]
-
-[[part]]
-method = "peak-random-read"
-begins = "written"
-chapter = "Reads"
-set = { fill = true, depths = [1, 8], seconds = 0.2, ramp_seconds = 0 }
-
+{reads_part("Reads")}
 [[part]]
 method = "mixed-random"
 chapter = "Mixes"

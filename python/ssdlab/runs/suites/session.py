@@ -8,7 +8,6 @@ not begun is begun under the name that it was given.
 from __future__ import annotations
 
 import secrets
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -17,14 +16,13 @@ from ssdlab.drives import look
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.drives.guard.endurance import cap_of, rating_of
 from ssdlab.drives.rated import rated_values
-from ssdlab.host.durable import library_errors
 from ssdlab.methods import find_method
 from ssdlab.methods.verbs.bounds import NOTHING
 from ssdlab.methods.verbs.stream_bounds import layout_bounds
-from ssdlab.model.errors import Interrupted, LabError, Refused
+from ssdlab.model.errors import LabError, Refused
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
-from ssdlab.results.run_folder import MANIFEST, RunFolder
+from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Manifest
 from ssdlab.results.store import begin_run, new_run_id, run_words
 from ssdlab.runs.conditions.variant import misfit
@@ -32,12 +30,13 @@ from ssdlab.runs.consent_record import Given, Renewal, consented, record_consent
 from ssdlab.runs.meters import chosen_meter
 from ssdlab.runs.provenance import identity_info, lasting_text, tool
 from ssdlab.runs.resume_checks import check_attached
-from ssdlab.runs.session_record import SessionRecord, first_session, nothing_left, resumed_manifest
+from ssdlab.runs.session_record import first_session, nothing_left, resumed_manifest
 from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.children import kept_options
 from ssdlab.runs.suites.forks import Forks
 from ssdlab.runs.suites.in_order import one_after_another
 from ssdlab.runs.suites.ordering import PlannedChild, SuiteOrder, planned_children
+from ssdlab.runs.suites.session_of_runs import SessionOfRuns
 from ssdlab.runs.suites.side_by_side import processes, side_by_side
 from ssdlab.runs.suites.suite_plan import SuitePlan
 
@@ -50,11 +49,9 @@ if TYPE_CHECKING:
     from ssdlab.host.held_folder import HeldFolder
     from ssdlab.host.identity import Identity
     from ssdlab.model.errors import LabError
-    from ssdlab.results.schema import Child, Status
+    from ssdlab.results.schema import Child
     from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.watching import SuiteObserver
-
-_READ_ONLY = 0o444
 
 
 def plan_suite(order: SuiteOrder, library: Path | None = None) -> SuitePlan:
@@ -184,33 +181,8 @@ def resume_suite(
         lock.release()
 
 
-class _Suite:
+class _Suite(SessionOfRuns):
     """The work of a session of a suite: the runs that are left."""
-
-    def __init__(
-        self,
-        lock: RunLock,
-        manifest: Manifest,
-        environment: RunEnvironment | None,
-        observer: SuiteObserver,
-        renewal: Renewal | None = None,
-    ) -> None:
-        self._held = lock.folder
-        self._folder, self._library = self._held.path, self._held.path.parent
-        self._record, self._environment, self._renewal = SessionRecord(lock, manifest), environment, renewal
-        self._observer = observer
-
-    def run(self) -> Path:
-        try:
-            self._record.carry_out(self)
-        except Interrupted as error:  # its run said how the run goes on
-            error.advice = f"continue with: ssdlab resume {run_words(self._folder)}"
-            raise
-        return self._folder
-
-    def attended(self) -> AbstractContextManager[None]:
-        """Hold nothing: each run takes its own signals, and keeps its own journal."""
-        return nullcontext()
 
     def do(self) -> dict[str, object]:
         suite, library, observer = self._record.manifest, self._library, self._observer
@@ -225,22 +197,6 @@ class _Suite:
             "result": outcome.conclude(library, suite).model_dump(mode="json"),
             "departures": outcome.departures(suite),
         }
-
-    def leave(self, error: BaseException) -> dict[str, object]:
-        """Leave nothing: its run has put back what it set."""
-        del error
-        return {}
-
-    def ended(self, status: Status) -> None:
-        """Tell nobody: watchers are told of each run."""
-
-    def seal(self) -> None:
-        from ssdlab.results import catalogue
-
-        with library_errors(self._folder):
-            self._held.set_mode(MANIFEST, _READ_ONLY)
-            library = self._held.parent()
-        catalogue.add(library, self._folder)
 
 
 def _guarded(order: SuiteOrder, found: Look) -> Refused | None:

@@ -7,34 +7,31 @@ by itself: to resume it is to resume its suites.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ssdlab.host.durable import library_errors
-from ssdlab.model.errors import Interrupted, Refused, UsageError
+from ssdlab.model.errors import Refused, UsageError
 from ssdlab.results.journal import now
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import MANIFEST, RunFolder, read_manifest
 from ssdlab.results.schema import Child, Manifest, Member
-from ssdlab.results.store import begin_run, new_run_id, run_words
+from ssdlab.results.store import begin_run, new_run_id
 from ssdlab.runs.provenance import tool
-from ssdlab.runs.session_record import SessionRecord, first_session, nothing_left, resumed_manifest
+from ssdlab.runs.session_record import first_session, nothing_left, resumed_manifest
 from ssdlab.runs.suites import outcome
 from ssdlab.runs.suites.session import begin_suite, ready, resume_suite
+from ssdlab.runs.suites.session_of_runs import SessionOfRuns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ssdlab.results.schema import Status
     from ssdlab.runs.consent_record import Renewal
     from ssdlab.runs.session import RunEnvironment
     from ssdlab.runs.suites.ordering import SuiteOrder
     from ssdlab.runs.suites.watching import SuiteObserver
 
 MAX_DRIVES = 32
-_READ_ONLY = 0o444
 
 
 def start_several(
@@ -120,33 +117,8 @@ def check_apart(suites: Sequence[Manifest]) -> None:
         raise UsageError(f"{twice} is named twice", "name each drive once; --repeat runs it several times")
 
 
-class _Comparison:
+class _Comparison(SessionOfRuns):
     """The work of a session: the suites that are left."""
-
-    def __init__(
-        self,
-        lock: RunLock,
-        manifest: Manifest,
-        environment: RunEnvironment | None,
-        observer: SuiteObserver,
-        renewal: Renewal | None = None,
-    ) -> None:
-        self._held = lock.folder
-        self._folder, self._library = self._held.path, self._held.path.parent
-        self._record, self._environment, self._renewal = SessionRecord(lock, manifest), environment, renewal
-        self._observer = observer
-
-    def run(self) -> Path:
-        try:
-            self._record.carry_out(self)
-        except Interrupted as error:  # its suite said how the suite goes on
-            error.advice = f"continue with: ssdlab resume {run_words(self._folder)}"
-            raise
-        return self._folder
-
-    def attended(self) -> AbstractContextManager[None]:
-        """Hold nothing: each suite takes its own signals."""
-        return nullcontext()
 
     def do(self) -> dict[str, object]:
         manifest = self._record.manifest
@@ -184,22 +156,6 @@ class _Comparison:
         named = None if self._renewal is None else self._renewal.destroy
         names = (drive.id, str(drive.identity.get("consent_id")))
         return self._renewal if named in names else None
-
-    def leave(self, error: BaseException) -> dict[str, object]:
-        """Leave nothing: its suite has put back what it set."""
-        del error
-        return {}
-
-    def ended(self, status: Status) -> None:
-        """Tell nobody: watchers are told of each run."""
-
-    def seal(self) -> None:
-        from ssdlab.results import catalogue
-
-        with library_errors(self._folder):
-            self._held.set_mode(MANIFEST, _READ_ONLY)
-            library = self._held.parent()
-        catalogue.add(library, self._folder)
 
 
 def _manifest(run_id: str, orders: Sequence[SuiteOrder], suites: Sequence[Manifest]) -> Manifest:
