@@ -19,11 +19,13 @@ from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import SuiteResult
 from ssdlab.methods.suites import all_suites
 from ssdlab.methods.suites.suite import SHARED_BY_FORK, Part
+from ssdlab.results.claim import clauses
 from ssdlab.results.records import EndRecord
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 from ssdlab.runs.suites.ordering import SuiteOrder, groups, planned_children, shared_steps, suite_params
+from ssdlab.runs.suites.outcome import sizes_told
 from suites.made import BRIEF, SMALL, children, run, suite
 
 STEADY = suite(Part("steady-random-write", "random-steady"), Part("mixed-random", "random-steady"))
@@ -32,6 +34,18 @@ STEADY = suite(Part("steady-random-write", "random-steady"), Part("mixed-random"
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return run(STEADY, tmp_path_factory.mktemp("library"), BRIEF)
+
+
+def test_parts_that_had_the_drive_in_several_sizes_are_told(forked: RunFolder) -> None:
+    """A part whose stimuli have a size of their own has a simulated drive in full size."""
+    runs = {run.manifest.run_id: run.manifest for run in children(forked).values()}
+    of_one_size = list(sizes_told(forked.manifest.children, runs))
+    assert of_one_size == []
+    mixed = forked.manifest.children[1].run_id
+    whole = runs[mixed].drive.model_copy(update={"text": "sim:tiny-test"})
+    runs[mixed] = runs[mixed].model_copy(update={"drive": whole})
+    (said,) = clauses(sizes_told(forked.manifest.children, runs))
+    assert said.endswith("in full size in mixed-random; at 1/4 of it in steady-random-write")
 
 
 def measurements(folder: RunFolder) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ssdlab.analysis.repeats import median_interval
+from ssdlab.drives.simulated.text import SimulatedText
 from ssdlab.methods.results.figure_state import states_of
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.methods.results.suite import ChildOutcome, RepeatedFigure, SuiteResult
@@ -52,7 +53,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
         outcomes=tuple(outcomes),
         repeats=max((_number(child) for child in suite.children), default=1),
         repeated=tuple(_repeated(suite.children, folders)),
-        caveats=clauses((QUICK,) if suite.quick else ()),
+        caveats=clauses((*((QUICK,) if suite.quick else ()), *sizes_told(suite.children, runs))),
     )
 
 
@@ -63,6 +64,25 @@ def departures(suite: Manifest) -> tuple[Departure, ...]:
         for child in suite.children
         if child.left_out is not None
     )
+
+
+def sizes_told(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Claim]:
+    """Say which parts had a simulated drive in which size, where that is not the same for all."""
+    sizes: dict[int, dict[str, None]] = {}
+    for child in children:
+        run = runs.get(child.run_id)
+        if run is not None and not child.suite and run.drive.capabilities.made_to_order:
+            sizes.setdefault(SimulatedText.parse(run.drive.text).scale, {})[base_name(child.part)] = None
+    if len(sizes) > 1:
+        said = (
+            f"{'in full size' if scale == 1 else f'at 1/{scale} of it'} in {', '.join(parts)}"
+            for scale, parts in sorted(sizes.items())
+        )
+        yield Claim(
+            "the parts had the drive in different sizes, and cache and spare area go with it: {sizes}",
+            others={"sizes": "; ".join(said)},
+            judged=False,
+        )
 
 
 def base_name(part: str) -> str:
