@@ -81,17 +81,19 @@ def _cliffs(cliffs: dict[str, Cliff]) -> list[str]:
         "",
         "Random writes of 4 KiB, 32 in flight, on a fresh drive until three times its physical capacity was",
         "written. The cliff begins where the speed falls by 15 % for good. The parts are those that bound",
-        "the writes before it and in steady state: where link or cores are slowest at first, the fall shows",
-        "later, when what is collected has made the flash slower still.",
+        "the writes before it and in steady state. *Theory* is the mean field of uniform random writes from",
+        "an erased drive on: the cliff begins where their amplification has made the slowest part slower",
+        "than what was slowest before, once the flash was written, or later behind a slower link or core.",
         "",
-        "| drive | begins after | before | by | after three | limited by |",
-        "|---|--:|--:|---|--:|---|",
+        "| drive | begins after | theory | before | by | after three | theory | limited by |",
+        "|---|--:|--:|--:|---|--:|--:|---|",
     ]
     for name, cliff in cliffs.items():
         begins = "no cliff" if cliff.begins is None else f"{cliff.begins:.2f} physical capacities"
+        theory = "no cliff" if cliff.predicted is None else f"{cliff.predicted:.2f}"
         before = f"{_number(cliff.before_iops)} IOPS | {cliff.before.part}"
-        after = f"{_number(cliff.after_iops)} IOPS | {cliff.limit.part}"
-        lines.append(f"| {name} | {begins} | {before} | {after} |")
+        after = f"{_number(cliff.after_iops)} IOPS | {_number(cliff.predicted_after)} | {cliff.limit.part}"
+        lines.append(f"| {name} | {begins} | {theory} | {before} | {after} |")
     return lines
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ssdlab.analysis.write_cliff import PIECES, cliff_begins
+from ssdlab.analysis.write_cliff import PIECES, cliff_begins, fresh_amplification
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.drives.simulated.profiles import check_profile, profile_text, profiles
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
@@ -26,7 +28,10 @@ CLASSES = [
     "nvme-tlc-enterprise",
     "sata-tlc-enterprise",
 ]
-QUICK = ["tiny-test", "nvme-tlc-enterprise"]
+QUICK = ["tiny-test", "nvme-tlc-enterprise", "kingston-dc500m-3.84tb"]
+STAGED = ["intel-600p-512gb"]
+UNEVEN = ["nvme-qlc-client"]
+"""With few dies of long programs, of which the slowest holds up the others."""
 
 
 def slow_but(quick: list[str], names: list[str]) -> list[object]:
@@ -57,19 +62,38 @@ def test_the_cliff_begins_where_the_speed_falls_for_good() -> None:
         cliff_begins(level[1:])
 
 
-@pytest.mark.parametrize("name", slow_but(QUICK, FLASH))
-def test_random_writes_fall_when_the_flash_was_written_once(name: str) -> None:
-    """There is nothing to collect before; the link is never what limits the steady state behind it.
+def test_the_amplification_grows_to_its_closed_form() -> None:
+    for spare in (0.07, 0.12, 0.25):
+        alpha = 1 / (1 - spare)
+        grown = list(islice(fresh_amplification(alpha), 20 * 500))
+        costs = [cost for _, cost in grown]
+        collected = next(at for at, cost in grown if cost > 1)
+        assert collected == pytest.approx(alpha, abs=0.01)
+        # The oldest superblock holds what was not overwritten since: the first victims.
+        assert costs[round(alpha * 500) + 2] == pytest.approx(1 / (1 - math.exp(-alpha)), rel=0.01)
+        assert costs[-1] == pytest.approx(_write_amplification(alpha), rel=0.005)
+        assert all(later > before - 1e-9 for before, later in pairwise(costs))
 
-    Where link or cores are slower than the fresh flash, the fall shows when collection has made the flash
-    slower than they are.
+
+@pytest.mark.parametrize("name", slow_but(QUICK, FLASH))
+def test_random_writes_fall_where_theory_says(name: str) -> None:
+    """The speed falls when the amplification has made flash or data path slower than what limited before.
+
+    Where these limit from the first, it falls when the flash was written once; behind a slower link or core
+    as much later as the amplification takes to grow. Five pieces are for what theory leaves out: a cache of
+    one bit a cell that keeps some of what is written, and superblocks held back.
     """
     cliff = write_cliff(name)
     assert cliff.limit.part != "link"
-    assert cliff.begins is not None
-    hidden = cliff.before.part in ("link", "controller cores")
-    assert 0.9 <= cliff.begins <= (2.0 if hidden else 1.3)
-    assert cliff.after_iops < 0.7 * cliff.before_iops
+    assert cliff.begins is not None and cliff.predicted is not None
+    assert cliff.begins == pytest.approx(cliff.predicted, abs=5 / PIECES)
+    if cliff.before.part not in ("link", "controller cores"):
+        assert 0.9 <= cliff.begins <= 1.3
+    # The closed form of the part that is named; commands at depth 32 find no die idle but for their spread.
+    assert cliff.before_iops == pytest.approx(cliff.before.value, rel=0.05 if name not in UNEVEN else 0.15)
+    # What is overwritten in a cache that all writes pass is never folded, which theory does not know.
+    most = 1.3 if name in STAGED else 1.05
+    assert 0.95 <= cliff.after_iops / cliff.predicted_after <= most
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -9,7 +9,9 @@ is found by a share of the level before it is ours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
+from math import exp
 from statistics import median
 
 PIECES = 50
@@ -39,3 +41,40 @@ def cliff_begins(speeds: Sequence[float], pieces: int = PIECES) -> float | None:
     level = median(speeds[first:last])
     standing = max(at for at, speed in enumerate(speeds) if speed >= FALLEN * level)
     return None if standing == len(speeds) - 1 else (standing + 1) / pieces
+
+
+def fresh_amplification(alpha: float, steps: int = 500) -> Iterator[tuple[float, float]]:
+    """Yield how the write amplification of uniform random writes grows from an erased drive on, without end.
+
+    Nothing is collected until the flash is full. Then the oldest superblock is: of what was written an age
+    `a` ago a share of exp(-a) is still valid, ages in user capacities written. A user capacity moves the log
+    on by as many as were written with what was moved, and the oldest is `alpha` of them behind its end. It
+    is the model of Desnoyers (SYSTOR 2012) before its steady state, whose limit is his closed form.
+
+    Parameters
+    ----------
+    alpha
+        Capacity of the flash to that of the user, without what the drive keeps free.
+    steps
+        To each user capacity.
+
+    Yields
+    ------
+    tuple of float
+        User capacities written, and the write amplification then.
+
+    >>> grown = fresh_amplification(1.3)
+    >>> [round(cost, 2) for at, cost in (next(grown) for _ in range(10_000)) if at in (1.0, 1.3, 19.0)]
+    [1.0, 1.37, 2.36]
+    """
+    log, oldest = [0.0], 0
+    for at in count():
+        amplification = 1.0
+        if log[-1] >= alpha:
+            behind = log[-1] - alpha
+            while log[oldest + 1] <= behind:
+                oldest += 1
+            within = (behind - log[oldest]) / (log[oldest + 1] - log[oldest])
+            amplification = 1 / (1 - exp(-(at - oldest - within) / steps))
+        yield at / steps, amplification
+        log.append(log[-1] + amplification / steps)

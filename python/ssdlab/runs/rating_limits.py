@@ -78,6 +78,50 @@ class _Parts:
         program = self.figure("flash", "program_us") / (self.page_units * bits)
         return program + self.figure("flash", "erase_ms") * 1e3 / block_units
 
+    @property
+    def parity(self) -> float:
+        """Word lines that are programmed for each of data."""
+        dies = self.figure("mapping", "parity_dies")
+        return dies / (dies - 1) if dies else 1.0
+
+    @property
+    def map_misses(self) -> float:
+        """Share of random units whose page of the map is not at hand: four bytes map 4 KiB."""
+        cache_mib = self.figure("mapping", "cache_mib", math.inf)
+        map_mib = float(self.made["profile"]["capacity_bytes"]["value"]) / _UNIT_BYTES * 4 / 2**20
+        return max(0.0, 1 - cache_mib / map_mib)
+
+    @property
+    def map_miss_us(self) -> float:
+        """Die time of a page of the map that is read, before a program, and of one that gives way."""
+        line_units = self.page_units * self.figure("flash", "bits_per_cell", 1)
+        return (
+            self.figure(self.flash, "read_us")
+            + self.figure("flash", "suspend_us")
+            + self.figure("flash", "program_us") / line_units
+        )
+
+    @property
+    def stages(self) -> bool:
+        """Whether all writes pass the cache of one bit a cell, and one is folded for each that comes."""
+        cache = self.made["profile"].get("slc_cache")
+        return bool(cache) and cache["when_full"]["value"] == "fold"
+
+    @property
+    def staging_us(self) -> float:
+        """Die time of a unit that is written to that cache and read again."""
+        return (
+            self.figure("slc_cache", "program_us") + self.figure("slc_cache", "read_us")
+        ) / self.page_units
+
+    def senses_of_a_move(self, amplification: float) -> float:
+        """Array reads for each unit that is moved: a victim's pages that hold any valid unit."""
+        valid = 1 - 1 / amplification
+        if not valid:
+            return 0.0
+        untouched = math.pow(1 - valid, self.page_units)
+        return (1 - untouched) / (valid * self.page_units)
+
     @cached_property
     def write_amplification(self) -> float:
         """In the steady state of uniform random writes over the whole drive."""
@@ -128,10 +172,11 @@ def limiting(made: Document, rating: Rating) -> Limit | None:
     return Limit(part, size / us)
 
 
-def random_writes(made: Document, *, steady: bool) -> Limit:
-    """Return the part that bounds 4 KiB random writes, in steady state or with nothing to collect."""
+def random_writes(made: Document, amplification: float | None = None) -> Limit:
+    """Return the part that bounds 4 KiB random writes at an amplification, that of steady state if None."""
     parts = _Parts(made)
-    bounds = _writes(parts, _UNIT_BYTES, parts.write_amplification if steady else 1.0, cached=False)
+    found = parts.write_amplification if amplification is None else amplification
+    bounds = _writes(parts, _UNIT_BYTES, found, cached=False)
     part, us = max(bounds.items(), key=lambda bound: bound[1])
     return Limit(part, 1e6 / us)
 
@@ -154,13 +199,22 @@ def _writes(parts: _Parts, size: int, amplification: float, *, cached: bool) -> 
     units = size / _UNIT_BYTES
     moved = units * (amplification - 1)
     data_mb_s = parts.figure("controller", "data_mb_s", math.inf)
-    # At best all units of a page that is read for collection are still valid.
-    senses = moved / parts.page_units * parts.figure(parts.flash, "read_us")
+    senses = moved * parts.senses_of_a_move(amplification) * parts.figure(parts.flash, "read_us")
+    missed = units * parts.map_misses if size == _UNIT_BYTES else 0.0
+    with_parity = amplification * parts.parity
+    staged = 1 if parts.stages and not cached else 0
     program_us = parts.program_us(cached=cached)
     return {
         "link": parts.link_us(size),
         "controller cores": parts.figure("controller", "write_us") / parts.figure("controller", "cores"),
-        "controller data path": size * amplification / data_mb_s,
-        "channels": (units + 2 * moved) * parts.transfer_us / parts.channels,
-        "flash": (units * amplification * program_us + senses) / parts.dies,
+        "controller data path": size * (amplification + staged) / data_mb_s,
+        "channels": (units * (with_parity + 2 * staged) + moved + 2 * missed)
+        * parts.transfer_us
+        / parts.channels,
+        "flash": (
+            units * (with_parity * program_us + staged * parts.staging_us)
+            + senses
+            + missed * parts.map_miss_us
+        )
+        / parts.dies,
     }

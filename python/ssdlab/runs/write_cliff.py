@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ssdlab.analysis.write_cliff import PIECES, cliff_begins
+from ssdlab.analysis.write_cliff import FALLEN, PIECES, cliff_begins, fresh_amplification
 from ssdlab.drives.simulated.drive import SimulatedDrive, SimulatedText
 from ssdlab.drives.simulated.profiles import check_profile
 from ssdlab.model.workload import Mix, Stop, Stream, Workload
@@ -13,11 +13,14 @@ from ssdlab.runs.rating_check import scale_for
 from ssdlab.runs.rating_limits import random_writes
 
 if TYPE_CHECKING:
+    from ssdlab.model.document import Document
     from ssdlab.runs.rating_limits import Limit
 
 _BLOCK_BYTES = 4096
 _DEPTH = 32
 _CAPACITIES = 3
+_AFTER = _CAPACITIES - 0.1
+"""In the middle of the fifth of a capacity that is taken for their end."""
 _SMALL_BYTES = 3 << 30
 """A drive is made so small; it has as many superblocks as a large one."""
 _INTERVAL_NS = 2_000_000
@@ -33,18 +36,49 @@ class Cliff:
         So many times smaller was the drive.
     begins
         Physical capacities written when the speed falls for good; None: it does not.
+    predicted
+        The same by theory: where the amplification has grown so far that the slowest part allows no more.
     before_iops, after_iops
         Just before one physical capacity was written, and when three were.
+    predicted_after
+        IOPS when three were, by theory.
     before, limit
         The part whose closed form is the lowest while nothing is collected, and in steady state.
     """
 
     scale: int
     begins: float | None
+    predicted: float | None
     before_iops: float
     after_iops: float
+    predicted_after: float
     before: Limit
     limit: Limit
+
+
+def predicted_cliff(made: Document) -> tuple[float | None, float]:
+    """Return after how many physical capacities random writes fall by theory, and their IOPS after three.
+
+    They fall where the slowest part, by its closed form, allows less than `FALLEN` of what the slowest one
+    allows before anything is collected. Link and cores do not feel collection: while one of them is the
+    slowest, the amplification grows unseen. None: they do not fall within those three.
+
+    Parameters
+    ----------
+    made
+        What `check_profile` returns of the drive.
+    """
+    fallen = FALLEN * random_writes(made, 1.0).value
+    user_share = made["capacity_bytes"] / made["raw_bytes"]
+    begins, allowed = None, 0.0
+    for user_capacities, amplification in fresh_amplification(1 / (1 - made["effective_spare"])):
+        written = user_share * user_capacities
+        if written > _AFTER:
+            break
+        allowed = random_writes(made, amplification).value
+        if begins is None and allowed < fallen:
+            begins = written
+    return begins, allowed
 
 
 def write_cliff(name: str, scale: int | None = None) -> Cliff:
@@ -63,11 +97,14 @@ def write_cliff(name: str, scale: int | None = None) -> Cliff:
     edges = np.arange(_CAPACITIES * PIECES) * (physical / PIECES)
     iops = physical / PIECES / _BLOCK_BYTES / (np.diff(np.interp(edges, written, ends)) / 1e9)
     last = PIECES * 17 // 20
+    predicted, predicted_after = predicted_cliff(made)
     return Cliff(
         scale=scale,
         begins=cliff_begins([float(each) for each in iops]),
+        predicted=predicted,
+        predicted_after=predicted_after,
         before_iops=float(np.median(iops[last - PIECES // 5 : last])),
         after_iops=float(np.median(iops[-PIECES // 5 :])),
-        before=random_writes(made, steady=False),
-        limit=random_writes(made, steady=True),
+        before=random_writes(made, 1.0),
+        limit=random_writes(made),
     )
