@@ -72,6 +72,21 @@ def test_bars_are_grouped_by_interface_and_the_best_comes_first(web_browser: Bro
 
 
 @pytest.mark.browser
+def test_a_table_on_a_phone_shows_more_than_the_names_of_its_runs(web_browser: Browser, eight: Path) -> None:
+    """The first column leaves at least half of the screen to what the runs did."""
+    web_browser.open(eight, width=390)
+    web_browser.drawn()
+    web_browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true })")
+    widths = web_browser.run(
+        "[...document.querySelectorAll('.scroll tbody td:first-child:has(.run)')]"
+        ".filter((cell) => cell.nextElementSibling && cell.offsetParent)"
+        ".map((cell) => cell.getBoundingClientRect().width)"
+    )
+    assert len(widths) > 20
+    assert max(widths) <= 195
+
+
+@pytest.mark.browser
 def test_every_chart_says_in_words_what_it_draws(web_browser: Browser, built: Path) -> None:
     web_browser.open(built)
     web_browser.drawn()

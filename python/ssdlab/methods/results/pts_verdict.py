@@ -11,11 +11,16 @@ from ssdlab.model.units import significant
 ACHIEVED = "achieved"
 
 
+def can_judge(*, steady: bool, fills: float) -> bool:
+    """Whether enough was written to tell; what is called steady was judged, whatever older runs counted."""
+    return steady or fills >= MIN_CAPACITIES
+
+
 def verdict_of(*, steady: bool, fills: float) -> str:
     """Return what follows "steady state"; `fills` are the user capacities written until then."""
     if steady:
         return ACHIEVED
-    if fills < MIN_CAPACITIES:
+    if not can_judge(steady=steady, fills=fills):
         return f"not judged after {significant(fills)} user capacities"
     return "NOT ACHIEVED"
 

@@ -164,8 +164,8 @@ def _trail(kept: Sequence[Searched]) -> Figure:
     return Figure(
         id="act-search-trail",
         title="Worst slice of every load tried",
-        lead="A load holds that was done and stays below all limits. Ring: the score. Of a load that ended "
-        "before its first slice did, what ran.",
+        lead="A load holds that was done and stays below all limits. Ring: the score, where judged. Of a "
+        "load that ended before its first slice did, what ran.",
         described=" ".join(leads(kept, act.search_findings)),
         chart=XyChart(views),
         tables=each_of(kept, lambda result: act.tries(result.tries, result.score, judged=result.judged)),
@@ -195,7 +195,7 @@ def _done_view(kept: Sequence[Searched]) -> XyView:
 
 def _line(shown: Shown, result: ActSearchResult, value: Callable[[ActTry], float]) -> Line:
     dots = tuple(
-        Dot(float(each.load), value(each), chosen=(each.load == result.score) or None)
+        Dot(float(each.load), value(each), chosen=(result.judged and each.load == result.score) or None)
         for each in sorted(result.tries, key=lambda one: one.load)
     )
     return Line(shown.index, "", False, dots)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented import pts_demand
 from ssdlab.methods.results.pts import DemandResult
+from ssdlab.methods.results.pts_verdict import can_judge
 from ssdlab.model.units import span_text
 from ssdlab.report.charts import Axis, Choice, Dot, HeatChart, HeatView, Line, SeriesChart, XyChart, XyView
 from ssdlab.report.runs import with_result
@@ -67,8 +68,8 @@ def _preconditioning(kept: Sequence[Tested]) -> Figure:
     lines = tuple(_samples(*one) for one in kept)
     result = kept[0][1]
     lead = (
-        f"Random writes, {result.threads} threads of {result.depth}. Ringed: the samples of the window, one "
-        f"each {span_text(result.samples.every * result.writes.seconds)}."
+        f"Random writes, {result.threads} threads of {result.depth}. Ringed: the samples of the window, "
+        f"where it can be judged, one each {span_text(result.samples.every * result.writes.seconds)}."
     )
     chart = XyChart((XyView("IOPS", Axis("time since the purge", "s"), Axis("IOPS", "iops"), lines),))
     tables = tuple(_samples_table(*one) for one in kept)
@@ -86,7 +87,10 @@ def _samples_table(shown: Shown, result: DemandResult) -> Table:
 
 def _samples(shown: Shown, result: DemandResult) -> Line:
     cycle = result.samples.every
-    window = range((result.samples.first - 1) * cycle, (result.samples.last - 1) * cycle + 1, cycle)
+    found = result.samples
+    window = range((found.first - 1) * cycle, (found.last - 1) * cycle + 1, cycle)
+    if not can_judge(steady=found.steady, fills=found.fills):
+        window = range(0)
     samples = zip(result.writes.ends_s(), result.writes.iops, strict=True)
     dots = tuple(
         Dot(ends_s, value, chosen=(at in window) or None, quiet=(at % cycle != 0) or None)

@@ -29,7 +29,8 @@ def figure(section: str, kept: Sequence[Proven]) -> Figure | None:
     return Figure(
         id=f"{section}-steady",
         title="Writing to steady state",
-        lead=f"Mean of each round; ringed: the last {WINDOW}, which SNIA's rule judges. Dotted: their mean.",
+        lead=f"Mean of each round; ringed: the last {WINDOW}, where SNIA's rule can judge them. Dotted: "
+        "their mean.",
         described=" ".join(lead(shown, [steady_claim(steady)]) for shown, steady in found),
         chart=XyChart((_view(found),)),
         tables=(_table(found),),
@@ -44,13 +45,13 @@ def figure(section: str, kept: Sequence[Proven]) -> Figure | None:
 def _view(found: Sequence[Proven]) -> XyView:
     lines, rules = [], []
     for shown, steady in found:
-        first = len(steady.rounds_mb_s) if steady.first is None else steady.first
+        first = steady.first if steady.judged and steady.first is not None else len(steady.rounds_mb_s)
         dots = tuple(
             Dot((number + 1) * steady.round_s, speed, chosen=(number >= first) or None)
             for number, speed in enumerate(steady.rounds_mb_s)
         )
         lines.append(Line(shown.index, "", True, dots))
-        if steady.mean_mb_s is not None:
+        if steady.judged and steady.mean_mb_s is not None:
             mean = f"mean {of_unit(steady.mean_mb_s, 'MB/s')}" if len(found) == 1 else ""
             rules.append(Rule(shown.index, steady.mean_mb_s, mean))
     return XyView(
