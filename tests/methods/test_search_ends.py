@@ -13,7 +13,7 @@ from ssdlab.methods.results.outcome import parse_result
 from ssdlab.results.claim import sentence
 
 RECORDED = Path(__file__).parent / "recorded"
-AT_LEAST = "at least: none failed"
+FROM_BELOW = "at least: none failed"
 
 
 def recorded(name: str) -> Any:
@@ -44,7 +44,7 @@ def test_a_search_without_a_failure_gives_a_bound_from_below(name: str, figure: 
     for failed in (True, False):
         result = searched(name, failed=failed)
         (own,) = [each for each in result.scalars if each.name.startswith(figure)]
-        assert result.unshown(own) == ("" if failed else AT_LEAST)
+        assert result.unshown(own) == ("" if failed else FROM_BELOW)
         assert result.shows(own) is failed
 
 

@@ -208,7 +208,7 @@ def test_a_stall_is_seen(web_browser: Browser, make_run: Callable[..., Path], tm
     stall(folder, rows=range(10, 14))
     page.write([source.read_run(folder)], tmp_path / "page.html")
     open_drawn(web_browser, tmp_path / "page.html")
-    assert "40 intervals completed no I/O; they are marked." in web_browser.run("document.body.textContent")
+    assert "40 intervals completed no I/O; marked." in web_browser.run("document.body.textContent")
     lines = saved(web_browser, "#peak-random-read-over-time button[data-action=csv]").split("\r\n")
     assert [float(line.split(",")[3]) for line in lines[11:15]] == [0, 0, 0, 0]
 

@@ -11,6 +11,7 @@ from ssdlab.cli.kinds import Amount, DriveTexts
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_fields, print_json, print_line, print_table, say
 from ssdlab.cli.progress import bytes_text, range_text
+from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
     from ssdlab.fleet.fleet_folder import FleetFolder
@@ -179,7 +180,7 @@ def print_destroyed(made: FleetPlan) -> None:
     if not serials:
         print_line("destroy: no drive is written")
         return
-    print_line(f"destroy: the data of {len(serials)} drives will be lost:", "warn")
+    print_line(f"destroy: the data of {counted(len(serials), 'drive')} will be lost:", "warn")
     for serial in serials:
         print_line(f"  {serial}")
 

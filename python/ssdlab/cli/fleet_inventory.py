@@ -7,7 +7,7 @@ from pathlib import Path
 from ssdlab.cli.kinds import DriveTexts, Host
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
-from ssdlab.model.units import capacity_text
+from ssdlab.model.units import capacity_text, counted
 
 
 def inventory(
@@ -51,4 +51,4 @@ def inventory(
     print_table(rows, ("serial", "model", "drive", "capacity"), right=(3,))
     for why in taken.left_out.values():
         print_line(f"left out: {why}", "dim")
-    say(f"{taken.host}: {len(taken.drives)} drives are in the fleet's inventory")
+    say(f"{taken.host}: {counted(len(taken.drives), 'drive')} in the fleet's inventory")

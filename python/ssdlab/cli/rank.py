@@ -10,7 +10,7 @@ from ssdlab.cli.kinds import Count, RunText
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.cli.runs import Moment, Part, Word
-from ssdlab.model.units import figure_text
+from ssdlab.model.units import counted, figure_text
 
 if TYPE_CHECKING:
     from ssdlab.library.index import Columns
@@ -90,10 +90,10 @@ def _print(found: Ranking) -> None:
     if found.drives > len(found.lines):
         say(f"the best {len(found.lines)} of {found.drives} drives; more with --limit")
     for each in found.left_out:
-        print_line(f"left out: {_count(each.runs, 'run')} of {_count(each.drives, 'drive')}: {each.words}")
+        print_line(f"left out: {counted(each.runs, 'run')} of {counted(each.drives, 'drive')}: {each.words}")
     rest = found.left_out_runs - sum(each.runs for each in found.left_out)
     if rest:
-        print_line(f"left out: {_count(rest, 'run')} more, each unlike these in some way")
+        print_line(f"left out: {counted(rest, 'run')} more, each unlike these in some way")
 
 
 def _common(like: Columns) -> str:
@@ -104,7 +104,3 @@ def _common(like: Columns) -> str:
     words += [] if like["spare"] is None else [f"spare {100 * like['spare']:.4g} %"]
     words += [f"{name} {like[name]}" for name in ("variant", "settings", "departures") if like[name]]
     return ", ".join(words)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from ssdlab.cli.output import print_json, print_line
 from ssdlab.model.errors import UsageError
-from ssdlab.model.units import capacity_text
+from ssdlab.model.units import capacity_text, counted
 
 SCHEMA = "ssdlab.report/1"
 OVERVIEW_SCHEMA = "ssdlab.overview/1"
@@ -86,6 +86,6 @@ def _overview(folders: list[Path], output: Path, json: bool) -> None:
         for one in write_overview(folders, output):
             pages.append({"path": str(one.path.absolute()), "bytes": one.size_bytes, "runs": one.runs})
             if not json:
-                print_line(f"{one.path}: {capacity_text(one.size_bytes)}, {one.runs} runs")
+                print_line(f"{one.path}: {capacity_text(one.size_bytes)}, {counted(one.runs, 'run')}")
     if json:
         print_json({"schema": OVERVIEW_SCHEMA, "pages": pages})

@@ -11,6 +11,7 @@ from ssdlab.methods.presented.departures import gathered_departures
 from ssdlab.methods.results.figure_state import headline_label, labelled
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model import units
+from ssdlab.model.units import counted
 from ssdlab.results.run_folder import MANIFEST, read_manifest
 from ssdlab.results.store import actual_status, short_id
 from ssdlab.results.warned_steps import warned_steps
@@ -68,7 +69,7 @@ def print_suite(run: RunFolder, result: SuiteResult) -> None:
 def _drive_line(suite: RunFolder) -> str:
     """Say of one drive of a comparison what it is and how much of it there is."""
     children = suite.manifest.children
-    words = [suite.manifest.drive.name, f"{len(children)} parts"]
+    words = [suite.manifest.drive.name, counted(len(children), "part")]
     counts = {
         "stood in the library": sum(child.standing for child in children),
         "left out": sum(child.left_out is not None for child in children),

@@ -276,6 +276,15 @@ def _scaled(value: float, scales: tuple[tuple[float, str], ...], digits: int = 3
     return f"{significant(value / chosen[0], digits)}{chosen[1]}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return how many of something there are, in words.
+
+    >>> counted(1, "run"), counted(3, "run")
+    ('1 run', '3 runs')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def count_text(value: float) -> str:
     """Return a count or an IOPS figure: ``388``, ``64.3k``, ``1.05M``, ``2.10G``."""
     return _scaled(value, ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")))

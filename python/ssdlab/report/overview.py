@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.results.outcome import read_result
 from ssdlab.model.errors import UsageError, of_os
+from ssdlab.model.units import counted
 from ssdlab.report import page, source
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView, Quantity
 from ssdlab.report.outline import Chapter, outline
@@ -157,7 +158,7 @@ def _method(name: str, members: Sequence[Shown]) -> Section:
         id=f"overview-{name}",
         title="Headline figures",
         lead="Of each drive, the best first. The state of each stands on its page.",
-        described=f"{title}: {len(views)} figures of {len(members)} runs.",
+        described=f"{title}: {counted(len(views), 'figure')} of {counted(len(members), 'run')}.",
         chart=BarsChart(views),
         tables=(table,),
         measured=_versions(members),

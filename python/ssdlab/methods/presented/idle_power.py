@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ssdlab.methods.results.idle_power import IdlePowerResult
     from ssdlab.model.power_features import PowerState
 
-NOT_TOLD_APART = "not told apart"
+IN_THE_NOISE = "not told apart"
 """Of a wake-up that lies inside the spread of the reads."""
 
 
@@ -62,7 +62,7 @@ def rests(result: IdlePowerResult) -> Table:
             numbers.words(each.label),
             numbers.plain(each.mean_w),
             numbers.plain(each.error_w),
-            numbers.latency(each.wake_ns) if each.wake_ns is not None else numbers.words(NOT_TOLD_APART),
+            numbers.latency(each.wake_ns) if each.wake_ns is not None else numbers.words(IN_THE_NOISE),
             numbers.latency(each.first_ns),
             numbers.latency(each.first_min_ns),
             numbers.latency(each.first_max_ns),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ssdlab.model.units import capacity_text
+from ssdlab.model.units import capacity_text, counted
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Table, words
@@ -23,7 +23,7 @@ def findings(result: PacedBurstResult) -> Iterator[Claim]:
         "{reads} took {figure} beside the writes",
         figure=Amount(result.load_s, "s"),
         evidence=shown,
-        others={"reads": f"{len(result.reads_s)} reads of {capacity_text(result.read_bytes)}"},
+        others={"reads": f"{counted(len(result.reads_s), 'read')} of {capacity_text(result.read_bytes)}"},
     )
     for side in paced.sides:
         yield Claim(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented.steady import check_claim, steady_claim
 from ssdlab.methods.results.figure_state import headline_label
-from ssdlab.model.units import latency_text, significant
+from ssdlab.model.units import counted, latency_text, significant
 from ssdlab.results import numbers
 from ssdlab.results.claim import Amount, Bound, Claim, Evidence
 from ssdlab.results.numbers import Cell, Table
@@ -270,7 +270,7 @@ def points_findings(result: PointsResult) -> Iterator[Claim]:
             others={"name": headline_label(result, each)},
         )
     if not figures:
-        yield Claim(f"{len(result.points)} points", evidence=Evidence(steps))
+        yield Claim(counted(len(result.points), "point"), evidence=Evidence(steps))
 
 
 def points_tables(result: PointsResult | JobResult) -> tuple[Table, ...]:

@@ -30,8 +30,8 @@ def quick_claim(of: str, seconds: float, full: float, so: str) -> Claim:
     )
 
 
-AT_LEAST = "at least"
-NONE_FAILED = f"{AT_LEAST}: none failed"
+FROM_BELOW = "at least"
+NONE_FAILED = f"{FROM_BELOW}: none failed"
 """Of the end of a search in which nothing failed: a bound from below, and no figure that was found."""
 
 

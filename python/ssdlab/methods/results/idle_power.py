@@ -42,8 +42,8 @@ class Rested(Stored):
         """What the wake-up adds to a read, by the medians; None: it was not told apart from chance."""
         from ssdlab.analysis.shift import SIGNIFICANCE  # a stored one without it is read without it
 
-        told_apart = self.first_ns > self.awake_ns and (self.p is None or self.p <= SIGNIFICANCE)
-        return self.first_ns - self.awake_ns if told_apart else None
+        distinct = self.first_ns > self.awake_ns and (self.p is None or self.p <= SIGNIFICANCE)
+        return self.first_ns - self.awake_ns if distinct else None
 
     @classmethod
     def of(cls, step: Step) -> Self:
@@ -87,8 +87,8 @@ class IdlePowerResult(ResultBase):
     @property
     def slowest(self) -> Rested | None:
         """The way to rest that it takes longest to wake from; None: no wake-up was told apart."""
-        told = [each for each in self.rests if each.wake_ns is not None]
-        return max(told, key=lambda each: each.wake_ns or 0.0, default=None)
+        distinct = [each for each in self.rests if each.wake_ns is not None]
+        return max(distinct, key=lambda each: each.wake_ns or 0.0, default=None)
 
     @classmethod
     def of(

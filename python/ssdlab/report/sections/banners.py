@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ssdlab.methods.presented.departures import gathered_departures
+from ssdlab.model.units import counted
 from ssdlab.results.warned_steps import warned_steps
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _where(raised: Sequence[tuple[Shown, WarnedSteps]]) -> str:
     steps = sum(len(each.steps) for _, each in raised)
     if len(raised) == 1 or not steps:
         return raised[0][1].where
-    return f"in {steps} step{'s' if steps > 1 else ''} of {len(raised)} runs"
+    return f"in {counted(steps, 'step')} of {len(raised)} runs"
 
 
 def _point(runs: Sequence[Shown], shown: Shown, worded: Worded) -> str:

@@ -14,7 +14,7 @@ from ssdlab.analysis.consistency import LATE_FROM_S
 from ssdlab.analysis.efficiency import efficiency as work_per_watt
 from ssdlab.methods.presented import consistency
 from ssdlab.methods.results.consistency import ConsistencyResult
-from ssdlab.model.units import block_text
+from ssdlab.model.units import block_text, counted
 from ssdlab.report.charts import Axis, Choice, Measure, Scale, SeriesChart
 from ssdlab.report.runs import with_result
 from ssdlab.report.sections import efficiency, over_time
@@ -142,7 +142,7 @@ def _figure(graph: _Graph, sources: Sequence[_Source], how: Sequence[str]) -> Fi
         id=f"consistency-{graph.id}",
         title=graph.title,
         lead=f"{graph.lead} One dot a second; the axes are the same for every button. Drag to zoom.",
-        described=f"IOPS of each second for {len(shown)} runs. {_stalls(len(iops) - len(positive))}",
+        described=f"IOPS of each second, {counted(len(shown), 'run')}. {_stalls(len(iops) - len(positive))}",
         chart=SeriesChart(
             tuple(Measure("iops", scale, _axis(scale, span)) for scale in graph.scales),
             tuple(_choice(graph, source) for source in sources),
@@ -212,7 +212,7 @@ def _buttons(graph: _Graph, drives: Sequence[str], spares: Sequence[str]) -> Ite
 
 
 def _stalls(count: int) -> str:
-    return f"{count} seconds completed no I/O; they are marked." if count else "Every second completed I/O."
+    return f"{counted(count, 'second')} completed no I/O; marked." if count else "Every second completed I/O."
 
 
 def _table_of(graph: _Graph, shown: Sequence[tuple[over_time.Rows, float]]) -> Table:

@@ -10,7 +10,7 @@ from ssdlab.methods.presented.points import OF_POWER
 from ssdlab.methods.presented.steady import check_claim
 from ssdlab.methods.results.act import ActResult
 from ssdlab.methods.results.figure_state import state_of
-from ssdlab.methods.results.figures import AT_LEAST
+from ssdlab.methods.results.figures import FROM_BELOW
 from ssdlab.methods.results.trim import VERDICTS, TrimResult
 from ssdlab.model.units import latency_text
 from ssdlab.report.runs import with_result
@@ -127,8 +127,8 @@ def of_scalars(shown: Shown) -> Iterator[tuple[str, Headline]]:
         if shown.run.result.shows(scalar):
             texts += map(ratings.format_share, rated_shares([scalar], shown.run.manifest.ratings))
         figure = of_unit(scalar.value, scalar.unit)
-        if shown.run.result.unshown(scalar).startswith(AT_LEAST):
-            figure = f"{AT_LEAST} {figure}"
+        if shown.run.result.unshown(scalar).startswith(FROM_BELOW):
+            figure = f"{FROM_BELOW} {figure}"
         headline = Headline(shown.index, figure, (*lines, *texts), scalar.name)
         yield f"{shown.run.manifest.method.title}, {scalar.label}", headline
 

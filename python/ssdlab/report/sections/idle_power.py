@@ -71,7 +71,7 @@ def _wake_up(kept: Sequence[Kept]) -> Figure | None:
         return None
     described = "; ".join(
         f"{shown.label}, {each.label}: "
-        f"{idle_power.NOT_TOLD_APART if each.wake_ns is None else latency_text(each.wake_ns)}"
+        f"{idle_power.IN_THE_NOISE if each.wake_ns is None else latency_text(each.wake_ns)}"
         for shown, result in kept
         for each in result.rests
     )

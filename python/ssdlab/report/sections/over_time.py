@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ssdlab.model.units import counted
 from ssdlab.report.charts import Axis, Choice, Measure, PackedColumn, SeriesChart, Spell, Track
 from ssdlab.report.packing import pack
 from ssdlab.report.view import Buttons, Figure
@@ -65,14 +66,16 @@ def figure(section: str, watched: Sequence[Watched], first: str) -> Figure | Non
     )
     zeros = sum(int((rows.columns["iops"] == 0).sum()) for rows in found)
     stalls = (
-        f"{zeros} intervals completed no I/O; they are marked." if zeros else "Every interval completed I/O."
+        f"{counted(zeros, 'interval')} completed no I/O; marked."
+        if zeros
+        else "Every interval completed I/O."
     )
     pressed = buttons.index(first) if first in buttons else 0
     return Figure(
         id=f"{section}-over-time",
         title="Over time",
         lead=f"One dot for each interval; over long runs a line of medians. Drag to zoom. {stalls}",
-        described=f"Time series of {len(buttons)} points, one row for each interval. {stalls}",
+        described=f"Time series of {counted(len(buttons), 'point')}, one row for each interval. {stalls}",
         chart=SeriesChart(MEASURES, choices),
         tables=(_table(found),),
         measured=(

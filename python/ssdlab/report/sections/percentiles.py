@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ssdlab.methods.presented.points import LATENCIES
-from ssdlab.model.units import count_text, latency_text
+from ssdlab.model.units import count_text, counted, latency_text
 from ssdlab.report.charts import Axis, Dot, Line, Mark, MarksChart, MarksRow, MarksView, XyChart, XyView
 from ssdlab.report.view import Buttons, Figure
 
@@ -101,7 +101,7 @@ def nines(section: str, tails: Sequence[Tail], tables: tuple[Table, ...]) -> Fig
         id=f"{section}-nines",
         title="Latency over the nines",
         lead=f"Lower is better. n = {_range(samples)}.",
-        described=f"Percentile curves of {len(samples)} points. {_RULE}",
+        described=f"Percentile curves of {counted(len(samples), 'point')}. {_RULE}",
         chart=XyChart(
             tuple(XyView(name, nines_axis, latency_axis, tuple(lines)) for name, lines in views.items())
         ),
