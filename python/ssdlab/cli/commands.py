@@ -64,6 +64,9 @@ COMMANDS: dict[str, Command] = {
     "fleet watch": Command("ssdlab.cli.fleet_status:watch", "follow a plan until its jobs have ended"),
     "fleet resume": Command("ssdlab.cli.fleet:resume", "continue a plan where it stopped"),
     "fleet cancel": Command("ssdlab.cli.fleet:cancel", "end the jobs of a plan; they can be resumed"),
+    "fleet report": Command(
+        "ssdlab.cli.fleet_report:report", "the drives of one model beside each other, and which are unlike"
+    ),
     "fleet job": Command("ssdlab.cli.fleet_job:job", "do one job of a plan on this host; for back ends"),
     "completion": Command("ssdlab.cli.completion:completion", "completion for bash, zsh or fish"),
     "library rebuild": Command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdlab.cli.kinds import DriveTexts, Host
+from ssdlab.cli.kinds import DriveTexts, Host, Rack
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table, say
 from ssdlab.model.units import capacity_text, counted
@@ -14,6 +14,7 @@ def inventory(
     *,
     simulated: DriveTexts = (),
     host: Host = None,
+    rack: Rack = "",
     slurm: bool = False,
     library: Path | None = None,
     json: bool = False,
@@ -26,6 +27,8 @@ def inventory(
         A simulated drive that counts as one of this host; its text says serial=. May be given several times.
     host
         What the host is called [default: the name of its Slurm node, else its own].
+    rack
+        Where the host stands, as the fleet's page is to group its drives.
     slurm
         Print the lines for gres.conf and slurm.conf; drives that the guard keeps from writing are left out.
     library
@@ -36,7 +39,7 @@ def inventory(
     from ssdlab.fleet.inventory import take
     from ssdlab.fleet.slurm_lines import gres_lines, node_line
 
-    taken = take(library_of(library), simulated, host)
+    taken = take(library_of(library), simulated, host, rack)
     if json:
         print_json(taken.model_dump(mode="json", by_alias=True))
         return

@@ -70,6 +70,7 @@ class Inventory(Stored):
 
     schema_version: str = Field(default=SCHEMA, alias="schema")
     host: str
+    rack: str = Field(default="", description="where it stands, as who took it says")
     version: str = Field(description="of its ssdlab")
     taken: float = Field(description="when, by the host's clock: seconds since 1970")
     library_token: str = Field(description="what it read in the library: hosts that share it read the same")
@@ -85,7 +86,7 @@ def own_version() -> str:
     return tool_facts()["version"]
 
 
-def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) -> Inventory:
+def take(library: Path, simulated: Sequence[str] = (), host: str | None = None, rack: str = "") -> Inventory:
     """Look at the drives of this host and write its inventory into the library.
 
     Parameters
@@ -96,6 +97,8 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) 
         Texts of simulated drives that count as drives of this host; each says its `serial=`.
     host
         What it is called; by default `host_name()`.
+    rack
+        Where it stands.
 
     Raises
     ------
@@ -119,6 +122,7 @@ def take(library: Path, simulated: Sequence[str] = (), host: str | None = None) 
     folder = fleet_folder(library)
     taken = Inventory(
         host=name,
+        rack=rack,
         version=own_version(),
         taken=time.time(),
         library_token=library_token(library),
@@ -142,8 +146,7 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
         One is damaged; they are of different libraries, of different versions of ssdlab, or their clocks
         differ by more than a second.
     """
-    folder = library / FLEET / INVENTORY
-    found = tuple(_read(path) for path in sorted(folder.glob("*.json"))) if folder.is_dir() else ()
+    found = inventories_in(library)
     _check_alike(found, "version", "run different versions of ssdlab", "install one version on all of them")
     _check_alike(
         found,
@@ -153,6 +156,18 @@ def read_inventories(library: Path) -> tuple[Inventory, ...]:
     )
     _check_clocks(found)
     return found
+
+
+def inventories_in(library: Path) -> tuple[Inventory, ...]:
+    """Return the inventories of all hosts as they are, by their names.
+
+    Raises
+    ------
+    Refused
+        One is damaged.
+    """
+    folder = library / FLEET / INVENTORY
+    return tuple(_read(path) for path in sorted(folder.glob("*.json"))) if folder.is_dir() else ()
 
 
 def fleet_folder(library: Path) -> HeldFolder:

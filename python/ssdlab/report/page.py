@@ -100,7 +100,7 @@ def assembled(
         {figure.id: figure.chart for figure in figures},
     )
     script = _static("report.js")
-    html: str = _template().render(
+    html: str = template().render(
         head=head,
         order=order,
         stills={} if printed else stills(figures, heads, styles),
@@ -220,7 +220,8 @@ def _whole(one: Shown) -> Document:
     return one.run.manifest.model_dump(mode="json", by_alias=True)
 
 
-def _template() -> Any:  # noqa: ANN401 - jinja2 types it so
+def template(name: str = "page.html.j2") -> Any:  # noqa: ANN401 - jinja2 types it so
+    """Return a template of the page's folder: what it is given is escaped."""
     environment = Environment(
         loader=PackageLoader("ssdlab.report", "templates"),
         autoescape=select_autoescape(default=True, default_for_string=True),
@@ -228,7 +229,7 @@ def _template() -> Any:  # noqa: ANN401 - jinja2 types it so
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("page.html.j2")
+    return environment.get_template(name)
 
 
 def write(runs: Sequence[Reported], path: Path, claims: Sequence[UserClaim] = ()) -> int:

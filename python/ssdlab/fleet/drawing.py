@@ -1,0 +1,180 @@
+"""The charts of the fleet's page, as SVG that stands in the page and needs no script.
+
+The page's other renderer draws runs, each with a colour of its own; here are thousands of drives, of which
+only the few that are named must be told apart. Colours are the style sheet's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+WIDTH, LEFT, RIGHT, ROW, TOP, FOOT = 1080, 190, 30, 54, 26, 30
+DOTS_MAX = 400
+"""More are thinned, evenly by rank; named drives are always drawn."""
+TICKS = 6
+_HEIGHT = 240
+_JITTER = 0.618_033_988_749_895
+"""The golden ratio: consecutive dots are spread over the row's height without a pattern."""
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A row of drives: their values, and the names of those that are to be named."""
+
+    name: str
+    values: tuple[float, ...]
+    named: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line over x and y; `low` and `high`, where given, are drawn as a band."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    band: tuple[tuple[float, float, float], ...] = ()
+    alert: bool = False
+
+
+@dataclass(frozen=True)
+class _Scale:
+    low: float
+    high: float
+    begin: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        return self.begin + share * (self.end - self.begin)
+
+
+def strips(
+    rows: Sequence[Strip], words: Callable[[float], str], limits: tuple[float, float], described: str
+) -> Markup:
+    """Draw box and strip of each row over one axis; drives beyond the dashed limits are named."""
+    every = [value for row in rows for value in (*row.values, *(value for value, _ in row.named))]
+    inside = [each for each in limits if math.isfinite(each)]
+    low, high = min(*every, *inside), max(*every, *inside)
+    margin = 0.03 * (high - low) or 0.01 * abs(high) or 1.0
+    x = _Scale(low - margin, high + margin, LEFT, WIDTH - RIGHT)
+    height = TOP + ROW * len(rows) + FOOT
+    parts = [*_across(x, words, height)]
+    parts += [
+        f'<line class="limit" x1="{x(each):.1f}" x2="{x(each):.1f}" y1="{TOP - 8}" y2="{height - FOOT}"/>'
+        for each in inside
+    ]
+    for number, row in enumerate(rows):
+        parts += _strip(row, x, TOP + ROW * number + ROW / 2)
+    return _svg(parts, height, described)
+
+
+def lines(
+    found: Sequence[Line], words: Callable[[float], str], across: Callable[[float], str], described: str
+) -> Markup:
+    """Draw lines over two axes, each with its name at its end."""
+    xs = [point[0] for line in found for point in (*line.points, *line.band)]
+    ys = [y for line in found for _, *values in (*line.points, *line.band) for y in values]
+    margin = 0.08 * (max(ys) - min(ys)) or 0.02 * abs(max(ys)) or 1.0
+    x = _Scale(min(xs), max(xs) if max(xs) > min(xs) else min(xs) + 1, LEFT, WIDTH - 150)
+    y = _Scale(min(ys) - margin, max(ys) + margin, _HEIGHT - FOOT, TOP)
+    parts = [*_across(x, across, _HEIGHT)]
+    for value in ticks(y.low, y.high):
+        parts.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - 150}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
+        )
+        parts.append(_text(LEFT - 8, y(value) + 4, words(value), "end"))
+    for line in found:
+        parts += _line(line, x, y)
+    return _svg(parts, _HEIGHT, described)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return round values between two.
+
+    >>> ticks(0.9, 3.2)
+    [1.0, 1.5, 2.0, 2.5, 3.0]
+    """
+    step = (high - low) / TICKS
+    size = 10 ** math.floor(math.log10(step))
+    step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= step * (1 - 1e-9))
+    first = math.ceil(low / step)
+    return [round(number * step, 12) for number in range(first, math.floor(high / step) + 1)]
+
+
+def _across(x: _Scale, words: Callable[[float], str], height: float) -> Iterable[str]:
+    for value in ticks(x.low, x.high):
+        at = f"{x(value):.1f}"
+        yield f'<line class="grid" x1="{at}" x2="{at}" y1="{TOP - 8}" y2="{height - FOOT}"/>'
+        yield _text(x(value), height - FOOT + 18, words(value), "middle")
+
+
+def _strip(row: Strip, x: _Scale, y: float) -> Iterable[str]:
+    yield _text(LEFT - 12, y + 4, _cut(row.name), "end", "row")
+    for number, value in enumerate(_thinned(row.values)):
+        height = y + ((number * _JITTER) % 1 - 0.5) * 26
+        yield f'<circle class="dot" cx="{x(value):.1f}" cy="{height:.1f}" r="2.6"/>'
+    everything = sorted((*row.values, *(value for value, _ in row.named)))
+    if len(everything) > 3:
+        low, middle, high = quantiles(everything, n=4, method="inclusive")
+        wide = x(high) - x(low)
+        yield f'<rect class="box" x="{x(low):.1f}" y="{y - 17:.1f}" width="{wide:.1f}" height="34"/>'
+    else:
+        middle = median(everything)
+    at, above, below = f"{x(middle):.1f}", f"{y - 17:.1f}", f"{y + 17:.1f}"
+    yield f'<line class="middle" x1="{at}" x2="{at}" y1="{above}" y2="{below}"/>'
+    taken: list[tuple[float, float]] = []
+    for value, name in sorted(row.named):
+        yield f'<circle class="named" cx="{x(value):.1f}" cy="{y:.1f}" r="4.5"/>'
+        yield _text(x(value), _free(taken, x(value), name, y), name, "middle", "alert")
+
+
+def _free(taken: list[tuple[float, float]], at: float, name: str, y: float) -> float:
+    """Return a height for a name that no name before it has: above the dot, below it, further above."""
+    half = 4.0 * len(name)
+    for height in (y - 9, y + 19, y - 21, y + 31):
+        if all(abs(at - other) > half + 20 or height != used for other, used in taken):
+            break
+    taken.append((at, height))
+    return height
+
+
+def _thinned(values: Sequence[float]) -> list[float]:
+    if len(values) <= DOTS_MAX:
+        return list(values)
+    ranked, last = sorted(values), len(values) - 1
+    return [ranked[round(number * last / (DOTS_MAX - 1))] for number in range(DOTS_MAX)]
+
+
+def _line(line: Line, x: _Scale, y: _Scale) -> Iterable[str]:
+    kind = " alert" if line.alert else ""
+    if line.band:
+        above = [f"{x(at):.1f},{y(high):.1f}" for at, _, high in line.band]
+        below = [f"{x(at):.1f},{y(low):.1f}" for at, low, _ in reversed(line.band)]
+        yield f'<polygon class="band" points="{" ".join((*above, *below))}"/>'
+    points = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in line.points)
+    yield f'<polyline class="line{kind}" points="{points}"/>'
+    last = line.points[-1]
+    yield _text(x(last[0]) + 6, y(last[1]) + 4, _cut(line.name), "start", kind.strip())
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 26 else f"{name[:25]}…"
+
+
+def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _svg(parts: Iterable[str], height: float, described: str) -> Markup:
+    return Markup(
+        f'<svg class="drawn" viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(described)}">'
+        f"{''.join(parts)}</svg>"
+    )

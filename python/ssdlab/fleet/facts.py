@@ -1,0 +1,141 @@
+"""What is known of a drive beside its figures, and which of it is a likely reason for them.
+
+A reason is likely where the drive is unlike its typical fellows in something that makes drives slower. It is
+a hint on where to look, no proof.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from ssdlab.results.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from ssdlab.results.run_folder import Step
+    from ssdlab.results.schema import Manifest
+
+HOTTER_C = 5.0
+"""Drives of one model in one room differ by less, by where they sit in the air."""
+LESS_SHARE = 0.1
+"""Less spare, or a slower link, by this share of the typical one's."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What one run tells of its drive; None: not told.
+
+    Attributes
+    ----------
+    serial, firmware
+        As the drive says them.
+    hottest_c
+        Highest temperature during the run.
+    throttled
+        Whether heat slowed it.
+    link_mb_s
+        What its link carried at least.
+    spare_pct
+        Spare that is left, as an NVMe drive tells it; of a simulated one that which it works with.
+    """
+
+    serial: str | None = None
+    firmware: str | None = None
+    hottest_c: float | None = None
+    throttled: bool = False
+    link_mb_s: float | None = None
+    spare_pct: float | None = None
+
+
+def facts_of(path: Path) -> Facts:
+    """Read what a run tells of its drive, from its manifest, journal and telemetry.
+
+    Raises
+    ------
+    Refused
+        It is damaged.
+    """
+    run = RunFolder(path)
+    steps = run.steps()
+    reports = [step.result.telemetry for step in steps if step.result.telemetry is not None]
+    hottest = [each.hottest_c for each in reports if each.hottest_c is not None]
+    codes = {mark.code for each in reports for mark in each.marks}
+    spare = [each for step in steps if (each := _spare_pct(step)) is not None]
+    return Facts(
+        serial=_text(run.manifest, "serial"),
+        firmware=_text(run.manifest, "firmware"),
+        hottest_c=max(hottest, default=None),
+        throttled="throttled" in codes,
+        link_mb_s=_link_mb_s(run),
+        spare_pct=spare[-1] if spare else None,
+    )
+
+
+def likely_reasons(own: Facts, typical: Sequence[Facts]) -> tuple[str, ...]:
+    """Return in what a drive is unlike typical ones that may explain its figures; none if in nothing."""
+    return tuple(each for look in (_heat, _firmware, _link, _spare) for each in look(own, typical))
+
+
+def _heat(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
+    others = _middle(typical, lambda each: each.hottest_c)
+    beside = "" if others is None else f"; typical drives {others:.0f} °C"
+    hot = "" if own.hottest_c is None else f"up to {own.hottest_c:.0f} °C"
+    if own.throttled and 2 * sum(each.throttled for each in typical) <= len(typical):
+        yield f"temperature: heat slowed it ({hot}{beside})" if hot else "temperature: heat slowed it"
+    elif own.hottest_c is not None and others is not None and own.hottest_c > others + HOTTER_C:
+        yield f"temperature: {hot}{beside}"
+
+
+def _firmware(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
+    counts = Counter(each.firmware for each in typical if each.firmware is not None)
+    if own.firmware is None or not counts:
+        return
+    usual, count = counts.most_common(1)[0]
+    if own.firmware != usual and 2 * count > len(typical):
+        yield f"firmware: {own.firmware}; typical drives {usual}"
+
+
+def _link(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
+    others = _middle(typical, lambda each: each.link_mb_s)
+    if own.link_mb_s is not None and others is not None and own.link_mb_s < (1 - LESS_SHARE) * others:
+        yield f"link: it carried {own.link_mb_s:.0f} MB/s; that of typical drives {others:.0f} MB/s"
+
+
+def _spare(own: Facts, typical: Sequence[Facts]) -> Iterator[str]:
+    others = _middle(typical, lambda each: each.spare_pct)
+    if own.spare_pct is not None and others is not None and own.spare_pct < (1 - LESS_SHARE) * others:
+        yield f"spare: {own.spare_pct:.3g} %; typical drives {others:.3g} %"
+
+
+def _middle(typical: Sequence[Facts], of: Callable[[Facts], float | None]) -> float | None:
+    known = [each for one in typical if (each := of(one)) is not None]
+    return median(known) if known else None
+
+
+def _text(manifest: Manifest, name: str) -> str | None:
+    found = manifest.drive.identity.get(name)
+    return found if isinstance(found, str) else None
+
+
+def _spare_pct(step: Step) -> float | None:
+    telemetry = step.result.telemetry
+    if telemetry is not None and telemetry.health is not None and telemetry.health.spare_pct is not None:
+        return float(telemetry.health.spare_pct)
+    measured = None if step.summary is None else step.summary.drive
+    share = None if measured is None else measured.effective_spare
+    return None if share is None else 100 * float(share)
+
+
+def _link_mb_s(run: RunFolder) -> float | None:
+    from ssdlab.results.tables import TELEMETRY
+
+    if all(each.name != TELEMETRY for each in run.manifest.tables):
+        return None
+    wanted = {"link_mb_s": "DOUBLE"}
+    found = run.read_table(TELEMETRY, wanted, "NOT isnan(link_mb_s)", "link_mb_s")["link_mb_s"]
+    return float(found[0]) if len(found) else None

@@ -1,0 +1,347 @@
+"""The fleet's page: the drives of one model beside each other, which are unlike the rest, and the likely why.
+
+Made of the library's catalogue and inventories. Runs are opened for the drives that are named and for a few
+typical ones beside them, so a page costs the same whatever the library holds; a series is read on request.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from ssdlab.fleet.drawing import Line, Strip, lines, strips
+from ssdlab.fleet.drift import drifts
+from ssdlab.fleet.facts import Facts, facts_of, likely_reasons
+from ssdlab.fleet.inventory import inventories_in
+from ssdlab.fleet.population import FALSE_ALARMS, model_of, populations, without_figures
+from ssdlab.fleet.series import rate_over_time
+from ssdlab.model.errors import UsageError, unknown
+from ssdlab.model.units import figure_text, significant, span_text
+from ssdlab.report.page import template
+from ssdlab.report.pictures import static
+from ssdlab.results.numbers import Cell, Table, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from ssdlab.fleet.drift import Drift
+    from ssdlab.fleet.population import Population, Sample, Without
+    from ssdlab.library.choosing import Choice
+    from ssdlab.library.index import Index
+
+TYPICAL = 15
+"""Drives nearest the median whose runs are opened, to say what is usual."""
+ROWS_MAX = 24
+"""So many hosts are drawn; a table has all."""
+_MINUS = "\u2212"
+NO_REASON = "no reason is known from what was recorded"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A chart of the page with its words, and its numbers."""
+
+    id: str
+    title: str
+    lead: str
+    drawing: Markup
+    table: Table | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the page."""
+
+    id: str
+    title: str
+    lead: str
+    figures: tuple[Drawn, ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A drive that is unlike the others: in what, and the likely reasons."""
+
+    drive_id: str
+    name: str
+    host: str
+    unlike: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FleetPage:
+    """What the page says; `named` are the drives unlike the others."""
+
+    model: str
+    count: int
+    badges: tuple[str, ...]
+    named: tuple[Named, ...]
+    rule: str
+    parts: tuple[Part, ...]
+
+    @property
+    def drives(self) -> str:
+        """How many drives there are."""
+        return f"{self.count} drive{'' if self.count == 1 else 's'}"
+
+    @property
+    def verdict(self) -> str:
+        """What is found, in a sentence."""
+        if not self.named:
+            return f"None of {self.drives} is unlike the others."
+        names = ", ".join(each.name for each in self.named)
+        be = "is" if len(self.named) == 1 else "are"
+        return f"{len(self.named)} of {self.drives} {be} unlike the others: {names}."
+
+    @property
+    def outliers(self) -> Table:
+        """The drives that are named, as a table."""
+        rows = [
+            (
+                words(e.name),
+                words(e.host),
+                words("; ".join(e.unlike)),
+                words("; ".join(e.reasons) or NO_REASON),
+            )
+            for e in self.named
+        ]
+        return Table("Drives unlike the others", ("Drive", "Host", "In what", "Likely reason"), tuple(rows))
+
+    def html(self) -> str:
+        """Return the page."""
+        style = Markup(static("report.css").replace("</", "<\\/"))
+        footer = "ssdlab. From the library's catalogue: each drive by the median of its runs that are alike."
+        text: str = template("fleet.html.j2").render(page=self, style=style, footer=footer)
+        return text
+
+
+class _Places:
+    """Where each drive is and what a reader calls it, as the inventories have it."""
+
+    def __init__(self, library: Path) -> None:
+        self._known: dict[str, tuple[str, str, str]] = {}
+        for each in inventories_in(library):
+            for drive in each.drives:
+                self._known[str(drive.identity.get("consent_id"))] = (drive.serial, each.host, each.rack)
+
+    def name(self, drive_id: str) -> str:
+        return self._known[drive_id][0] if drive_id in self._known else drive_id
+
+    def host(self, drive_id: str) -> str:
+        return self._known[drive_id][1] if drive_id in self._known else ""
+
+    def rack(self, drive_id: str) -> str:
+        return self._known[drive_id][2] if drive_id in self._known else ""
+
+
+def fleet_page(
+    index: Index, choice: Choice, model: str | None = None, series: Sequence[str] = ()
+) -> FleetPage:
+    """Put the page of a model together.
+
+    Parameters
+    ----------
+    index
+        The library's catalogue.
+    choice
+        Which runs are meant at all.
+    model
+        Name of the model or a part of it; None: the only one that there is.
+    series
+        Serials of drives whose interval rows are drawn beside those of the most typical drive.
+
+    Raises
+    ------
+    UsageError
+        No run is meant, several models are, or there is no drive of such a serial.
+    Refused
+        The catalogue, or a run that has to be opened, is damaged.
+    """
+    meant = model_of(index, choice, model)
+    found = populations(index, meant, choice)
+    if not found:
+        raise UsageError(f"no run of {meant} has a figure", "see what the library has: ssdlab runs")
+    places, drifting = _Places(index.library), drifts(found)
+    without = without_figures(index, meant, choice, found)
+    named = _named(index.library, found, drifting, without, places)
+    names = {each.drive_id: each.name for each in named}
+    parts = [
+        Part(
+            f"method-{method}",
+            method,
+            "Box: the middle half of the drives; dashed: beyond these a drive is named.",
+            tuple(_distribution(each, names, places) for each in found if each.method == method),
+        )
+        for method in dict.fromkeys(each.method for each in found)
+    ]
+    if drifting:
+        lead = "Each drive as a share of its own first run: the median of the drives, and their middle half."
+        parts.append(Part("drift", "Over repeats", lead, tuple(_drift(each, names) for each in drifting)))
+    if series:
+        parts.append(_series(index.library, found[0], without, series, places))
+    drives = {sample.drive_id for each in found for sample in each.samples}
+    drives |= {each.drive_id for each in without}
+    return FleetPage(meant, len(drives), _badges(found), named, _rule(found), tuple(parts))
+
+
+def _named(
+    library: Path,
+    found: Sequence[Population],
+    drifting: Sequence[Drift],
+    without: Sequence[Without],
+    places: _Places,
+) -> tuple[Named, ...]:
+    unlike: dict[str, list[str]] = {}
+    runs: dict[str, tuple[str, Population]] = {}
+    for each in found:
+        for sample in each.outliers:
+            phrase = f"{each.label} {figure_text(sample.value, each.unit)}, {_percent(each.off(sample))}"
+            unlike.setdefault(sample.drive_id, []).append(phrase)
+            runs.setdefault(sample.drive_id, (sample.typical_folder, each))
+    for drift in drifting:
+        for sample, growth in drift.outliers:
+            phrase = f"{drift.population.label} changes by {_percent(math.expm1(growth))} a repeat"
+            unlike.setdefault(sample.drive_id, []).append(phrase)
+            runs.setdefault(sample.drive_id, (sample.folders[-1], drift.population))
+    for lacking in without:
+        first = next(each for each in found if each.method == lacking.method)
+        unlike.setdefault(lacking.drive_id, []).append(f"{lacking.method} came to no figure")
+        runs.setdefault(lacking.drive_id, (lacking.folder, first))
+    typical: dict[str, list[Facts]] = {}
+    named = []
+    for drive_id, ways in unlike.items():
+        folder, population = runs[drive_id]
+        if population.name not in typical:
+            typical[population.name] = [
+                facts_of(library / each.typical_folder) for each in _typical(population)
+            ]
+        own = facts_of(library / folder)
+        name = places.name(drive_id)
+        name = own.serial or name if name == drive_id else name
+        reasons = likely_reasons(own, typical[population.name])
+        named.append(Named(drive_id, name, places.host(drive_id), tuple(ways), reasons))
+    return tuple(named)
+
+
+def _typical(population: Population) -> list[Sample]:
+    """Return the drives nearest the median."""
+    near = sorted(population.samples, key=lambda each: abs(math.log(each.value) - population.spread.middle))
+    return near[:TYPICAL]
+
+
+def _distribution(each: Population, names: Mapping[str, str], places: _Places) -> Drawn:
+    limit = each.spread.limit
+    limits = (
+        (each.middle * math.exp(-limit), each.middle * math.exp(limit)) if limit < 700 else (math.inf,) * 2
+    )
+    far = {sample.drive_id for sample in each.outliers}
+    groups = [("all drives", each.samples)]
+    for of in (places.rack, places.host):
+        by: dict[str, list[Sample]] = {}
+        for sample in each.samples:
+            by.setdefault(of(sample.drive_id), []).append(sample)
+        if len(by) > 1:
+            groups += [(name or "not known", tuple(members)) for name, members in sorted(by.items())]
+    drawn = [
+        Strip(
+            f"{name} ({len(members)})",
+            tuple(sample.value for sample in members if sample.drive_id not in far),
+            tuple((sample.value, names[sample.drive_id]) for sample in members if sample.drive_id in far),
+        )
+        for name, members in groups
+    ]
+    sigma = 100 * math.expm1(each.spread.sigma)
+    lead = f"Median {figure_text(each.middle, each.unit)}, spread (robust) {significant(sigma)} %; "
+    lead += f"{each.better} is better."
+    if each.left_out:
+        lead += f" {each.left_out} more have it only from runs that are not like these, and are left out."
+    described = f"{each.label} of {len(each.samples)} drives; {len(far)} far from the rest."
+    drawing = strips(drawn[:ROWS_MAX], lambda value: figure_text(value, each.unit), limits, described)
+    return Drawn(each.name, each.label, lead, drawing, _table(each, groups))
+
+
+def _table(each: Population, groups: Sequence[tuple[str, Sequence[Sample]]]) -> Table:
+    def cells(name: str, members: Sequence[Sample]) -> tuple[Cell, ...]:
+        values = sorted(sample.value for sample in members)
+        at = [values[round(share * (len(values) - 1))] for share in (0, 0.25, 0.5, 0.75, 1)]
+        shown = [Cell(figure_text(value, each.unit), repr(value)) for value in at]
+        return (words(name), Cell(str(len(values))), *shown)
+
+    head = ("Drives", "Number", "Least", "25 %", "Median", "75 %", "Greatest")
+    return Table("By rack and host", head, tuple(cells(*group) for group in groups))
+
+
+def _drift(each: Drift, names: Mapping[str, str]) -> Drawn:
+    levels = [level for level in each.levels if level.drives > 1] or list(each.levels)
+    middle = Line(
+        "all drives",
+        tuple((level.repeat, level.middle) for level in levels),
+        tuple((level.repeat, level.low, level.high) for level in levels),
+    )
+    own = [
+        Line(
+            names[sample.drive_id],
+            tuple((n, value / sample.values[0]) for n, value in enumerate(sample.values, start=1)),
+            alert=True,
+        )
+        for sample, _ in each.outliers
+    ]
+    figure = each.population
+    change = levels[-1].middle - 1
+    described = f"{figure.label}: {_percent(change)} from the first repeat to number {levels[-1].repeat}."
+    drawing = lines([middle, *own], _percent_of, lambda value: f"{value:g}", described)
+    lead = f"{figure.method}. {described}"
+    return Drawn(f"drift-{figure.name}", figure.label, lead, drawing)
+
+
+def _series(
+    library: Path,
+    first: Population,
+    without: Sequence[Without],
+    serials: Sequence[str],
+    places: _Places,
+) -> Part:
+    folders = {places.name(each.drive_id): each.folder for each in without}
+    folders |= {places.name(each.drive_id): each.typical_folder for each in first.samples}
+    for serial in serials:
+        if serial not in folders:
+            raise unknown("drive of the page with serial", serial, sorted(folders)[:8])
+    usual = places.name(_typical(first)[0].drive_id)
+    found = [
+        Line(name, tuple(rate_over_time(library / folders[name])), alert=name in serials)
+        for name in dict.fromkeys((usual, *serials))
+    ]
+    described = f"I/Os a second over time of {', '.join(line.name for line in found)}."
+    drawing = lines(found, lambda value: figure_text(value, "IOPS"), span_text, described)
+    lead = f"Of the run that is nearest each drive's median; {usual} is the most typical drive."
+    drawn = Drawn("series-iops", "IOPS over the measured time", lead, drawing)
+    return Part(
+        "series", f"Series of {first.method}", "Step after step, without the pauses between.", (drawn,)
+    )
+
+
+def _badges(found: Sequence[Population]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.method for each in found))
+
+
+def _rule(found: Sequence[Population]) -> str:
+    return (
+        "A drive is named where the logarithm of a figure is far from the median of all, by their median "
+        "absolute deviation, or its runs came to no figure. The limit is set so that of drives which only "
+        f"vary by chance (normally) any is named on at most {FALSE_ALARMS:.0%} of pages, over all "
+        f"{len(found)} figures together; as much again where drives were repeated. Reasons are what such a "
+        "drive has otherwise than typical ones: a hint, no proof."
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{'+' if share > 0 else _MINUS if share < 0 else ''}{significant(abs(100 * share))} %"
+
+
+def _percent_of(share: float) -> str:
+    return _percent(share - 1) if abs(share - 1) > 1e-9 else "0 %"

@@ -1,0 +1,208 @@
+"""The drives of one model beside each other, figure by figure: from the library's catalogue, and no run.
+
+A drive's value is the median of its runs. Runs that are not alike are not put together: of each method the
+group with the most drives counts, and how many drives have only others is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssdlab.analysis.outliers import Spread, spread_of
+from ssdlab.library.index import ALIKE
+from ssdlab.model.errors import UsageError, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ssdlab.library.choosing import Choice
+    from ssdlab.library.index import Index
+
+FALSE_ALARMS = 0.01
+"""Bound on the chance that a page names any drive, if all are of one normal distribution (of logarithms)."""
+MIN_SIGMA = 0.005
+"""Drives that agree better than half a per cent are no reason to name one: histograms hold times to 1 %."""
+WITHOUT_SHARE = 0.1
+"""Where more of the drives come to no figure, the method asks too much: none is named for it."""
+CHOSEN_UNITS = {"I/Os", ""}
+"""Units of what a method chooses, as the depth that it reports, and does not measure."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One drive: the values of its runs, oldest first, and their folders."""
+
+    drive_id: str
+    values: tuple[float, ...]
+    folders: tuple[str, ...]
+
+    @property
+    def value(self) -> float:
+        """The median of its runs."""
+        return median(self.values)
+
+    @property
+    def typical_folder(self) -> str:
+        """The run whose value is nearest the drive's."""
+        return min(zip(self.values, self.folders, strict=True), key=lambda each: abs(each[0] - self.value))[1]
+
+
+@dataclass(frozen=True)
+class Population:
+    """One figure of all drives of a model.
+
+    Attributes
+    ----------
+    name, label, unit, better, method
+        The figure, and the method that gave it.
+    samples
+        The drives, the least value first.
+    spread
+        Where the logarithms of their values lie.
+    left_out
+        Drives that have the figure only from runs which are not like these.
+    """
+
+    name: str
+    label: str
+    unit: str
+    better: str
+    method: str
+    samples: tuple[Sample, ...]
+    spread: Spread
+    left_out: int
+    kin: int
+    """What all its runs have in common, as one number."""
+
+    @property
+    def middle(self) -> float:
+        """The median of the drives."""
+        return math.exp(self.spread.middle)
+
+    def off(self, sample: Sample) -> float:
+        """Return how far a drive is from the median, as a share of it."""
+        return sample.value / self.middle - 1
+
+    @property
+    def outliers(self) -> tuple[Sample, ...]:
+        """The drives that are far from the rest, the furthest first."""
+        far = [each for each in self.samples if self.spread.is_far(math.log(each.value))]
+        return tuple(sorted(far, key=lambda each: -abs(math.log(each.value) - self.spread.middle)))
+
+
+@dataclass(frozen=True)
+class Without:
+    """A drive whose runs came to none of the figures that nearly all others have."""
+
+    drive_id: str
+    folder: str
+    method: str
+
+
+def model_of(index: Index, choice: Choice, asked: str | None) -> str:
+    """Return the model that is meant: the one asked for, a part of it, or the only one that there is.
+
+    Raises
+    ------
+    UsageError
+        There is none such, or several.
+    """
+    where, values = choice.where(index)
+    query = (
+        f"SELECT drive_name, count(DISTINCT drive_id) FROM runs WHERE {where} GROUP BY ALL ORDER BY 2 DESC"
+    )
+    counts: dict[str, int] = dict(index.ask(query, values))
+    if not counts:
+        raise UsageError(
+            "the library has no finished run that is meant", "see what it has: ssdlab runs --library DIR"
+        )
+    wanted = asked or ""
+    fits = [name for name in counts if wanted.casefold() in name.casefold()]
+    if wanted in counts:
+        return wanted
+    if not fits:
+        raise unknown("model", wanted, list(counts))
+    if len(fits) > 1:
+        listed = ", ".join(f"{name} ({counts[name]})" for name in fits[:8])
+        raise UsageError(f"{len(fits)} models are meant: {listed}", "name one: --model MODEL", models=fits)
+    return fits[0]
+
+
+class _Line(NamedTuple):
+    """What the catalogue has of a figure, of the runs of one drive that are alike."""
+
+    name: str
+    kin: int
+    label: str
+    unit: str
+    better: str
+    method: str
+    drive_id: str
+    values: list[float]
+    folders: list[str]
+
+
+def populations(index: Index, model: str, choice: Choice) -> tuple[Population, ...]:
+    """Return every measured figure of the drives of a model, in the order of methods and figures."""
+    where, values = choice.where(index)
+    found = index.ask(
+        "SELECT name, kin, any_value(label), any_value(unit), any_value(better), any_value(method), "
+        "drive_id, list(value ORDER BY created, folder), list(folder ORDER BY created, folder) "
+        f"FROM entries WHERE drive_name = ? AND value > 0 AND isfinite(value) AND {where} "
+        "GROUP BY name, kin, drive_id ORDER BY any_value(method), name, drive_id",
+        [model, *values],
+    )
+    figures: dict[str, dict[int, list[_Line]]] = defaultdict(lambda: defaultdict(list))
+    for each in found:
+        line = _Line(*each)
+        if line.unit not in CHOSEN_UNITS:
+            figures[line.name][line.kin].append(line)
+    alpha = FALSE_ALARMS / max(len(figures), 1)
+    return tuple(_population(list(groups.values()), alpha) for groups in figures.values())
+
+
+def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
+    ours = max(groups, key=lambda lines: (len(lines), sum(len(line.values) for line in lines)))
+    others = {line.drive_id for lines in groups for line in lines} - {line.drive_id for line in ours}
+    samples = sorted(
+        (Sample(line.drive_id, tuple(line.values), tuple(line.folders)) for line in ours),
+        key=lambda each: each.value,
+    )
+    spread = spread_of([math.log(each.value) for each in samples], alpha, min_sigma=MIN_SIGMA)
+    first = ours[0]
+    return Population(
+        first.name,
+        first.label,
+        first.unit,
+        first.better,
+        first.method,
+        tuple(samples),
+        spread,
+        len(others),
+        first.kin,
+    )
+
+
+def without_figures(
+    index: Index, model: str, choice: Choice, found: Sequence[Population]
+) -> tuple[Without, ...]:
+    """Return the drives whose like runs of a method gave no figure: the state moved, or was never reached."""
+    where, values = choice.where(index)
+    missing: list[Without] = []
+    for method in dict.fromkeys(each.method for each in found):
+        ours = [each for each in found if each.method == method]
+        have = {sample.drive_id for each in ours for sample in each.samples}
+        kinds = sorted({each.kin for each in ours})
+        lines = index.ask(
+            f"SELECT drive_id, arg_max(folder, created) FROM runs WHERE drive_name = ? AND {where} "
+            f"AND list_contains(?, {ALIKE}) GROUP BY drive_id ORDER BY drive_id",
+            [model, *values, kinds],
+        )
+        lacking = [Without(drive, folder, method) for drive, folder in lines if drive not in have]
+        if len(lacking) <= WITHOUT_SHARE * len(lines):
+            missing += lacking
+    return tuple(missing)
