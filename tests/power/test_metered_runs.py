@@ -54,8 +54,8 @@ def only_run(library: Path) -> Path:
     return folder
 
 
-def job(scratch: Path, *words: str) -> Path:
-    (scratch / "job.toml").write_text(JOB)
+def job(scratch: Path, *words: str, text: str = JOB) -> Path:
+    (scratch / "job.toml").write_text(text)
     target = str(scratch / "drive.img")
     library = scratch / "runs"
     assert (

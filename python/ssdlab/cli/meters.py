@@ -38,7 +38,7 @@ def meters(
     """
     from ssdlab.host.rig import read_rig
     from ssdlab.model.meter_text import MeterText
-    from ssdlab.power.kinds import KINDS, RECORDED, found_here
+    from ssdlab.power.kinds import KINDS, OF_THE_DRIVE, RECORDED, found_here
 
     texts = [MeterText.parse(each) for each in meter]
     noted = read_rig(rig).meter
@@ -46,7 +46,7 @@ def meters(
     named = {each.use for each in texts}
     texts += [MeterText.parse(each) for each in found_here() if each not in named]
     shown = [_look(text) for text in texts]
-    kinds = {kind: entry[1] for kind, entry in KINDS.items()} | RECORDED
+    kinds = {kind: entry[1] for kind, entry in KINDS.items()} | OF_THE_DRIVE | RECORDED
     asked = [each.error for each in shown if each.use in named and each.error is not None]
     status = max((error.exit_status for error in asked), default=0)
     if json:
@@ -72,11 +72,14 @@ class _Shown:
     recorded_s: float | None = None
     """Of a recording: how long it is; the watts are its mean."""
     error: LabError | None = None
+    note: str = ""
+    """What can be said of it where there is no reading."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it as JSON has it."""
         if self.info is None:
-            return {"use": self.use, "error": None if self.error is None else self.error.as_dict()}
+            told = {"note": self.note} if self.note else {}
+            return {"use": self.use, "error": None if self.error is None else self.error.as_dict(), **told}
         recorded = {} if self.recorded_s is None else {"recorded_s": self.recorded_s}
         return {**self.info.as_dict(), "watts": self.watts, **recorded}
 
@@ -85,7 +88,7 @@ class _Shown:
         """Its line of the table."""
         info = self.info
         if info is None:
-            return (self.use, "" if self.error is None else self.error.what, "", "", "", "")
+            return (self.use, self.note if self.error is None else self.error.what, "", "", "", "")
         share = "" if info.accuracy is None else f"{info.accuracy * 100:g} %"
         offset = f"{info.offset_w:g} W" if info.offset_w else ""
         now = "nothing" if self.watts is None else f"{significant(sum(self.watts))} W"
@@ -97,11 +100,13 @@ class _Shown:
 
 def _look(text: MeterText) -> _Shown:
     """Return what a meter is and says now; of one that cannot be had, why."""
-    from ssdlab.power.kinds import RECORDED, check_kind, open_meter
+    from ssdlab.power.kinds import OF_THE_DRIVE, RECORDED, check_kind, open_meter
     from ssdlab.power.recording import read_recording
 
     try:
         check_kind(text)
+        if text.kind in OF_THE_DRIVE:
+            return _Shown(text.use, note="what the drive under test says of itself: in its runs")
         if text.kind in RECORDED:
             recording = read_recording(text)
             trace = recording.trace

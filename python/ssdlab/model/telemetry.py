@@ -104,6 +104,16 @@ class DriveHealth(Stored):
     link_retrains: int | None = None
     throttle_events: int | None = None
     throttled_s: float | None = None
+    drawn_w: float | None = Field(
+        default=None, description="mean power of the last second, by its own account"
+    )
+    energy_wh: int | None = Field(default=None, description="energy over its life, by its own account")
+    power_error: float | None = Field(
+        default=None, description="most that its own account of power may be off, as a share"
+    )
+    power_estimated: bool | None = Field(
+        default=None, description="whether that account is worked out, and not measured"
+    )
     unsafe_shutdowns: int | None = None
     power_on_hours: int | None = None
     slow_commands: int | None = Field(
@@ -121,6 +131,7 @@ COUNTED = (
     "link_retrains",
     "throttle_events",
     "throttled_s",
+    "energy_wh",
     "unsafe_shutdowns",
     "slow_commands",
 )

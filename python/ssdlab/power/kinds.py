@@ -23,6 +23,8 @@ KINDS = {
 """Kinds that are read while a run goes on: where the class is, and what stands for it in a list."""
 RECORDED = {"csv": "a recording by anything else, given when the steps are done: csv:FILE"}
 """Kinds that are read afterwards."""
+OF_THE_DRIVE = {"nvme": "the drive's own account, once a second, where its SMART log has one: nvme:smart"}
+"""Kinds that are a drive's telemetry."""
 OF_THE_HOST = {
     "rapl": "RAPL meters the processor",
     "ipmi": "a BMC meters the whole host",
@@ -49,8 +51,10 @@ def check_kind(text: MeterText) -> None:
             "use a meter in the drive's supply; ssdlab meters lists the kinds",
             meter=str(text),
         )
-    if text.kind not in KINDS and text.kind not in RECORDED:
-        raise unknown("kind of meter", text.kind, (*KINDS, *RECORDED))
+    if text.kind in OF_THE_DRIVE and text.place != "smart":
+        raise unknown("account of a drive", text.place, ("smart",))
+    if text.kind not in (known := (*KINDS, *OF_THE_DRIVE, *RECORDED)):
+        raise unknown("kind of meter", text.kind, known)
 
 
 def open_meter(text: MeterText) -> Meter:

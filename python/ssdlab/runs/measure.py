@@ -258,7 +258,7 @@ def _measured(
                     workload, log_path=None if log is None else log.path, on_tick=watcher.tick
                 )
                 telemetry = watched.ended(measurement)
-                measurement, metered = metering.measured(measurement, workload.ramp_ns)
+                measurement, metered = metering.measured(measurement, workload.ramp_ns, watched)
         except LabError as error:
             if isinstance(error.measurement, Measurement):
                 telemetry = watched.ended(error.measurement)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ssdlab.results.records import RestRecord
     from ssdlab.results.run_folder import Step
     from ssdlab.results.step_power import StepPower
+    from ssdlab.runs.witness import Watched
 
 _MODEL_BINS = 1000
 """Of a simulated step that measures nothing: enough to draw it."""
@@ -39,9 +40,11 @@ _MODEL_BINS = 1000
 class Metering(Closing):
     """Nobody meters; what meters does more."""
 
-    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+    def measured(
+        self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
+    ) -> tuple[Measurement, list[Warning]]:
         """Return a measurement with its power, where there is a figure of it, and what is to be said."""
-        del ramp_ns
+        del ramp_ns, watched
         return measurement, []
 
     def rested(self, start_ns: int, end_ns: int) -> tuple[RestRecord, list[Warning]]:
@@ -116,8 +119,11 @@ class LiveMetering(Metering):
         self._lost = 0
         self._gone_reported = False
 
-    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+    def measured(
+        self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
+    ) -> tuple[Measurement, list[Warning]]:
         """Add the power over the window of the totals; without one, say why."""
+        del watched
         summary = measurement.as_dict()
         started = summary.get("started")
         if started is None:
@@ -197,9 +203,11 @@ class MeterGone(Metering):
     def __init__(self, text: MeterText, why: LabError) -> None:
         self._text, self._why, self._reported = text, why, False
 
-    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+    def measured(
+        self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
+    ) -> tuple[Measurement, list[Warning]]:
         """Say once that there is no power."""
-        del ramp_ns
+        del ramp_ns, watched
         return measurement, self._rest_power(0, 0)[1]
 
     def _rest_power(self, start_ns: int, end_ns: int) -> tuple[dict[str, JsonValue] | None, list[Warning]]:
@@ -222,9 +230,11 @@ class ModelMetering(Metering):
         self._edges: list[tuple[int, int]] | None = None
         self._base_ns = 0
 
-    def measured(self, measurement: Measurement, ramp_ns: int) -> tuple[Measurement, list[Warning]]:
+    def measured(
+        self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
+    ) -> tuple[Measurement, list[Warning]]:
         """Take note of its interval rows; the figure is there."""
-        del ramp_ns
+        del ramp_ns, watched
         summary = measurement.as_dict()
         self._base_ns = self._drive.native.now_ns - round(summary["total_s"] * 1e9)
         rows = measurement.rows()

@@ -89,10 +89,14 @@ def open_metering(text: MeterText | None, drive: Drive) -> Metering:
     if text is None:
         return Metering()
     from ssdlab.power.collecting import Collector
-    from ssdlab.power.kinds import RECORDED, open_meter
+    from ssdlab.power.kinds import OF_THE_DRIVE, RECORDED, open_meter
 
     if text.kind in RECORDED:
         from ssdlab.runs.recorded_power import RecordedMetering
 
         return RecordedMetering(text)
+    if text.kind in OF_THE_DRIVE:
+        from ssdlab.runs.own_account import OwnAccount
+
+        return OwnAccount(text, drive)
     return LiveMetering(Collector(open_meter(text)))

@@ -161,7 +161,7 @@ class StepExecutor:
             with library_errors(self._folder):
                 write_samples(self._steps, kept, watched.samples)
         _check_log(self._steps, log_name(step.ordinal, step.attempt), log_fault(measured))
-        measured, metered = self.metering.measured(measured, workload.ramp_ns)
+        measured, metered = self.metering.measured(measured, workload.ramp_ns, watched)
         stored = json.loads(json.dumps(measured.as_dict()))  # as the journal will give it back
         summary = Summary.model_validate(stored)
         around = observed.around(summary)

@@ -74,12 +74,14 @@ class Watched:
         self._witness, self._watch, self._began_ns = witness, watch, began_ns
         self._running = True
         self.samples: Sequence[Sample] = ()
+        self.telemetry: StepTelemetry | None = None
 
     def ended(self, measured: object) -> StepTelemetry | None:
         """Return what the drive told while it was measured; None of one that tells nothing."""
         self._running = False
         telemetry, self.samples = self._witness._step(self._watch, self._began_ns, measured)
-        return telemetry if telemetry.sources else None
+        self.telemetry = telemetry if telemetry.sources else None
+        return self.telemetry
 
     def stop(self) -> None:
         """End the watching, if what was measured did not come to its end."""

@@ -1,4 +1,4 @@
-"""What an NVMe drive tells in its logs: health (02h), and OCP's (C0h, C3h) where it has them."""
+"""What an NVMe drive tells in its logs: health (02h), power (25h) and OCP's (C0h, C3h) where it has them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NvmeLogs(Source):
 
     def __init__(self, port: AdminPort) -> None:
         self.port = port
-        self._extended = self._monitor = True
+        self._extended = self._monitor = self._power = True
 
     @property
     def words(self) -> str:
@@ -39,6 +39,7 @@ class NvmeLogs(Source):
         sensors = [each for each in (health.temperature_c, *health.sensors_c) if each is not None]
         return {
             "temperature_c": health.temperature_c,
+            "drawn_w": health.interval_w,
             "hottest_c": max(sensors, default=None),
             "throttle_events": _throttled(health, extended),
             "throttled_s": health.throttled_light_s + health.throttled_heavy_s,
@@ -58,6 +59,7 @@ class NvmeLogs(Source):
             It does not answer, or answers nonsense.
         """
         health, extended, monitor = self._health(), self._read_extended(), self._read_monitor()
+        power = self._read_power()
         sensors = [each for each in (health.temperature_c, *health.sensors_c) if each is not None]
         return DriveHealth(
             source="nvme",
@@ -75,6 +77,10 @@ class NvmeLogs(Source):
             link_retrains=None if extended is None else extended.link_retrains,
             throttle_events=_throttled(health, extended),
             throttled_s=health.throttled_light_s + health.throttled_heavy_s,
+            drawn_w=health.interval_w,
+            energy_wh=health.lifetime_wh or None,
+            power_error=None if power is None else power.error,
+            power_estimated=None if power is None else power.estimated,
             unsafe_shutdowns=health.unsafe_shutdowns,
             power_on_hours=health.power_on_hours,
             slow_commands=monitor.slow if monitor is not None and monitor.enabled else None,
@@ -91,6 +97,11 @@ class NvmeLogs(Source):
     def _read_monitor(self) -> ocp.LatencyMonitor | None:
         found = self._if_there(self._monitor, lambda: ocp.latency_monitor(self._log(ocp.LOG_LATENCY)))
         self._monitor = found is not None
+        return found
+
+    def _read_power(self) -> nvme.PowerMeasurement | None:
+        found = self._if_there(self._power, lambda: nvme.power_measurement(self._log(nvme.LOG_POWER)))
+        self._power = found is not None
         return found
 
     def _if_there(self, known: bool, read: Callable[[], T]) -> T | None:

@@ -15,6 +15,7 @@ from ssdlab.drives.admin.nvme.commands import (
     GET_LOG,
     IDENTIFY,
     LOG_BYTES,
+    LOG_POWER,
     LOG_SANITIZE,
     LOG_SMART,
     PAGE_BYTES,
@@ -36,8 +37,10 @@ from ssdlab.drives.admin.nvme.identify import (
 )
 from ssdlab.drives.admin.nvme.logs import (
     Health,
+    PowerMeasurement,
     SanitizeStatus,
     health,
+    power_measurement,
     sanitize_status,
 )
 
@@ -54,6 +57,7 @@ __all__ = [
     "GET_LOG",
     "IDENTIFY",
     "LOG_BYTES",
+    "LOG_POWER",
     "LOG_SANITIZE",
     "LOG_SMART",
     "PAGE_BYTES",
@@ -71,7 +75,9 @@ __all__ = [
     "controller",
     "namespace",
     "Health",
+    "PowerMeasurement",
     "SanitizeStatus",
     "health",
+    "power_measurement",
     "sanitize_status",
 ]

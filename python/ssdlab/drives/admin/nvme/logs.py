@@ -1,7 +1,8 @@
-"""Log pages: health and sanitize status.
+"""Log pages: health, power and sanitize status.
 
-Source: NVM Express Base Specification 2.0c, figures named at each decoder. Offsets are bytes, bits count from
-the least.
+Source: NVM Express Base Specification 2.0c, figures named at each decoder; what it has had of power since 2.3
+(bytes 232 to 243 of the health log, log 25h) as libnvme 3 lays it out. Offsets are bytes, bits count from the
+least.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from dataclasses import dataclass
 
 from ssdlab.drives.admin.fields import Malformed, Page, kelvin
 from ssdlab.drives.admin.nvme.commands import LOG_BYTES
+
+POWER_BYTES = 64
+"""Of log 25h, without its histogram."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,10 @@ class Health:
     throttled_light, throttled_heavy, throttled_light_s, throttled_heavy_s
         How often heat began to slow the drive a little and by much, and the seconds of each (thermal
         management temperatures 1 and 2).
+    interval_w
+        Mean power of the whole drive over the last second; None where it does not say, or says it of a part.
+    lifetime_wh
+        Energy over its life in Wh, rounded up by the drive; 0 is not said.
     """
 
     warnings: tuple[str, ...]
@@ -53,6 +61,8 @@ class Health:
     throttled_heavy: int
     throttled_light_s: int
     throttled_heavy_s: int
+    interval_w: float | None
+    lifetime_wh: int
 
 
 _WARNINGS = (
@@ -103,6 +113,77 @@ def health(content: bytes) -> Health:
         throttled_heavy=page.number(220, 4),
         throttled_light_s=page.number(224, 4),
         throttled_heavy_s=page.number(228, 4),
+        interval_w=scaled_watts(page.number(240, 4)) if _of_the_drive(page.number(240, 4) >> 20) else None,
+        lifetime_wh=page.number(232, 8),
+    )
+
+
+_SCALES_W = {1: 1e-4, 2: 1e-2}
+"""Of a power in bits 15:0, by its bits 17:16; 0 is not reported, 3 reserved."""
+
+
+def scaled_watts(number: int) -> float | None:
+    """Return a power with its scale, as the newer fields have it; None where none is reported.
+
+    >>> scaled_watts(2 << 16 | 812)
+    8.12
+    """
+    scale, value = _SCALES_W.get(number >> 16 & 3), number & 0xFFFF
+    return round(value * scale, 4) if scale and value else None
+
+
+def _of_the_drive(measurement_type: int) -> bool:
+    """Say whether a power is the NVM subsystem's in all: type 0; others are reserved or the maker's own."""
+    return measurement_type & 0x3F == 0
+
+
+@dataclass(frozen=True, slots=True)
+class PowerMeasurement:
+    """Power Measurement, log 25h.
+
+    Attributes
+    ----------
+    running
+        Whether the drive collects now; Set Features 25h begins it, which ssdlab leaves to its owner.
+    estimated
+        Whether its powers are worked out and not measured.
+    count
+        Intervals of one second so far.
+    mean_w, max_w
+        Over these intervals; None where none is reported, or of a part of the drive.
+    error
+        Most that a power may be off, as a share; None is not said.
+    """
+
+    running: bool
+    estimated: bool
+    count: int
+    mean_w: float | None
+    max_w: float | None
+    error: float | None
+
+
+_MAX_PERCENT = 100
+
+
+def power_measurement(content: bytes) -> PowerMeasurement:
+    """Decode the Power Measurement log.
+
+    Raises
+    ------
+    Malformed
+        It is too short or empty.
+    """
+    page = Page(content, "Power Measurement log", POWER_BYTES)
+    whole = page.number(2, 2) >> 12 == 0
+    percent = page.number(56, 1)
+    return PowerMeasurement(
+        running=page.bit(2, 0),
+        estimated=page.bit(2, 2),
+        count=page.number(8, 4),
+        mean_w=scaled_watts(page.number(40, 4)) if whole else None,
+        max_w=scaled_watts(page.number(44, 4)) if whole else None,
+        error=percent / 100 if percent <= _MAX_PERCENT else None,
     )
 
 
