@@ -38,7 +38,7 @@ def meters(
     """
     from ssdlab.host.rig import read_rig
     from ssdlab.model.meter_text import MeterText
-    from ssdlab.power.kinds import KINDS, OF_THE_DRIVE, RECORDED, found_here
+    from ssdlab.power.kinds import KINDS, NOT_TRIED, OF_THE_DRIVE, RECORDED, found_here
 
     texts = [MeterText.parse(each) for each in meter]
     noted = read_rig(rig).meter
@@ -46,7 +46,7 @@ def meters(
     named = {each.use for each in texts}
     texts += [MeterText.parse(each) for each in found_here() if each not in named]
     shown = [_look(text) for text in texts]
-    kinds = {kind: entry[1] for kind, entry in KINDS.items()} | OF_THE_DRIVE | RECORDED
+    kinds = {kind: entry[1] for kind, entry in KINDS.items()} | OF_THE_DRIVE | RECORDED | NOT_TRIED
     asked = [each.error for each in shown if each.use in named and each.error is not None]
     status = max((error.exit_status for error in asked), default=0)
     if json:
@@ -78,8 +78,8 @@ class _Shown:
     def as_dict(self) -> dict[str, object]:
         """Return it as JSON has it."""
         if self.info is None:
-            told = {"note": self.note} if self.note else {}
-            return {"use": self.use, "error": None if self.error is None else self.error.as_dict(), **told}
+            noted = {"note": self.note} if self.note else {}
+            return {"use": self.use, "error": None if self.error is None else self.error.as_dict(), **noted}
         recorded = {} if self.recorded_s is None else {"recorded_s": self.recorded_s}
         return {**self.info.as_dict(), "watts": self.watts, **recorded}
 

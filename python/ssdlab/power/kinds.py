@@ -18,6 +18,10 @@ KINDS = {
         "a chip behind the kernel's hwmon: hwmon:ina226, hwmon:hwmon3",
     ),
     "scpi": ("ssdlab.power.scpi:ScpiMeter", "an instrument that speaks SCPI over TCP: scpi:10.0.0.7:5025"),
+    "ppk2": (
+        "ssdlab.power.ppk2:Ppk2Meter",
+        "a Nordic PPK2 as an ampere meter in a supply of known volts: ppk2:/dev/ttyACM0@5V",
+    ),
     "quarch": ("ssdlab.power.quarch:QuarchMeter", "a Quarch module, by its server QIS: quarch:10.0.0.8:9722"),
 }
 """Kinds that are read while a run goes on: where the class is, and what stands for it in a list."""
@@ -25,6 +29,8 @@ RECORDED = {"csv": "a recording by anything else, given when the steps are done:
 """Kinds that are read afterwards."""
 OF_THE_DRIVE = {"nvme": "the drive's own account, once a second, where its SMART log has one: nvme:smart"}
 """Kinds that are a drive's telemetry."""
+NOT_TRIED = {"joulescope": "not tried: its driver needs the instrument; give what it records as csv:FILE"}
+"""What could meter a drive, and is not read: nothing of it could be tested without the hardware."""
 OF_THE_HOST = {
     "rapl": "RAPL meters the processor",
     "ipmi": "a BMC meters the whole host",
@@ -49,6 +55,12 @@ def check_kind(text: MeterText) -> None:
         raise Refused(
             f"{OF_THE_HOST[text.kind]}: that is never the power of a drive",
             "use a meter in the drive's supply; ssdlab meters lists the kinds",
+            meter=str(text),
+        )
+    if text.kind in NOT_TRIED:
+        raise Refused(
+            f"this version does not read a meter of the kind {text.kind}: {NOT_TRIED[text.kind]}",
+            "record with its own program, and name the file: --meter csv:FILE",
             meter=str(text),
         )
     if text.kind in OF_THE_DRIVE and text.place != "smart":

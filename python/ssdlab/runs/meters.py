@@ -24,21 +24,13 @@ def chosen_meter(
     Raises
     ------
     Refused
-        A meter is given for a simulated drive, or a recording for several runs.
+        A meter that is read meanwhile is given for a simulated drive, or a recording for several runs.
     UsageError, HostError
         The rig file is wrong.
     """
     if given is not None and given.kind == "none":
         return None
-    if simulated:
-        if given is not None:
-            raise Refused(
-                f"a simulated drive draws no watts that {given.use} could see",
-                "leave --meter out: it has a meter of its own",
-                meter=str(given),
-            )
-        return None
-    if given is None:
+    if given is None and not simulated:
         from ssdlab.host.rig import read_rig
 
         given = read_rig(rig).meter
@@ -47,6 +39,12 @@ def chosen_meter(
         from ssdlab.power.kinds import RECORDED, check_kind
 
         check_kind(given)
+        if simulated and given.kind not in RECORDED:
+            raise Refused(
+                f"a simulated drive draws no watts that {given.use} could see",
+                "leave --meter out: it has a meter of its own",
+                meter=str(given),
+            )
         if in_suite and given.kind in RECORDED:
             raise Refused(
                 f"{given.use} is a recording of one run, and this is a suite of several",
@@ -83,7 +81,7 @@ def open_metering(text: MeterText | None, drive: Drive) -> Metering:
     UsageError, Refused, HostError
         The meter is not there, meters no drive, or does not answer.
     """
-    if drive.capabilities.virtual_time:
+    if drive.capabilities.virtual_time and text is None:
         simulated = cast("SimulatedDrive", drive)
         return Metering() if simulated.power(0, 1) is None else ModelMetering(simulated)
     if text is None:
@@ -94,7 +92,7 @@ def open_metering(text: MeterText | None, drive: Drive) -> Metering:
     if text.kind in RECORDED:
         from ssdlab.runs.recorded_power import RecordedMetering
 
-        return RecordedMetering(text)
+        return RecordedMetering(text, virtual=drive.capabilities.virtual_time)
     if text.kind in OF_THE_DRIVE:
         from ssdlab.runs.own_account import OwnAccount
 

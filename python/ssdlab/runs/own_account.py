@@ -51,20 +51,20 @@ class OwnAccount(Metering):
     """Between two readings, and what each is the mean of."""
 
     def __init__(self, text: MeterText, drive: Drive) -> None:
-        told = drive.telemetry.reading()
-        if told is None or told.source != "nvme" or told.drawn_w is None:
+        health = drive.telemetry.reading()
+        if health is None or health.source != "nvme" or health.drawn_w is None:
             raise Refused(
                 f"{drive.identity.path} gives no account of its power to this user",
                 "few NVMe drives do (bytes 240 to 243 of the SMART log); use a meter in its supply",
                 meter=text.use,
             )
-        how = {None: "", True: ", estimated", False: ", measured"}[told.power_estimated]
+        how = {None: "", True: ", estimated", False: ", measured"}[health.power_estimated]
         info = MeterInfo(
             use=text.use,
             name=f"the drive's own account{how}",
             rails=(_RAIL,),
             rate_hz=1 / self.period_s,
-            accuracy=told.power_error,
+            accuracy=health.power_error,
             bound_ns=round(self.period_s * 1e9),
         )
         self._info = info.as_described(text)
@@ -112,10 +112,10 @@ def _trace_of(watched: Watched, zero_ns: int, period_ns: int) -> PowerTrace:
 
     Each reading is the mean of the period before it, so it stands for the time around the middle of that.
     """
-    told = [(each.at_ns, each.drawn_w) for each in watched.samples]
+    readings = [(each.at_ns, each.drawn_w) for each in watched.samples]
     if (after := watched.telemetry) is not None and after.health is not None:
-        told.append((after.ended_ns - zero_ns, after.health.drawn_w))
-    known = [(at_ns, watts) for at_ns, watts in told if watts is not None]
+        readings.append((after.ended_ns - zero_ns, after.health.drawn_w))
+    known = [(at_ns, watts) for at_ns, watts in readings if watts is not None]
     times = np.array([at_ns for at_ns, _ in known], dtype=np.int64)
     rising = np.flatnonzero(np.diff(times, prepend=-1) > 0)
     watts = np.array([watts for _, watts in known], dtype=np.float64)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ssdlab.power.meter import MeterInfo
     from ssdlab.results.run_folder import Step
 
+_ROUNDED_NS = 1000
+"""Times of a step are sums of seconds with fractions."""
 _SEEDS = (0x5D1AB, 0x5D1AC)
 """Of the marks before and after; each end has a sequence of its own."""
 
@@ -59,10 +61,18 @@ def marked(method: Method, meter: MeterText | None) -> Method:
 
 
 class RecordedMetering(Metering):
-    """A recording that is given when the steps are done."""
+    """A recording that is given when the steps are done.
 
-    def __init__(self, text: MeterText) -> None:
-        self._text = text
+    Parameters
+    ----------
+    text
+        ``csv:FILE``.
+    virtual
+        The drive keeps a time of its own, and the recording is of that.
+    """
+
+    def __init__(self, text: MeterText, *, virtual: bool = False) -> None:
+        self._text, self._virtual = text, virtual
         self._record: dict[str, JsonValue] = {"use": text.use, "gone": "no recording was read"}
 
     def record(self) -> dict[str, JsonValue]:
@@ -94,8 +104,12 @@ class RecordedMetering(Metering):
         except LabError as error:
             raise Refused(f"all steps are done, and {error.what}", f"{error.advice}, {again}") from error
         ends = _marks_of(steps)
-        if ends is None:
-            why = "the host was started anew between the marks"
+        if not ends:
+            why = (
+                "the host was started anew between the marks"
+                if ends is None
+                else "there was nothing written that marks could read"
+            )
             return _without(steps, Warning.of("meter-gone", meter=self._text.use, why=why))
         return self._with_power(steps, folder, recording.info, recording.trace, ends, again)
 
@@ -127,31 +141,61 @@ class RecordedMetering(Metering):
             "clock_fit": found.correlation,
         }
         placed = PowerTrace(found.times(trace.start_ns), found.times(trace.end_ns), trace.watts)
-        return [_metered(step, info, placed, folder) for step in steps]
+        done: list[Step] = []
+        latest_ns = 0
+        for step in steps:
+            window = _window_of(step, virtual=self._virtual)
+            if window is None:
+                done.append(step)
+                continue
+            # A simulated drive that was brought back to a state: what then has its time is not known.
+            known = placed if window[0] >= latest_ns - _ROUNDED_NS else placed.window(0, 0)
+            latest_ns = max(latest_ns, window[2])
+            done.append(_metered(step, info, known, folder, window))
+        return done
 
 
-def _metered(step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder) -> Step:
+def _window_of(step: Step, *, virtual: bool) -> tuple[int, int, int] | None:
+    """Return begin, begin of what counts, and end of what is metered, by the drive's clock."""
+    rest, summary, telemetry = step.result.rest, step.summary, step.result.telemetry
+    if rest is not None:
+        return rest.start_ns, rest.start_ns, rest.end_ns
+    if summary is None:
+        return None
+    if virtual:
+        # Such a drive's clock stands still between steps, so they begin when it began to be watched.
+        if telemetry is None:
+            return None
+        zero = telemetry.began_ns
+    elif summary.started is not None:
+        zero = summary.started.monotonic_ns
+    else:
+        return None
+    ramp = 0 if step.workload is None else step.workload.ramp_ns
+    return zero, zero + ramp, zero + ramp + round(summary.elapsed_s * 1e9)
+
+
+def _metered(
+    step: Step, info: MeterInfo, trace: PowerTrace, folder: HeldFolder, window: tuple[int, int, int]
+) -> Step:
     """Return a step with its power, its samples kept beside its log."""
     from ssdlab.results.step_power import StepPower, power_name, write_power
 
     if step.result.rest is not None:
         return _metered_rest(step, info, trace)
-    stored, summary = step.result.measurement, step.summary
-    if stored is None or summary is None or summary.started is None:
-        return step
-    zero = summary.started.monotonic_ns
-    ramp = 0 if step.workload is None else step.workload.ramp_ns
-    start, end = zero + ramp, zero + ramp + round(summary.elapsed_s * 1e9)
+    stored = step.result.measurement
+    assert stored is not None
+    zero, start, end = window
     part = trace.window(zero, end)
     name = power_name(step.ordinal, step.attempt)
     with library_errors(folder.path / STEPS / name), folder.folder(STEPS) as steps:
         write_power(steps, name, StepPower(info.rails, part.start_ns - zero, part.end_ns - zero, part.watts))
     drawn = part.drawn(start, end)
     fault = fault_of(info, drawn, end - start)
-    if fault is not None or drawn is None:
-        return step if fault is None else _warned(step, fault)
-    changed = {"measurement": {**stored, "power": power_of(info, drawn)}}
-    return replace(step, result=step.result.model_copy(update=changed))
+    power = None if fault is not None or drawn is None else power_of(info, drawn)
+    changed = {"measurement": {**stored, "power": power}}
+    metered = replace(step, result=step.result.model_copy(update=changed))
+    return metered if fault is None else _warned(metered, fault)
 
 
 def _metered_rest(step: Step, info: MeterInfo, trace: PowerTrace) -> Step:

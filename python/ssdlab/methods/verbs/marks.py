@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, ClassVar
 
 from ssdlab.methods.verbs.bounds import STEP_MAX_S, Bounds, Planned, Planning
@@ -20,10 +19,10 @@ _WORKERS = 8
 
 
 class MarksFacts(Facts):
-    """When load was on, in ns of CLOCK_MONOTONIC, and in which boot of the host."""
+    """When load was on, in ns of the drive's clock: CLOCK_MONOTONIC in a boot of the host, or its own."""
 
     on_ns: tuple[tuple[int, int], ...]
-    boot_id: str
+    boot_id: str | None = None
 
 
 class PowerMarks(Verb):
@@ -51,14 +50,16 @@ class PowerMarks(Verb):
     def do(self, at: StepContext) -> StepResult:
         """Give the marks; none where that would read what was never written."""
         on_ns = []
+        clock_ns = at.drive.telemetry.clock_ns
         unwritten = at.drive.written(0, at.drive.capacity_bytes) is False
         for number, (on, rest) in enumerate(() if unwritten else self.on_and_rest_s):
             at.look(f"mark {number + 1} of {len(self.on_and_rest_s)}")
-            began = time.monotonic_ns()
+            began = clock_ns()
             at.run(self._reads(on, number), None)
-            on_ns.append((began, time.monotonic_ns()))
+            on_ns.append((began, clock_ns()))
             at.drive.idle(rest, on_look=at.look)
-        facts = MarksFacts(on_ns=tuple(on_ns), boot_id=boot_id())
+        boot = None if at.drive.capabilities.virtual_time else boot_id()
+        facts = MarksFacts(on_ns=tuple(on_ns), boot_id=boot)
         return StepResult(seconds=0.0, facts=facts.model_dump(mode="json", exclude_defaults=True))
 
     def _reads(self, seconds: float, number: int) -> Workload:

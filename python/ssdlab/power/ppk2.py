@@ -1,0 +1,234 @@
+"""Nordic's Power Profiler Kit II in a drive's supply line: a client of our own that only reads it.
+
+It is a serial device (CDC ACM): bytes go as they are. Of its commands three are used: Get Meta Data (19h,
+lines of text up to ``END``, its calibration in them), Average Start and Stop (06h, 07h). Its mode, voltage
+and switch stay as their owner has set them: changing them would take the drive's power away. While it runs
+100,000 samples a second come, four bytes each, least first: 14 bits of the converter, 3 of its range, one
+unused, 6 of a counter that shows losses, 8 of logic inputs. It measures amperes alone, so the volts of the
+supply are its owner's word: ``ppk2:/dev/ttyACM0@5V``.
+
+Source: Nordic's nRF Connect Power Profiler (pc-nrfconnect-ppk, its serial device). Its filter of spikes at
+changes of the range is left out: that carries energy from one moment to another.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import termios
+import time
+import tty
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from ssdlab.model.closing import Closing
+from ssdlab.model.errors import HostError, UsageError
+from ssdlab.power.device_clock import DeviceClock
+from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, silent
+
+if TYPE_CHECKING:
+    from ssdlab.analysis.energy import Array
+    from ssdlab.model.meter_text import MeterText
+
+RATE_HZ = 100_000
+_PERIOD_NS = 1_000_000_000 // RATE_HZ
+_RANGES = 5
+_OHMS = (1031.64, 101.65, 10.15, 0.94, 0.043)
+"""Resistors of the ranges, of a kit that does not say its own."""
+_ADC_VOLTS = 4 * 1.8 / 163840
+"""Of one step of the converter."""
+_META_DATA, _START, _STOP = b"\x19", b"\x06", b"\x07"
+_COUNTS = 64
+_ANSWER_S = 2.0
+_QUIET_S = 0.1
+"""What was on its way when a stream was stopped has come by then."""
+_ASK_S = 0.1
+"""What comes in so long is decoded together."""
+_BOUND_NS = 20_000_000
+"""The way over USB is taken for none: 1 ms as a rule, more where the host is busy."""
+_MAX_BYTES = 1 << 16
+_PLACE = re.compile(r"(/.+)@(\d{1,2}(?:\.\d{1,4})?)V")
+
+
+class Calibration:
+    """How values of the converter become amperes, for each of five ranges.
+
+    Parameters
+    ----------
+    values
+        What a kit says of itself, by name and range (``R0`` to ``R4``; GS, GI, O, S, I and UG likewise).
+    """
+
+    def __init__(self, values: dict[str, float]) -> None:
+        def row(name: str, otherwise: float) -> Array:
+            return np.array([values.get(f"{name}{number}", otherwise) for number in range(_RANGES)])
+
+        known = row("R", 0.0)
+        self._volts_to_amperes = _ADC_VOLTS / np.where(known > 0, known, _OHMS)
+        self._offset, self._user = row("O", 0.0) / 4, row("UG", 1.0)
+        self._square, self._gain = row("GS", 1.0), row("GI", 1.0)
+        self._slope, self._shift = row("S", 0.0), row("I", 0.0)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return that of a kit's meta data, lines of ``name: value``.
+
+        Raises
+        ------
+        ValueError
+            There is none in it, or a value is no number.
+        """
+        found = re.findall(r"^(R|GS|GI|O|S|I|UG)([0-4]): *(\S+)\s*$", text, re.MULTILINE)
+        values = {name + number: float(value) for name, number, value in found}
+        if "R0" not in values or not all(np.isfinite(value) for value in values.values()):
+            raise ValueError("no calibration in what it says of itself")
+        return cls(values)
+
+    def amperes(self, words: Array, volts: float) -> Array:
+        """Return the current of samples as they came, shape (n,), in A."""
+        ranges = np.minimum(words >> 14 & 7, _RANGES - 1)
+        plain = ((words & 0x3FFF) - self._offset[ranges]) * self._volts_to_amperes[ranges]
+        curved = plain * (self._square[ranges] * plain + self._gain[ranges])
+        found: Array = self._user[ranges] * (curved + self._slope[ranges] * volts + self._shift[ranges])
+        return found
+
+
+class Ppk2Meter(Closing):
+    """A kit that streams.
+
+    Parameters
+    ----------
+    text
+        ``ppk2:`` with the serial device and the volts of the supply: ``ppk2:/dev/ttyACM0@5V``.
+
+    Raises
+    ------
+    UsageError
+        The text says no device and volts.
+    HostError
+        It cannot be opened, or does not answer as such a kit does.
+    """
+
+    def __init__(self, text: MeterText) -> None:
+        place = _PLACE.fullmatch(text.place)
+        if place is None or not 0 < float(place[2]) <= 12:
+            raise UsageError(
+                f"{text.use} does not say its device and the volts of the supply that it stands in",
+                "write it so: ppk2:/dev/ttyACM0@5V",
+            )
+        chosen_rails(text, ("DUT",))
+        self._use, self._volts = text.use, float(place[2])
+        self._clock = DeviceClock()
+        self._held, self._count, self._last = b"", 0, -1
+        self._port = _opened(text.use, place[1])
+        try:
+            self._calibration = self._begin()
+        except BaseException:
+            self.close()
+            raise
+        self._asked = time.monotonic()
+        self._info = MeterInfo(
+            use=text.use,
+            name="Nordic PPK2",
+            rails=("DUT",),
+            rate_hz=float(RATE_HZ),
+            streamed=True,
+            bound_ns=_BOUND_NS,
+        ).as_described(text)
+
+    @property
+    def info(self) -> MeterInfo:
+        """What it is."""
+        return self._info
+
+    @property
+    def drift_ppm(self) -> float:
+        """How fast its clock, which is the count of its samples, runs away from the host's."""
+        return self._clock.drift_ppm
+
+    def read(self, timeout_s: float) -> Samples:
+        """Return what came within a tenth of a second."""
+        limit = time.monotonic() + timeout_s
+        due = min(self._asked + _ASK_S, limit)
+        came_ns = time.monotonic_ns()
+        while (left := due - time.monotonic()) > 0 or (len(self._held) < 4 and time.monotonic() < limit):
+            if self._receive(max(left, 0.001)):
+                came_ns = time.monotonic_ns()
+        self._asked = time.monotonic()
+        whole = len(self._held) // 4 * 4
+        words = np.frombuffer(self._held[:whole], dtype="<u4")
+        self._held = self._held[whole:]
+        if not len(words):
+            return Samples(np.empty(0, dtype=np.int64), np.empty((0, 1)))
+        counters = (words >> 18 & (_COUNTS - 1)).astype(np.int64)
+        steps = np.diff(counters, prepend=self._last if self._last >= 0 else counters[0] - 1) % _COUNTS
+        steps[steps == 0] = _COUNTS
+        numbers = self._count + np.cumsum(steps)
+        self._count, self._last = int(numbers[-1]), int(counters[-1])
+        offset_ns = self._clock.put(self._count * _PERIOD_NS, came_ns)
+        watts = self._calibration.amperes(words, self._volts) * self._volts
+        return Samples(numbers * _PERIOD_NS + offset_ns, watts[:, None], int(steps.sum()) - len(words))
+
+    def close(self) -> None:
+        """Stop the stream; the kit's switch stays closed."""
+        with suppress(HostError):  # it is left either way
+            self._send(_STOP)
+        os.close(self._port)
+
+    def _begin(self) -> Calibration:
+        """Ask for its calibration and let it stream."""
+        self._send(_STOP)  # whoever had it before may have left it running
+        time.sleep(_QUIET_S)
+        with suppress(termios.error):
+            termios.tcflush(self._port, termios.TCIFLUSH)
+        self._send(_META_DATA)
+        limit = time.monotonic() + _ANSWER_S
+        while b"END" not in self._held:
+            if time.monotonic() > limit or len(self._held) > _MAX_BYTES:
+                raise silent(self._use, "it does not say what it is, as a PPK2 does")
+            self._receive(0.1)
+        try:
+            calibration = Calibration.parse(self._held.decode("ascii", "replace"))
+        except ValueError as error:
+            raise silent(self._use, str(error)) from error
+        self._held = b""
+        self._send(_START)
+        return calibration
+
+    def _send(self, command: bytes) -> None:
+        try:
+            os.write(self._port, command)
+        except OSError as error:
+            raise silent(self._use, error.strerror or str(error)) from error
+
+    def _receive(self, seconds: float) -> bool:
+        """Take what comes within a time; False where nothing does."""
+        if not select.select([self._port], [], [], seconds)[0]:
+            return False
+        try:
+            part = os.read(self._port, _MAX_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise silent(self._use, error.strerror or str(error)) from error
+        if not part:
+            raise silent(self._use, "it was unplugged")
+        self._held += part
+        return True
+
+
+def _opened(use: str, path: str) -> int:
+    """Open a serial device as it is: no line discipline, and nobody else's terminal."""
+    try:
+        port = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise silent(use, error.strerror or str(error)) from error
+    try:
+        tty.setraw(port)
+    except termios.error as error:
+        os.close(port)
+        raise silent(use, f"{path} is no serial device") from error
+    return port
