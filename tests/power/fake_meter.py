@@ -9,7 +9,7 @@ import numpy as np
 
 from ssdlab.model.meter_text import MeterText
 from ssdlab.power import kinds
-from ssdlab.power.meter import MeterInfo, Samples, silent
+from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, silent
 
 PLACE = "power.fake_meter:FakeMeter"
 
@@ -21,6 +21,7 @@ class FakeMeter:
     """
 
     watts: Callable[[int], float] = staticmethod(lambda at: 3.0)
+    rails = ("a", "b")
     rate_hz = 100.0
     bound_ns = 0
     answers = 10**9
@@ -28,9 +29,12 @@ class FakeMeter:
     drift_ppm = 0.0
     lacks = range(0)
     """Numbers of samples that it does not give."""
+    late = range(0)
+    """Numbers of samples that it dates 50 ms too early."""
 
     def __init__(self, text: MeterText) -> None:
-        info = MeterInfo(text.use, "fake", ("a", "b"), self.rate_hz, bound_ns=self.bound_ns)
+        chosen_rails(text, self.rails)
+        info = MeterInfo(text.use, "fake", self.rails, self.rate_hz, bound_ns=self.bound_ns)
         self.info = info.as_described(text)
         self.began = time.monotonic_ns()
         self.given = 0
@@ -44,6 +48,7 @@ class FakeMeter:
         numbers = [number for number in range(self.given, due) if number not in self.lacks]
         self.given = due
         times = np.array([self.began + number * period_ns for number in numbers], dtype=np.int64)
+        times -= np.array([50_000_000 * (number in self.late) for number in numbers], dtype=np.int64)
         watts = np.array([type(self).watts(int(at)) for at in times])
         lost, type(self).lost = type(self).lost, 0
         return Samples(times, np.stack([watts / 3, watts * 2 / 3], axis=1), lost)

@@ -62,7 +62,7 @@ class Asked:
     """Stands in for a collector: 5 W in the ramp, 2 W after it."""
 
     info = MeterInfo("fake:0", "fake", ("a",), 1000.0)
-    lost, died, drift_ppm = 0, None, 0.0
+    lost, disordered, died, drift_ppm = 0, 0, None, 0.0
 
     def trace(self, start_ns: int, end_ns: int) -> PowerTrace:
         times = np.arange(0, 10_000) * 1_000_000 + 500_000

@@ -131,6 +131,7 @@ def test_a_meter_that_goes_away_leaves_a_mark_and_the_run_goes_on(
         ({"lost": 7}, "meter-lost"),
         ({"drift_ppm": -900.0}, "meter-drift"),
         ({"lacks": range(10, 30)}, "meter-gap"),
+        ({"late": range(12, 14)}, "meter-order"),
     ],
 )
 def test_what_can_be_wrong_is_said(
@@ -140,7 +141,39 @@ def test_what_can_be_wrong_is_said(
     assert main(["measure", str(scratch / "a.img"), *MEASURE, "--meter", "fake:0"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert code in [each["code"] for each in shown["warnings"]]
-    assert (shown["power"] is None) == (code not in ("meter-lost", "meter-drift"))
+    assert (shown["power"] is None) == (code not in ("meter-lost", "meter-drift", "meter-order"))
+
+
+@pytest.mark.parametrize(
+    ("meter", "status", "words"),
+    [
+        ("fake:0,calibrated=2999-01-01", 2, "still to come"),
+        ("fake:0,calibrated=yesterday", 2, "calibrated"),
+        ("fake:0,rails=a+c", 2, "rail"),
+        ("scpi:127.0.0.1:9", 3, "does not answer"),
+        ("quarch:127.0.0.1:9", 3, "does not answer"),
+        ("ppk2:/dev/null@5V", 3, "does not answer"),
+        ("hwmon:none", 2, "no chip called"),
+        ("rapl:0", 2, "never the power of a drive"),
+        ("joulescope:0", 2, "not tried"),
+        ("nvme:smart", 2, "gives no account of its power"),
+        ("ppk3:0", 2, "kind of meter"),
+    ],
+)
+def test_a_meter_that_cannot_be_had_stops_a_run_before_anything_is_done(
+    scratch: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    meter: str,
+    status: int,
+    words: str,
+) -> None:
+    install(monkeypatch, rails=("a", "b"))
+    target, library = scratch / "drive.img", scratch / "runs"
+    run = ["run", "peak-random-read", str(target), "--size", "16MiB", "--library", str(library)]
+    assert main([*run, "--meter", meter]) == status
+    assert words in capsys.readouterr().err
+    assert not list(library.glob("*/manifest.json"))
 
 
 def test_a_meter_of_the_rig_file_is_used(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:

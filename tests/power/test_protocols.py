@@ -117,6 +117,18 @@ def test_samples_that_were_lost_are_counted() -> None:
         assert collector.lost == 37
 
 
+def test_samples_out_of_order_are_left_out_and_counted() -> None:
+    with serving(Qis(lambda at: 1.0)) as server:
+        server.swapped = range(200, 210, 2)
+        with Collector(open_meter(text("quarch", server))) as collector:
+            began = time.monotonic_ns()
+            time.sleep(0.6)
+            drawn = collector.trace(began, began + 300_000_000).drawn(began, began + 300_000_000)
+        assert collector.disordered == 5
+        assert drawn is not None
+        assert drawn.mean_w == pytest.approx(1.0)
+
+
 def test_every_sample_of_a_fast_stream_arrives() -> None:
     """100 kS/s: counted, whatever time it takes."""
     watts = lambda at: 5.0 + (at // 1_000_000) % 2  # noqa: E731

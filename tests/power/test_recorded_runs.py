@@ -45,8 +45,11 @@ def only_run(library: Path) -> Path:
     return folder
 
 
-def record(folder: Path, path: Path) -> None:
-    """Write what a logger on a clock of its own would have: the marks, and the measurements."""
+def record(folder: Path, path: Path, *, ppm: float = PPM, gap: bool = False) -> None:
+    """Write what a logger on a clock of its own would have: the marks, and the measurements.
+
+    With a gap it lacks 0.1 s of each measurement.
+    """
     steps = RunFolder(folder).steps()
     loads = [
         (*span, LOAD_W) for step in steps if step.verb == "marks" for span in step.found(MarksFacts).on_ns
@@ -61,8 +64,10 @@ def record(folder: Path, path: Path) -> None:
     while at < loads[-1][1] + 3_000_000_000:
         watts = BASE_W + draw.gauss(0, 0.05) + next((w for a, b, w in loads if a <= at < b), 0.0)
         # Its clock began 5 s before the first sample, which nobody knows.
-        own = (at - loads[0][0] + OFFSET_S * 1e9) / (1 + PPM / 1e6) / 1e9
-        lines.append(f"{own:.6f},12.0,{watts / 12:.6f}")
+        own = (at - loads[0][0] + OFFSET_S * 1e9) / (1 + ppm / 1e6) / 1e9
+        lacks = gap and any(w == MEASURED_W and a + 10**8 <= at < a + 2 * 10**8 for a, _, w in loads)
+        if not lacks:
+            lines.append(f"{own:.6f},12.0,{watts / 12:.6f}")
         at += 1_000_000_000 // HZ
     path.write_text("\n".join(lines))
 
@@ -96,10 +101,35 @@ def test_the_run_waits_for_its_recording_and_then_has_its_power(
     assert run.verify() == "sealed"
 
 
+def test_a_gap_over_a_window_is_marked_and_leaves_no_figure(drive: Path, scratch: Path) -> None:
+    library, recording = scratch / "runs", scratch / "power.csv"
+    assert start(drive, library, recording) == 2
+    folder = only_run(library)
+    record(folder, recording, gap=True)
+    assert main(["resume", str(folder)]) == 0
+    run = RunFolder(folder)
+    assert "meter-gap" in {each.code for each in run.manifest.warnings}
+    assert all(point.mean_w is None for point in read_result(run).points)
+
+
+def test_a_clock_that_drifts_as_none_does_is_refused(
+    drive: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library, recording = scratch / "runs", scratch / "power.csv"
+    assert start(drive, library, recording) == 2
+    folder = only_run(library)
+    record(folder, recording, ppm=8000)
+    capsys.readouterr()
+    assert main(["resume", str(folder)]) == 2
+    assert "no clock drifts so" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ("time,power\n1,2\n2,2\n", "no column in W"),
+        ("time [s],p [W]\n0,1\n2,1\n1,1\n", "out of order: line 4"),
+        ("time [s],p [W]\n0,0\n1,0\n2,0\n", "add up to nothing"),
         ("time [s],p [W]\n" + "".join(f"{n / 100},{n % 7}\n" for n in range(9000)), "not of this run"),
     ],
 )

@@ -90,6 +90,11 @@ CATALOGUE: dict[str, Entry] = {
         "the meter, its buffer or the network dropped them; the means leave that time out",
         "use a lower rate of samples, or a better way to the meter",
     ),
+    "meter-order": Entry(
+        "{count} samples of {meter} came out of order",
+        "no later than samples before them, they are left out: nobody knows which of their times is right",
+        "see to the meter's clock and its server; what they leave uncovered has no figure",
+    ),
     "nothing-measured": Entry(
         "no I/O was counted: there is nothing to judge the drive by",
         "none completed in the time that counts: a pause or an arrival longer than the run, or only failures",

@@ -16,6 +16,7 @@ from ssdlab.analysis.energy import PowerTrace
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import LabError
 from ssdlab.power.bins import Bins, halved
+from ssdlab.power.meter import in_order
 
 if TYPE_CHECKING:
     from ssdlab.analysis.energy import Array
@@ -45,6 +46,8 @@ class Collector(Closing):
         self.info: MeterInfo = meter.info
         self.lost = 0
         """Samples that were lost on the way."""
+        self.disordered = 0
+        """Samples that came after later ones, and were left out."""
         self.died: LabError | None = None
         """Why it does not answer any more."""
         self._meter = meter
@@ -53,6 +56,7 @@ class Collector(Closing):
         self._parts: list[tuple[Array, Array]] = []
         self._count = 0
         self._latest_ns = 0
+        self._read_ns: int | None = None
         self._heard_ns = time.monotonic_ns()
         self._news = threading.Condition()
         self._ended = threading.Event()
@@ -138,6 +142,8 @@ class Collector(Closing):
         times, watts = samples.time_ns, samples.watts
         with self._news:
             self.lost += samples.lost
+            self.disordered += samples.disordered
+            times, watts = self._following(times, watts)
             if self._bins is not None:
                 times, watts = self._bins.put(times, watts)
             if not len(times):
@@ -148,6 +154,19 @@ class Collector(Closing):
             if self._count > MAX_KEPT:
                 self._widen()
             self._news.notify_all()
+
+    def _following(self, times: Array, watts: Array) -> tuple[Array, Array]:
+        """Leave out what is no later than what was read before.
+
+        Of a stream that is no disorder: the way to it was found to be shorter, so what comes is earlier.
+        """
+        if not len(times):
+            return times, watts
+        kept = in_order(times, self._read_ns)
+        if not self.info.streamed:
+            self.disordered += len(kept) - int(kept.sum())
+        self._read_ns = max(int(times.max()), self._read_ns or 0)
+        return times[kept], watts[kept]
 
     def _widen(self) -> None:
         """Keep half as many samples of twice the width, from now on too."""

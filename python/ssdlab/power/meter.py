@@ -6,6 +6,8 @@ import datetime
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+import numpy as np
+
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, Refused, unknown
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 MAX_DRIFT_PPM = 500.0
 """Five times what a cheap quartz does: such a clock does not count its samples right either."""
+_EVER = -(1 << 62)
 POLL_HZ = 10.0
 """Readings a second of what has to be asked: half a per cent of a core at most, and windows of 1 s count."""
 
@@ -104,6 +107,15 @@ class Samples(NamedTuple):
     watts: Array
     lost: int = 0
     """How many the meter, or the way to it, has dropped since the last ones."""
+    disordered: int = 0
+    """How many were no later than one before them by the meter's own clock, and were left out."""
+
+
+def in_order(time_ns: Array, after_ns: int | None) -> Array:
+    """Return which of some times, shape (n,), are later than a given one and than all of them before."""
+    before = np.maximum.accumulate(np.concatenate([[_EVER if after_ns is None else after_ns], time_ns]))
+    found: Array = time_ns > before[:-1]
+    return found
 
 
 class Meter(Protocol):

@@ -21,7 +21,7 @@ from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
 from ssdlab.power.device_clock import DeviceClock
 from ssdlab.power.lines import Lines, address
-from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, silent
+from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, in_order, silent
 
 if TYPE_CHECKING:
     from ssdlab.analysis.energy import Array
@@ -168,10 +168,15 @@ class QuarchMeter(Closing):
             self._check_running()
             return Samples(np.empty(0, dtype=np.int64), np.empty((0, len(self._rails))))
         device_ns = values[:, 0].astype(np.int64) * self._stream.tick_ns
+        kept = in_order(device_ns, self._latest)
+        disordered = len(kept) - int(kept.sum())
+        if disordered == len(kept):
+            return Samples(np.empty(0, dtype=np.int64), np.empty((0, len(self._rails))), 0, disordered)
+        device_ns, values = device_ns[kept], values[kept]
         lost = self._lost(device_ns)
         offset = self._clock.put(int(device_ns[-1]), came_ns)
         watts = np.stack([_power(values, rail) for rail in self._rails], axis=1)
-        return Samples(device_ns + offset, watts, lost)
+        return Samples(device_ns + offset, watts, lost, disordered)
 
     def close(self) -> None:
         """Stop the stream and leave."""

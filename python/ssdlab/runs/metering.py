@@ -116,7 +116,7 @@ class LiveMetering(Metering):
         self._collector = collector
         self._began_ns = time.monotonic_ns()
         self._zero_ns = self._step_ns = self._began_ns
-        self._lost = 0
+        self._lost = self._disordered = 0
         self._gone_reported = False
 
     def measured(
@@ -147,6 +147,9 @@ class LiveMetering(Metering):
         if (lost := self._collector.lost - self._lost) > 0:
             self._lost = self._collector.lost
             warnings.append(Warning.of("meter-lost", meter=info.use, lost=lost))
+        if (count := self._collector.disordered - self._disordered) > 0:
+            self._disordered = self._collector.disordered
+            warnings.append(Warning.of("meter-order", meter=info.use, count=count))
         return None if fault is not None or drawn is None else power_of(info, drawn), warnings
 
     def _fault(self, drawn: Drawn | None, window_ns: int) -> Warning | None:
@@ -189,6 +192,7 @@ class LiveMetering(Metering):
             "clock_offset_s": 0.0,
             "clock_drift_ppm": self._collector.drift_ppm,
             "lost_samples": self._collector.lost,
+            "disordered_samples": self._collector.disordered,
             "gone": None if died is None else died.what,
         }
 
