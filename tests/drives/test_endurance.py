@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ssdlab.cli import main
 from ssdlab.drives.guard.endurance import DEFAULT_SHARE, EnduranceCap, Rating, cap_of, rating_of
 from ssdlab.host.identity import Identity
 from ssdlab.model.drive_options import endurance_cap
@@ -70,6 +71,28 @@ def test_what_the_kernel_makes_up_has_no_endurance(records: Path, name: str, tra
     assert rating_of(made) is None
     asked = rating_of(made, cap_of(endurance_cap("1GB")))
     assert asked is not None and asked.max_bytes == 10**9
+
+
+def test_bytes_that_are_named_hold_for_a_file(
+    records: Path, scratch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import ssdlab
+
+    assert rating_of(Identity("/x/nvme.img", "nvme.img", "file", "nvme.img", TB, 512)) is None
+    file = scratch / "drive.bin"
+    with pytest.raises(Refused) as caught:
+        ssdlab.measure(
+            file, size="16MiB", rw="write", bs="64k", seconds=20, destroy=file.name, endurance_cap="32MB"
+        )
+    assert caught.value.facts["reason"] == "endurance"
+    assert caught.value.facts["bytes_written"] > 32e6
+    assert (
+        main(["plan", "whole-drive-fill", str(file), "--destroy", file.name, "--endurance-cap", "1MB"]) == 0
+    )
+    told = capsys.readouterr()
+    assert "as things stand the run would be refused: this run would write 16.8 MB" in told.err
+    assert main(["plan", "whole-drive-fill", str(file), "--destroy", file.name]) == 0
+    assert "not on record, and nothing ends the run for it" in capsys.readouterr().out
 
 
 def test_beyond_the_cap_is_refused_with_the_way_to_lift_it() -> None:

@@ -44,7 +44,9 @@ def endurance_text(planned: Plan | SuitePlan) -> str:
     written, rated = planned.bytes_written, planned.endurance_bytes
     if rated is None:
         unknown = "share not known: the drive's rating is not on record"
-        if planned.cap_bytes is None or written.upper <= planned.cap_bytes:
+        if planned.cap_bytes is None:
+            return f"{unknown}, and nothing ends the run for it"
+        if written.upper <= planned.cap_bytes:
             return unknown
         cap = units.capacity_text(planned.cap_bytes)
         return f"{unknown}; the run ends after {cap} unless --endurance-cap says more, such as 200TB"

@@ -77,8 +77,8 @@ def open_drive(
         Consent to losing a file system, partition table or array member that the device carries; its
         signatures are wiped before the first write.
     endurance
-        Share of its rated endurance that may be written to a block device, and what of it is used up; by
-        default `EnduranceCap()`.
+        Share of its rated endurance that may be written to a block device, or the bytes that may be written
+        to it or a file, and what of it is used up; by default `EnduranceCap()`.
     writing
         Whether writes and trims are intended.
     allow_unwritten
@@ -122,6 +122,7 @@ def open_drive(
                 allow_unwritten=allow_unwritten,
                 on_tick=on_tick,
                 token=token,
+                cap=endurance,
             )
         if size is not None:
             raise UsageError(

@@ -212,7 +212,7 @@ def plan_on(
 
 def with_endurance(plan: Plan, drive: Identity, cap: EnduranceCap) -> Plan:
     """Add to a plan what share of the rated endurance it takes, and an objection where that is too much."""
-    rating = rating_of(drive, cap) if drive.capabilities.block_device else None
+    rating = None if drive.capabilities.virtual_time else rating_of(drive, cap)
     if rating is None:
         return plan
     try:

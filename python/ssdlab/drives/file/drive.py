@@ -12,6 +12,7 @@ from ssdlab.drives.base import RealDrive
 from ssdlab.drives.file.extents import gaps
 from ssdlab.drives.file.holding import check_file, hold_file, replaced
 from ssdlab.drives.file.layout import lay_out
+from ssdlab.drives.guard.endurance import rating_of
 from ssdlab.drives.guard.file_guard import FileFacts, file_facts, free_bytes, judge_file
 from ssdlab.drives.guard.mark import mark_of, read_mark, write_mark
 from ssdlab.host.counters import IoCounters, read_counters
@@ -25,6 +26,7 @@ from ssdlab.model.queue_settings import Conditions
 if TYPE_CHECKING:
     import ssdlab._core as _core
     from ssdlab.drives.base import OnTick
+    from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.drives.guard.judge import Intent
     from ssdlab.host.reach import Place
 
@@ -51,6 +53,8 @@ class FileDrive(RealDrive):
         Called about every 50 ms while the file is laid out.
     token
         Of the run that is resumed (`Identity.token`); None for a new one.
+    cap
+        How much may be written to it.
 
     Raises
     ------
@@ -72,6 +76,7 @@ class FileDrive(RealDrive):
         allow_unwritten: bool = False,
         on_tick: OnTick | None = None,
         token: str | None = None,
+        cap: EnduranceCap | None = None,
     ) -> None:
         self._path = place.path
         self._intent = intent
@@ -79,6 +84,7 @@ class FileDrive(RealDrive):
         self._allow_unwritten = allow_unwritten
         self._token = token or secrets.token_hex(8)
         self._descriptor, facts = hold_file(place, intent, files, size_bytes, self._token)
+        self._cap, self._counted = cap, 0
         self._unseen = tuple(one.what for one in facts.unseen)
         try:
             self._hold(facts, on_tick)
@@ -161,8 +167,28 @@ class FileDrive(RealDrive):
         if self._ours:
             self._note(writing=False)
 
+    def _check_cap(self) -> None:
+        """Refuse what is written beyond the cap, where one was named."""
+        if (rating := rating_of(self._identity, self._cap)) is not None:
+            rating.check(self._identity.path, self._counted)
+
+    def _watched(self, on_tick: OnTick | None, *, writing: bool) -> OnTick | None:
+        """Return a tick that ends the run at the cap on bytes written."""
+        if not writing:
+            return on_tick
+        before = self._counted
+
+        def tick(snapshot: _core.Snapshot) -> None:
+            self._counted = before + snapshot.bytes
+            self._check_cap()
+            if on_tick is not None:
+                on_tick(snapshot)
+
+        return tick
+
     def _before_writing(self, *, trims: bool) -> None:
         super()._before_writing(trims=trims)
+        self._check_cap()
         check_file(file_facts(self._files, self._path, self._descriptor, self._token), self._intent)
         if self._ours:
             # Between the steps of a run the drive is not made to flush on account of the mark.

@@ -2,9 +2,10 @@
 
 The rating stands in the drive record (:mod:`ssdlab.drives.drive_record`). A drive without one is taken for
 the least that is sold: what the default share of that allows may be written, and more only when bytes are
-named. What the kernel makes up (loop devices, memory, arrays, maps) has no rating to be found, and is not
-judged. What counts is what the kernel's own counters say was written to the disk; where it keeps none, all
-bytes of an I/O stream that writes.
+named. What the kernel makes up (loop devices, memory, arrays, maps) has no rating to be found, nor has the
+disk beneath a file, and they are held to a cap only if bytes are named. What counts is what the kernel's own
+counters say was written to the disk; where it keeps none, and of a file, whose disk others write to as well,
+all bytes of a workload that writes.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ def rating_of(identity: Identity, cap: EnduranceCap | None = None) -> Rating | N
     capacity_bytes = identity.capacity_bytes
     record = find_record(identity.model, identity.serial)
     endurance_bytes = None if record is None else record.endurance_bytes(capacity_bytes)
-    wears = not is_made_up(identity.transport, identity.name)
+    made_up = is_made_up(identity.transport, identity.name)
+    wears = not made_up and not identity.capabilities.on_file_system
     if endurance_bytes is None and not wears and cap.max_bytes is None:
         return None
     return Rating(endurance_bytes, cap, capacity_bytes)

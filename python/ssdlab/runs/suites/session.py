@@ -237,7 +237,7 @@ def _too_much(order: SuiteOrder, children: tuple[PlannedChild, ...], found: Look
 
 def _rating(order: SuiteOrder, found: Look) -> Rating | None:
     identity = found.identity
-    if identity is None or not identity.capabilities.block_device:
+    if identity is None or identity.capabilities.virtual_time:
         return None
     return rating_of(identity, cap_of(order.like.endurance_cap))
 
