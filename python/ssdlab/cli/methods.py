@@ -81,7 +81,7 @@ def _line_of(method: Method) -> tuple[str, bool, str]:
     return info.name, info.destructive, f"{question} (package {method.package})"
 
 
-def _method_json(method: Method) -> dict[str, Any]:
+def _method_json(method: Method) -> dict[str, JsonValue]:
     return {**method.info().model_dump(mode="json"), "package": method.package or None}
 
 

@@ -57,9 +57,10 @@ class _GuardedParams(Params):
         return cls._checked(super().build)(settings, quick=quick)
 
     @classmethod
-    def model_validate(cls, obj: object, **how: Any) -> Self:  # noqa: ANN401 - those of pydantic
+    def model_validate(cls, obj: object, **how: object) -> Self:
         """Make parameters of stored ones, as the package does."""
-        return cls._checked(super().model_validate)(obj, **how)
+        make: Callable[..., Self] = super().model_validate
+        return cls._checked(make)(obj, **how)
 
     @classmethod
     def _checked(cls, call: Callable[_P, _T]) -> Callable[_P, _T]:
