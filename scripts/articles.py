@@ -38,7 +38,7 @@ class Made:
     settings: tuple[str, ...]
 
 
-_STEADY = ("precondition=one-pass",)
+_STEADY = ("precondition=one-pass", "round_seconds=10")
 MADE = {
     "review-dc500": Made(
         64,
@@ -133,7 +133,12 @@ def _begun(library: Path, name: str) -> tuple[Path, str] | None:
 
 
 def _ssdlab(*words: str) -> int:
-    return subprocess.run([sys.executable, "-m", "ssdlab", *words], check=False).returncode
+    process = subprocess.Popen([sys.executable, "-m", "ssdlab", *words])
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:  # it was told too, and puts away what it has
+            continue
 
 
 def _cpu_s() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,3 +106,12 @@ def test_beyond_sixteen_runs_each_has_a_small_plot(runs: int, plots: int) -> Non
     svg = Painter([run_style(at) for at in range(runs)]).svg(lines(runs, 1), BARE)
     # Once in the legend, and over its own plot.
     assert sum(texts(svg).count(f"Elm {at}") == 2 for at in range(runs)) == (plots if plots > 1 else 0)
+
+
+def test_a_name_that_several_lines_have_stands_once() -> None:
+    drawn = series(0, 60, 50).choices[0].tracks[0]
+    tracks = tuple(replace(drawn, run=run, name=name) for name in ("read", "write") for run in range(3))
+    chart = series(0, 60, 50)
+    chart = replace(chart, choices=(Choice("", tracks),))
+    found = texts(Painter([run_style(at) for at in range(3)]).svg(chart, BARE))
+    assert [found.count(name) for name in ("read", "write")] == [1, 1]

@@ -21,7 +21,7 @@ const SIZE = 13;
 const BESIDE = 0.4;
 const ROW: Record<Place, number> = { beside: 30, above: 46 };
 /** The order of interfaces on a page: the fastest first; others follow in the order of their names. */
-const FASTEST = ["NVMe", "SAS", "SATA"];
+const FASTEST = ["NVMe", "PCIe (AHCI)", "SAS", "SATA"];
 
 /** Pixels that the rows of a view want. */
 export function barsHeight(view: BarsView, canvas: Pick<Canvas, "runs" | "theme" | "width">): number {

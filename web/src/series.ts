@@ -69,6 +69,8 @@ function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: 
   const values: number[] = axis.range ?? shown.flatMap(({ values: inside }) => inside);
   const unit_s = timeUnit(window_s[1]);
   const common = base(theme);
+  // Reads of five drives end at one place: one word says what they are.
+  const firstOfName = (at: number) => shown.findIndex(({ track }) => track.name === shown[at]?.track.name) === at;
   return {
     ...common,
     tooltip: { ...(common["tooltip"] as Option), formatter: ({ seriesName, value: [time, , value] }: Hit) => told(axis, seriesName, time * unit_s, value) },
@@ -77,7 +79,7 @@ function option(axis: Axis, shown: Shown[], window_s: [number, number], marked: 
     yAxis: axisOption(axis, { theme, side: "y", values, length: height }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, moveOnMouseMove: false, filterMode: "none" }],
     toolbox: { show: true, itemSize: 0, top: -40, feature: { dataZoom: { yAxisIndex: "none", filterMode: "none" } } },
-    series: shown.flatMap((one, first) => [{ ...trace(axis, one, unit_s, marked, canvas), ...(first === 0 ? shading(spells, unit_s, canvas, true) : {}) }, medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
+    series: shown.flatMap((one, first) => [{ ...trace(axis, one, unit_s, marked && firstOfName(first), canvas), ...(first === 0 ? shading(spells, unit_s, canvas, true) : {}) }, medians(axis, one, unit_s, canvas), ...(marked ? [stalls(axis, one, values, unit_s, canvas)] : [])]),
   };
 }
 

@@ -13,7 +13,15 @@ from ssdlab.model.errors import LabError
 if TYPE_CHECKING:
     from ssdlab.results.schema import DriveInfo
 
-_WORDS = {"pcie": "NVMe", "nvme": "NVMe", "sata": "SATA", "sas": "SAS", "usb": "USB", "mmc": "MMC"}
+_WORDS = {
+    "pcie": "NVMe",
+    "nvme": "NVMe",
+    "ahci": "PCIe (AHCI)",
+    "sata": "SATA",
+    "sas": "SAS",
+    "usb": "USB",
+    "mmc": "MMC",
+}
 
 
 @dataclass(frozen=True)
