@@ -9,6 +9,7 @@ import pytest
 
 from lab.synthetic import edited, make_finished_run
 from ssdlab.host import durable
+from ssdlab.host.state_folder import default_library
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results import store
 from ssdlab.results.lease import RunLock
@@ -17,9 +18,9 @@ from ssdlab.results.schema import Manifest
 
 
 def test_the_library_is_in_the_data_folder() -> None:
-    assert store.default_library({"XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/x/ssdlab/runs")
-    assert store.default_library({"HOME": "/h"}) == Path("/h/.local/share/ssdlab/runs")
-    assert store.default_library({"XDG_DATA_HOME": "relative", "HOME": "/h"}).is_relative_to("/h")
+    assert default_library({"XDG_DATA_HOME": "/x", "HOME": "/h"}) == Path("/x/ssdlab/runs")
+    assert default_library({"HOME": "/h"}) == Path("/h/.local/share/ssdlab/runs")
+    assert default_library({"XDG_DATA_HOME": "relative", "HOME": "/h"}).is_relative_to("/h")
 
 
 def test_ids_tell_time_and_method_and_differ() -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from lab.synthetic import edited, make_finished_run
@@ -18,7 +19,8 @@ from ssdlab.library.index import RUN_COLUMNS, Index
 from ssdlab.library.listing import list_runs
 from ssdlab.model.errors import Refused
 from ssdlab.results import catalogue, catalogue_files, tables
-from ssdlab.results.catalogue_row import COLUMNS, Row
+from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS
+from ssdlab.results.catalogue_row import Row
 from ssdlab.results.store import run_folders
 from ssdlab.results.tags import change_tags
 
@@ -46,7 +48,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_columns_are_those_of_a_row() -> None:
-    assert {"schema_version", *COLUMNS} == set(Row.model_fields)
+    columns = {name for name in COLUMNS if not name.startswith("figure_")}
+    assert {"schema_version", "figures", *columns} == set(Row.model_fields)
+    assert set(Row.model_fields["figures"].annotation.__args__[0].model_fields) >= set(FIGURE_COLUMNS)
 
 
 @pytest.mark.usefixtures("small")
@@ -238,6 +242,28 @@ def test_a_link_or_a_pipe_in_the_catalogue_is_refused_by_name(tmp_path: Path, na
         os.mkfifo(place)
     with pytest.raises(Refused, match=str(library / catalogue.FOLDER)):
         list_runs(library, Choice())
+
+
+def test_a_catalogue_of_schema_2_is_made_anew_by_whoever_asks(tmp_path: Path) -> None:
+    """Its segments had figures as records, and a writer may have come before a reader."""
+    folders = [run(tmp_path, number) for number in range(3)]
+    catalogue.rebuild(tmp_path)
+    whole = held(tmp_path)
+    place = tmp_path / catalogue_files.FOLDER
+    (segment,) = place.glob("*.parquet")
+    records = "list_transform(figure_name, lambda n: {'name': n}) AS figures"
+    older = f"SELECT * EXCLUDE (figure_name), {records} FROM '{segment}'"
+    duckdb.sql(f"COPY ({older}) TO '{place / 'older.parquet'}' (FORMAT parquet)")
+    segments = [{"name": "older.parquet", "rows": 3}]
+    current = json.dumps({"schema": "ssdlab.catalogue/2", "segments": segments})
+    (place / catalogue_files.CURRENT).write_text(current)
+    segment.unlink()
+    catalogue.add(tmp_path, folders[0])
+    with HeldFolder(place) as catalogue_folder, pytest.raises(catalogue_files.OlderCatalogue):
+        catalogue_files.compact(catalogue_folder)
+    assert held(tmp_path) == whole
+    now = json.loads((place / catalogue_files.CURRENT).read_text())
+    assert now["schema"] == catalogue_files.CURRENT_SCHEMA
 
 
 def test_a_library_without_a_catalogue_or_with_an_older_one_gets_one(tmp_path: Path) -> None:

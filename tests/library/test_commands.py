@@ -18,7 +18,7 @@ from lab.synthetic import edited
 from library.made import run
 from ssdlab.cli import main
 from ssdlab.results import catalogue
-from ssdlab.results.catalogue_files import CURRENT
+from ssdlab.results.catalogue_files import CURRENT, CURRENT_SCHEMA
 from ssdlab.results.lease import RunLock
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import Child, Member
@@ -274,10 +274,10 @@ def test_a_figure_whose_state_was_not_shown_is_not_ranked(
 def test_a_catalogue_of_an_older_ssdlab_is_made_anew(ask: Ask, library: Path) -> None:
     catalogue.rebuild(library)
     current = library / catalogue.FOLDER / CURRENT
-    current.write_text(current.read_text().replace("catalogue/3", "catalogue/2"))
+    current.write_text(current.read_text().replace(CURRENT_SCHEMA, "ssdlab.catalogue/2"))
     segment = next(path for path in current.parent.iterdir() if path.suffix == ".parquet")
     segment.write_bytes(b"of other columns")
-    assert numbers(ask("runs")) == [4, 3, 2, 1] and "catalogue/3" in current.read_text()
+    assert numbers(ask("runs")) == [4, 3, 2, 1] and CURRENT_SCHEMA in current.read_text()
 
 
 def test_less_is_better_where_it_is(ask: Ask, library: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ssdlab
 from lab.synthetic import make_finished_run
 from library.made import run
+from ssdlab.library import frames
 from ssdlab.results import catalogue
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.store import run_folders
@@ -49,6 +51,43 @@ def test_columns_hold_the_figures_of_the_manifests(library: Path) -> None:
         assert len(opened.runs()["folder"]) == 22, "what is entered meanwhile is there"
         (count,) = opened.sql("SELECT count(*) AS n FROM runs WHERE engine = ?", "sync")["n"]
         assert count == 22
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "arrow"])
+def test_each_form_holds_the_figures_of_the_manifests(library: Path, form: str) -> None:
+    with ssdlab.library(library, form=form) as opened:
+        found = opened.figures()
+        assert type(found).__module__.partition(".")[0] == {"arrow": "pyarrow"}.get(form, form)
+        columns = [list(_plain(found[name])) for name in ("folder", "name", "value")]
+        lines = [line for line in zip(*columns, strict=True) if line[2] is not None and line[2] == line[2]]
+        assert sorted(lines) == stated(library)
+        assert len(_plain(opened.runs()["folder"])) == 21
+        (folder,) = [each for each in run_folders(library) if "peak" in each.name]
+        series = opened.series(folder.name)
+        run_of = RunFolder(folder)
+        told = [ios for step in run_of.steps() for ios in run_of.rows(step.ordinal)["ios"]]
+        assert _plain(series["ios"]) == told
+        (middle,) = _plain(
+            opened.sql("SELECT median(value) AS m FROM entries WHERE name = ?", "c_p99_ns")["m"]
+        )
+        assert middle == 7.5 * 9.5
+
+
+def _plain(column: Any) -> list:
+    """A column of any package as a list of Python's own values."""
+    return column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+
+
+def test_the_form_is_the_first_that_is_there(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = {"pandas", "polars", "pyarrow"}
+    monkeypatch.setattr(frames, "find_spec", lambda name: name if name in there else None)
+    for form, gone in (("pandas", "pandas"), ("polars", "polars"), ("arrow", "pyarrow"), ("numpy", None)):
+        with ssdlab.library(library) as opened:
+            assert opened.form == form
+        if gone:
+            there.remove(gone)
+            with pytest.raises(ssdlab.HostError, match=f"{gone} is not installed"):
+                ssdlab.library(library, form=form)
 
 
 def test_series_are_those_of_the_run(library: Path) -> None:

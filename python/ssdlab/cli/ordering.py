@@ -101,7 +101,7 @@ def of_order(options: Mapping[str, Any]) -> dict[str, Any]:
 def library_of(library: Path | None) -> Path:
     """Return the library in use."""
     from ssdlab.host.documents import user_path
-    from ssdlab.results.store import default_library
+    from ssdlab.host.state_folder import default_library
 
     return default_library() if library is None else user_path(library).absolute()
 

@@ -48,9 +48,10 @@ def figures(
     json
         Print the pictures as JSON, schema ssdlab.figures/1.
     """
+    from ssdlab.host.state_folder import default_library
     from ssdlab.report import gallery, source
     from ssdlab.results.doubt import doubting
-    from ssdlab.results.store import default_library, find_run
+    from ssdlab.results.store import find_run
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab figures RUN -o pictures")

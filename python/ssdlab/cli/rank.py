@@ -63,11 +63,10 @@ def rank(
     from ssdlab.library.choosing import Choice, since_of
     from ssdlab.library.index import Index
     from ssdlab.library.ranking import rank as ranked
-    from ssdlab.results.store import find_run
 
     folder = library_of(library)
     choice = Choice(drive, method, tag, None if since is None else since_of(since), "finished")
-    run = None if like is None else find_run(like, folder).name
+    run = None if like is None else _folder_of(like, folder)
     with Index(folder) as index:
         found = ranked(index, figure, choice, like=run, limit=limit if json else limit or SHOWN)
     if json:
@@ -75,6 +74,12 @@ def rank(
         print_json({"schema": SCHEMA, "library": str(folder), **asdict(found), "left_out": left_out})
     else:
         _print(found)
+
+
+def _folder_of(run: str, library: Path) -> str:
+    from ssdlab.results.store import find_run  # with the models of a run: a ranking does without
+
+    return find_run(run, library).name
 
 
 def _print(found: Ranking) -> None:

@@ -46,10 +46,11 @@ def report(
         Print path, size and runs of the page as JSON.
     """
     from ssdlab.host.documents import user_path
+    from ssdlab.host.state_folder import default_library
     from ssdlab.report import page, paper, source
     from ssdlab.report.claims import read_claims
     from ssdlab.results.doubt import doubting
-    from ssdlab.results.store import default_library, find_run
+    from ssdlab.results.store import find_run
 
     if not runs:
         raise UsageError("no run is named", "name one or more: ssdlab report RUN -o drive.html")

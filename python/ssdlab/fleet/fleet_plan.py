@@ -8,9 +8,9 @@ from pydantic import Field, ValidationError
 
 from ssdlab.host.documents import read_document as read_text
 from ssdlab.host.documents import user_path
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import Refused, check_schema
 from ssdlab.model.stored import Stored
-from ssdlab.results.seal import Broken, check_schema, read_document, seal_document
+from ssdlab.results.seal import Broken, read_document, seal_document
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where this user's ssdlab keeps what belongs to this host and not to a run."""
+"""Where this user's ssdlab keeps what belongs to this host and not to a run, and by default the runs."""
 
 from __future__ import annotations
 
@@ -12,3 +12,10 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     given = environment.get("XDG_STATE_HOME", "")
     base = Path(given) if given.startswith("/") else Path.home() / ".local" / "state"
     return base / "ssdlab"
+
+
+def default_library(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the library that is used when none is named: `ssdlab/runs` in the XDG data folder."""
+    data = environment.get("XDG_DATA_HOME", "")
+    base = Path(data) if data.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "share"
+    return base / "ssdlab" / "runs"

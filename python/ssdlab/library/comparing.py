@@ -1,7 +1,7 @@
 """Comparing two sets of runs, figure by figure, and the gate that makes a verdict of it.
 
 A set is a run, a suite with its runs (`run --repeat` makes one), or all runs with a tag. Figures are compared
-only where all runs of both sets are alike (`catalogue_row.LIKE`); the others are named with what differs.
+only where all runs of both sets are alike (`catalogue_columns.LIKE`); the others are named with what differs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from ssdlab.library.index import FIGURE_COLUMNS, Columns, Index, figure_among
+from ssdlab.library.index import Columns, Index, figure_among
 from ssdlab.library.ranking import UNSHOWN, difference, differences
 from ssdlab.model.errors import Refused, UsageError, excerpt
-from ssdlab.results.catalogue_row import LIKE, row_of
+from ssdlab.results.catalogue_columns import FIGURE_COLUMNS, LIKE
+from ssdlab.results.catalogue_row import row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 from ssdlab.results.store import find_run
 

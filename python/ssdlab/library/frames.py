@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab.host.documents import user_path
-from ssdlab.library.index import FIGURE_COLUMNS, RUN_COLUMNS, Index
+from ssdlab.host.state_folder import default_library
+from ssdlab.library.index import RUN_COLUMNS, Index
 from ssdlab.model.errors import HostError, UsageError
+from ssdlab.results.catalogue_columns import FIGURE_COLUMNS
 from ssdlab.results.run_folder import RunFolder
-from ssdlab.results.store import default_library, find_run
+from ssdlab.results.store import find_run
 from ssdlab.results.verifying import check_run
 
 if TYPE_CHECKING:

@@ -13,30 +13,42 @@ from typing import TYPE_CHECKING, Any
 from ssdlab.host.held_folder import HeldFolder
 from ssdlab.model.closing import Closing
 from ssdlab.model.errors import HostError, LabError, Refused, unknown
-from ssdlab.results import catalogue
-from ssdlab.results.catalogue_files import ANEW, CURRENT, ROWS, Snapshot, outdated, table_of
-from ssdlab.results.catalogue_row import COLUMNS, LIKE
-from ssdlab.results.run_folder import MANIFEST
+from ssdlab.results.catalogue_columns import COLUMNS, FIGURE_COLUMNS, LIKE
+from ssdlab.results.catalogue_files import (
+    ANEW,
+    CURRENT,
+    FOLDER,
+    OPEN,
+    ROWS,
+    OlderCatalogue,
+    Snapshot,
+    current,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Columns = dict[str, Any]
 """A row by the names of its columns: what the catalogue or a query holds of a run or a figure."""
-RUN_COLUMNS = tuple(name for name in COLUMNS if name not in ("gone", "figures"))
-FIGURE_COLUMNS = ("name", "label", "value", "unit", "better", "unshown")
+RUN_COLUMNS = tuple(name for name in COLUMNS if name != "gone" and not name.startswith("figure_"))
 ALIKE = f"hash({', '.join(LIKE)}, unshown)"
 """SQL for one number of all that must be the same of runs that are ranked together (2^-64: two by chance)."""
+_WORDS = ("label", "unit", "better")
 _NUMBERS = f"{ALIKE} AS kin, hash(drive_id) AS drive"
-_OF_KIN = (*LIKE, "unshown", "label", "unit", "better")
 _STANDINGS = (
     "SELECT name, kin, drive, any_value(drive_id) AS drive_id, any_value(drive_name) AS drive_name, "
     "median(value) AS middle, count(*) AS runs, min(value) AS low, max(value) AS high, "
-    "max(created) AS newest, arg_max(folder, created) AS folder, "
-    f"{', '.join(f'any_value({each}) AS {each}' for each in _OF_KIN)} "
+    "max(created) AS newest, arg_max(folder, created) AS folder, any_value(unshown) AS unshown "
     "FROM {source} WHERE value IS NOT NULL AND isfinite(value) AND {where} GROUP BY name, kin, drive"
 )
 """SQL for a line for each figure, drive and kind of runs: what a ranking is made of."""
+_ONE_FIGURE = (
+    f"(SELECT *, {_NUMBERS} FROM (SELECT *, ?::VARCHAR AS name, "
+    f"{', '.join(f'figure_{each}[place] AS {each}' for each in FIGURE_COLUMNS if each != 'name')} "
+    "FROM (SELECT *, list_position(figure_name, ?) AS place FROM live) WHERE place > 0))"
+)
+"""SQL for the entries of one figure, from the files: its values are its name, twice."""
 FINISHED = "true AND status = ?", ["finished"]
 """The condition of a choice of all finished runs."""
 
@@ -113,13 +125,9 @@ class Index(Closing):
         """Take one figure out of the files, once for all questions that follow; in memory it is at hand."""
         if self._kept:
             return
-        columns = ", ".join((*LIKE, "folder", "created", "status", "tags", "drive_id", "drive_name"))
-        parts = ", ".join(f"figure.{name} AS {name}" for name in FIGURE_COLUMNS)
-        self.ask(
-            f"CREATE OR REPLACE TEMP TABLE narrowed AS SELECT {columns}, {parts}, {_NUMBERS} FROM "
-            f"(SELECT {columns}, unnest(figures) AS figure FROM live) WHERE figure.name = ?",
-            [figure],
-        )
+        columns = ", ".join((*RUN_COLUMNS, *FIGURE_COLUMNS, "kin", "drive"))
+        query = f"CREATE OR REPLACE TEMP TABLE narrowed AS SELECT {columns} FROM {_ONE_FIGURE}"
+        self.ask(query, [figure, figure])
         self.source = "narrowed"
 
     def standings(self, figure: str, where: str, values: Sequence[object]) -> str:
@@ -127,12 +135,28 @@ class Index(Closing):
 
         An index in memory has those of all finished runs at hand.
         """
-        self.narrow(figure)
         if self._kept and (where, list(values)) == FINISHED:
             return "standings"
-        query = _STANDINGS.format(source=self.source, where=f"name = ? AND {where}")
-        self.ask(f"CREATE OR REPLACE TEMP TABLE chosen AS {query}", [figure, *values])
+        source, named = ("entries", []) if self._kept else (_ONE_FIGURE, [figure, figure])
+        query = _STANDINGS.format(source=source, where=f"name = ? AND {where}")
+        self.ask(f"CREATE OR REPLACE TEMP TABLE chosen AS {query}", [*named, figure, *values])
         return "chosen"
+
+    def what_is_alike(self, folders: Sequence[str]) -> dict[str, Columns]:
+        """Return what of `LIKE` runs are, by their folders."""
+        listed = ", ".join("?" * len(folders)) or "NULL"
+        found = self.ask(f"SELECT folder, {', '.join(LIKE)} FROM runs WHERE folder IN ({listed})", folders)
+        return {folder: dict(zip(LIKE, line, strict=True)) for folder, *line in found}
+
+    def what_it_is(self, figure: str, folder: str) -> Columns:
+        """Return label, unit and direction of a figure, as one run has it."""
+        if self._kept:
+            query = f"SELECT {', '.join(_WORDS)} FROM entries WHERE folder = ? AND name = ?"
+            found = self.ask(query, [folder, figure])
+        else:  # of `entries` the figures of all runs would be read
+            parts = ", ".join(f"figure_{each}[list_position(figure_name, ?)]" for each in _WORDS)
+            found = self.ask(f"SELECT {parts} FROM live WHERE folder = ?", [*[figure] * len(_WORDS), folder])
+        return dict(zip(_WORDS, found[0], strict=True))
 
     def figures(self) -> list[str]:
         """Return the names of all headline figures, sorted."""
@@ -172,16 +196,16 @@ class Index(Closing):
 
         what = "TEMP TABLE" if self._kept else "TEMP VIEW"
         columns = ", ".join(f'"{name}"' for name in RUN_COLUMNS)
-        figures = ", ".join(f"figure.{name} AS {name}" for name in FIGURE_COLUMNS)
+        figures = ", ".join(f"unnest(figure_{name}) AS {name}" for name in FIGURE_COLUMNS)
         order = "ORDER BY name" if self._kept else ""  # row groups of other figures are then left alone
         try:
             table_of(self.connection, "pending", rows)
-            live = _live(list(paths))
+            live = _live(list(paths), pending=bool(rows))
             self.connection.execute(f"CREATE OR REPLACE TEMP VIEW live AS {live}")
             self.connection.execute(f"CREATE OR REPLACE {what} runs AS SELECT {columns} FROM live")
             self.connection.execute(
-                f"CREATE OR REPLACE {what} entries AS SELECT {columns}, {figures}, {_NUMBERS} "
-                f"FROM (SELECT *, unnest(figures) AS figure FROM live) {order}"
+                f"CREATE OR REPLACE {what} entries AS "
+                f"SELECT *, {_NUMBERS} FROM (SELECT {columns}, {figures} FROM live) {order}"
             )
             if self._kept:
                 query = _STANDINGS.format(source="entries", where="status = 'finished'")
@@ -190,22 +214,24 @@ class Index(Closing):
             raise self._damaged() from error
 
     def _damaged(self) -> Refused:
-        path = self.library / catalogue.FOLDER
+        path = self.library / FOLDER
         return Refused(f"the catalogue {path} is damaged", ANEW, path=str(path))
 
 
-def _live(paths: list[str]) -> str:
+def _live(paths: list[str], *, pending: bool) -> str:
     """Return SQL for the rows that count: pending ones, and of segments those that none stands for."""
-    pending = "SELECT * FROM pending WHERE NOT gone"
     if not paths:
-        return pending
-    return (
-        f"SELECT s.* EXCLUDE (again) FROM read_parquet({paths}) s "
-        f"ANTI JOIN (SELECT folder, max(entered) AS entered FROM read_parquet({paths}) WHERE again "
-        "GROUP BY folder) newer ON newer.folder = s.folder AND newer.entered > s.entered "
-        "ANTI JOIN pending p ON p.folder = s.folder "
-        f"WHERE NOT s.gone UNION ALL BY NAME {pending}"
-    )
+        return "SELECT * FROM pending WHERE NOT gone"
+    newer = unless = more = ""
+    if len(paths) > 1:  # only then can a row stand for one of another segment
+        newer = (
+            f"ANTI JOIN (SELECT folder, max(entered) AS entered FROM read_parquet({paths}) WHERE again "
+            "GROUP BY folder) newer ON newer.folder = s.folder AND newer.entered > s.entered "
+        )
+    if pending:
+        unless = "ANTI JOIN pending p ON p.folder = s.folder "
+        more = "UNION ALL BY NAME SELECT * FROM pending WHERE NOT gone"
+    return f"SELECT s.* EXCLUDE (again) FROM read_parquet({paths}) s {newer}{unless}WHERE NOT s.gone {more}"
 
 
 def catalogue_of(library: Path) -> HeldFolder | None:
@@ -218,13 +244,16 @@ def catalogue_of(library: Path) -> HeldFolder | None:
     """
     found = _open(library)
     if found is not None:
-        if any(found.exists(name) for name in (CURRENT, ROWS, catalogue.OPEN)) and not outdated(found):
+        if _is_of_now(found):
             return found
         found.close()
+    from ssdlab.results.catalogue import rebuild  # with the models of a run: queries do without
+    from ssdlab.results.run_folder import MANIFEST
+
     if not library.is_dir() or not any((path / MANIFEST).is_file() for path in library.iterdir()):
         return None
     try:
-        catalogue.rebuild(library)
+        rebuild(library)
     except HostError as error:
         raise Refused(
             f"{library} has runs and no catalogue, and none can be made there: {error.what}",
@@ -234,16 +263,27 @@ def catalogue_of(library: Path) -> HeldFolder | None:
     return _open(library)
 
 
+def _is_of_now(catalogue: HeldFolder) -> bool:
+    """Whether there is a catalogue, and not one of an older ssdlab; a damaged one is for who reads it."""
+    try:
+        current(catalogue)
+    except OlderCatalogue:
+        return False
+    except Refused:
+        return True
+    return any(catalogue.exists(name) for name in (CURRENT, ROWS, OPEN))
+
+
 def _open(library: Path) -> HeldFolder | None:
     try:
         with HeldFolder(library, follow=True) as held:
-            return held.folder(catalogue.FOLDER)
+            return held.folder(FOLDER)
     except FileNotFoundError:
         return None
     except LabError:
         raise
     except OSError as error:
-        path = library / catalogue.FOLDER
+        path = library / FOLDER
         raise Refused(f"cannot read {path}: {error.strerror}", "look after that file system") from error
 
 

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.library.index import RUN_COLUMNS, Columns, Index, catalogue_of
 from ssdlab.model.errors import Refused, unknown
-from ssdlab.results.catalogue import OPEN
-from ssdlab.results.catalogue_row import row_of
-from ssdlab.results.run_folder import MANIFEST, RunFolder
-from ssdlab.results.store import actual_status
+from ssdlab.results.catalogue_files import OPEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +86,10 @@ def _unfinished(library: Path) -> tuple[list[Columns], list[tuple[str, str]]]:
             names = [name for name in unfinished.names() if not name.startswith(".")]
     except FileNotFoundError:
         return [], []
+    if not names:
+        return [], []
+    from ssdlab.results.run_folder import MANIFEST  # with the models of a run: most listings do without
+
     found, unreadable = [], []
     for name in names:
         folder = library / name
@@ -102,6 +103,10 @@ def _unfinished(library: Path) -> tuple[list[Columns], list[tuple[str, str]]]:
 
 
 def _line(folder: Path) -> Columns:
+    from ssdlab.results.catalogue_row import row_of
+    from ssdlab.results.run_folder import RunFolder
+    from ssdlab.results.store import actual_status
+
     run = RunFolder(folder)
     row = row_of(run, run.manifest.seal_state).model_dump(include=set(RUN_COLUMNS))
     return row | {"status": actual_status(folder, run.manifest), "tags": list(row["tags"])}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ssdlab.model.errors import UsageError
-from ssdlab.results.catalogue_row import LIKE
+from ssdlab.results.catalogue_columns import LIKE
 
 if TYPE_CHECKING:
     from ssdlab.library.choosing import Choice
@@ -176,6 +176,7 @@ def alike(index: Index, figure: str, choice: Choice, like: str | None = None) ->
     if ours[UNSHOWN]:
         raise _nothing_shown(figure, [ours] if like else groups)
     others = [group for group in groups if group is not ours]
+    ours |= index.what_it_is(figure, ours["example"])
     where = f"name = ? AND value IS NOT NULL AND isfinite(value) AND {more} AND kin = ?"
     return Group(figure, standings, where, [figure, *given, ours["kin"]], ours, others)
 
@@ -216,16 +217,17 @@ def _shown(name: str, value: object) -> str:
 
 def _groups(index: Index, standings: str, figure: str) -> list[Columns]:
     """Return the groups of runs that are alike, that to be ranked first; those not shown come last."""
-    columns = (*_KEY, "label", "unit", "better")
     found = index.ask(
         "SELECT kin, sum(runs)::BIGINT AS runs, count(*) AS drives, max(newest) AS newest, "
-        f"{', '.join(f'any_value({name})' for name in columns)} "
+        f"any_value(folder) AS example, any_value(unshown) AS {UNSHOWN} "
         f"FROM {standings} WHERE name = ? GROUP BY kin "
         "ORDER BY any_value(unshown) IS NOT NULL, drives DESC, runs DESC, newest DESC",
         [figure],
     )
-    names = ("kin", "runs", "drives", "newest", *columns)
-    return [dict(zip(names, line, strict=True)) for line in found]
+    names = ("kin", "runs", "drives", "newest", "example", UNSHOWN)
+    groups = [dict(zip(names, line, strict=True)) for line in found]
+    like = index.what_is_alike([group["example"] for group in groups])
+    return [group | like[group["example"]] for group in groups]
 
 
 def _group_of(index: Index, figure: str, run: str, groups: list[Columns]) -> Columns:

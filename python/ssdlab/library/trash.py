@@ -12,6 +12,7 @@ from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import HostError, Refused, UsageError
 from ssdlab.results import catalogue
+from ssdlab.results.catalogue_files import FOLDER
 from ssdlab.results.lease import is_running
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 
@@ -87,7 +88,7 @@ def _parts(folder: Path) -> list[Path]:
 
 def _check(folder: Path, chosen: Sequence[Path]) -> None:
     """Refuse to remove what is going on, or a part of what stays."""
-    if folder.parent.name == TRASH or not (folder.parent / catalogue.FOLDER).is_dir():
+    if folder.parent.name == TRASH or not (folder.parent / FOLDER).is_dir():
         raise UsageError(f"{folder} is in no library", "remove it by hand if it is not wanted")
     try:
         manifest = RunFolder(folder).manifest

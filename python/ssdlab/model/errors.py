@@ -18,10 +18,13 @@ from __future__ import annotations
 import errno
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ssdlab.model.limits import MESSAGE_CHARACTERS, SHOWN_CHARACTERS
 from ssdlab.model.printable import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Measured(Protocol):
@@ -208,6 +211,34 @@ _OF_THE_NAME = frozenset(
     | {errno.EACCES, errno.EPERM, errno.ENXIO, errno.ENODEV, errno.ENOTEMPTY}
 )
 """What a call of the system objects to when a file was named that is not there, or not to be had."""
+
+
+def check_schema(found: object, known: str, path: Path) -> None:
+    """Refuse a file of another or a newer schema than `known`, which is like `ssdlab.run/1`.
+
+    Raises
+    ------
+    Refused
+        With the schema found and the one known as facts.
+    """
+    family, _, ours = known.rpartition("/")
+    theirs = str(found).removeprefix(family + "/")
+    numbered = theirs.isascii() and theirs.isdigit() and not theirs.startswith("0")
+    if not str(found).startswith(family + "/") or not numbered:
+        raise Refused(
+            f"{path} is not a {family} file: its schema is {found!r}",
+            "name a run folder that ssdlab wrote",
+            path=str(path),
+            schema=str(found),
+        )
+    if len(theirs) > len(ours) or int(theirs) > int(ours):
+        raise Refused(
+            f"{path} was written by a newer ssdlab: schema {found}, this one knows up to {known}",
+            "use that ssdlab, or a newer one",
+            path=str(path),
+            schema=str(found),
+            known=known,
+        )
 
 
 def of_os(error: OSError, what: str, advice: str, **facts: Any) -> UsageError | HostError:  # noqa: ANN401

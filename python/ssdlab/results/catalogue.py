@@ -19,17 +19,15 @@ from typing import TYPE_CHECKING
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder
 from ssdlab.model.errors import LabError, Refused
-from ssdlab.results.catalogue_files import ROWS, compact_if_due, locked, replace_all
+from ssdlab.results.catalogue_files import FOLDER, OPEN, ROWS, compact_if_due, locked, replace_all
 from ssdlab.results.catalogue_row import Row, row_of
 from ssdlab.results.run_folder import MANIFEST, RunFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ssdlab.model.document import Document
     from ssdlab.results.schema import TableInfo
-
-FOLDER = ".catalogue"
-OPEN = "open"
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def rebuild(library: Path) -> Rebuilt:
     HostError
         When the library cannot be written.
     """
-    found: list[Row] = []
+    found: list[Document] = []
     unreadable: list[str] = []
     with _written(library) as catalogue, locked(catalogue, wait=True):
         with catalogue.folder(ROWS, make=True) as rows:
@@ -134,12 +132,12 @@ def rebuild(library: Path) -> Rebuilt:
                 unreadable.append(folder.name)
                 continue
             if run.manifest.status == "finished":
-                found.append(row_of(run, seal))
+                found.append(row_of(run, seal).model_dump(mode="json", by_alias=True))
             else:
                 unfinished.append(folder.name)
         replace_all(catalogue, found, superseded)
         _replace_open(catalogue, unfinished)
-    figures = sum(len(row.figures) for row in found)
+    figures = sum(len(row["figures"]) for row in found)
     return Rebuilt(len(found) + len(unfinished), figures, tuple(unreadable))
 
 

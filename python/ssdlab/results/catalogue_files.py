@@ -22,16 +22,14 @@ import json
 import math
 import os
 import secrets
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from ssdlab.model.closing import Closing
-from ssdlab.model.errors import Refused
-from ssdlab.results.catalogue_row import COLUMNS, ROW_SCHEMA, Row
-from ssdlab.results.seal import check_schema
+from ssdlab.model.document import Document
+from ssdlab.model.errors import Refused, check_schema
+from ssdlab.results.catalogue_columns import COLUMNS, ROW_SCHEMA, columns_of, is_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,10 +38,14 @@ if TYPE_CHECKING:
 
     from ssdlab.host.held_folder import HeldFolder
 
+FOLDER = ".catalogue"
+"""Its name in a library."""
 ROWS = "rows"
+OPEN = "open"
 CURRENT = "current.json"
-CURRENT_SCHEMA = "ssdlab.catalogue/3"
-"""2: rows and segments; 1 were two tables that each run rewrote. 3: figures say what was not shown."""
+CURRENT_SCHEMA = "ssdlab.catalogue/4"
+"""1 were two tables that each run rewrote; 2 and 3 had the figures of a run as records, 2 without what was
+not shown; 4 has them as columns."""
 LOCK = "lock"
 COMPACT_AT = 256
 """Rows that are put together: a reader takes about 10 ms for so many, and so does the putting together."""
@@ -51,24 +53,11 @@ FAN = 8
 ANEW = "make it anew from the runs: ssdlab library rebuild"
 _TRIES = 20
 _CHUNK = 2000
-_STRUCT = json.dumps(
-    [
-        {
-            **COLUMNS,
-            "tags": ["VARCHAR"],
-            "figures": [
-                {
-                    "name": "VARCHAR",
-                    "label": "VARCHAR",
-                    "value": "DOUBLE",
-                    "unit": "VARCHAR",
-                    "better": "VARCHAR",
-                    "unshown": "VARCHAR",
-                }
-            ],
-        }
-    ]
-)
+_STRUCT = json.dumps([{name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in COLUMNS.items()}])
+
+
+class OlderCatalogue(Refused):
+    """The catalogue was written by an older ssdlab, and its segments are laid out otherwise."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +118,8 @@ def current(catalogue: HeldFolder) -> list[Segment]:
 
     Raises
     ------
+    OlderCatalogue
+        An older ssdlab wrote it.
     Refused
         The file is damaged, or a newer ssdlab wrote it.
     """
@@ -139,30 +130,15 @@ def current(catalogue: HeldFolder) -> list[Segment]:
     try:
         stored = json.loads(data)
         check_schema(stored["schema"], CURRENT_SCHEMA, catalogue.path / CURRENT)
+        if stored["schema"] != CURRENT_SCHEMA:
+            what = f"the catalogue {catalogue.path} was written by an older ssdlab"
+            raise OlderCatalogue(what, ANEW, path=str(catalogue.path), schema=stored["schema"])
         return [Segment(str(each["name"]), int(each["rows"])) for each in stored["segments"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(catalogue, f"{CURRENT} is not what was written") from error
 
 
-def outdated(catalogue: HeldFolder) -> bool:
-    """Whether an older ssdlab wrote the segments: then they are made anew from the runs, not read.
-
-    Raises
-    ------
-    Refused
-        What says so is damaged.
-    """
-    try:
-        theirs = str(json.loads(catalogue.read_bytes(CURRENT))["schema"])
-        ours, found = (int(each.rpartition("/")[2]) for each in (CURRENT_SCHEMA, theirs))
-    except FileNotFoundError:
-        return False
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise damaged(catalogue, f"{CURRENT} is not what was written") from error
-    return found < ours
-
-
-def pending_rows(catalogue: HeldFolder) -> dict[str, Row]:
+def pending_rows(catalogue: HeldFolder) -> dict[str, Document]:
     """Return the rows that are in no segment, by the names of their files, oldest first.
 
     Raises
@@ -174,7 +150,7 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Row]:
         folder = catalogue.folder(ROWS)
     except FileNotFoundError:
         return {}
-    found: dict[str, Row] = {}
+    found: dict[str, Document] = {}
     with folder:
         for name in folder.names():
             if name.startswith("."):  # being written
@@ -186,29 +162,33 @@ def pending_rows(catalogue: HeldFolder) -> dict[str, Row]:
             try:
                 stored = json.loads(data)
                 check_schema(stored["schema"], ROW_SCHEMA, folder.path / name)
-                found[name] = Row.model_validate(stored)
-            except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise damaged(catalogue, f"{ROWS}/{name} is not what was written") from error
+            if not is_row(stored):
+                raise damaged(catalogue, f"{ROWS}/{name} is not what was written")
+            found[name] = stored
     return found
 
 
-def newest(rows: dict[str, Row]) -> dict[str, Row]:
+def newest(rows: dict[str, Document]) -> dict[str, Document]:
     """Return of each folder the row that was entered last."""
-    return {row.folder: row for row in sorted(rows.values(), key=lambda row: row.entered)}
+    return {row["folder"]: row for row in sorted(rows.values(), key=lambda row: row["entered"])}
 
 
-def table_of(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Row], types: str = "") -> None:
+def table_of(
+    connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Document], types: str = ""
+) -> None:
     """Make a temporary table of rows; `types` are more columns, as SQL."""
     listed = ", ".join(f'"{column}" {kind}' for column, kind in COLUMNS.items())
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} ({listed}{types})")
     insert(connection, name, rows)
 
 
-def insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Row]) -> None:
+def insert(connection: duckdb.DuckDBPyConnection, name: str, rows: Sequence[Document]) -> None:
     """Put rows into a table."""
     names = ", ".join(f'"{column}"' for column in COLUMNS)
     for start in range(0, len(rows), _CHUNK):
-        text = "[" + ",".join(row.model_dump_json() for row in rows[start : start + _CHUNK]) + "]"
+        text = json.dumps([columns_of(row) for row in rows[start : start + _CHUNK]])
         connection.execute(
             f"INSERT INTO {name} ({names}) SELECT {', '.join(f'r.{c}' for c in COLUMNS)} "
             f"FROM (SELECT unnest(from_json(?::JSON, '{_STRUCT}')) AS r)",
@@ -226,10 +206,11 @@ def compact_if_due(catalogue: HeldFolder) -> None:
             due = len(rows.names()) > COMPACT_AT
     except FileNotFoundError:
         return
-    if due and not outdated(catalogue):
+    if due:
         with locked(catalogue, wait=False) as held:
             if held:
-                compact(catalogue)
+                with suppress(OlderCatalogue):  # whoever asks next makes it anew
+                    compact(catalogue)
 
 
 @contextmanager
@@ -272,7 +253,7 @@ def compact(catalogue: HeldFolder) -> None:
             rows.remove(name)
 
 
-def replace_all(catalogue: HeldFolder, rows: Sequence[Row], superseded: Sequence[str]) -> None:
+def replace_all(catalogue: HeldFolder, rows: Sequence[Document], superseded: Sequence[str]) -> None:
     """Make the catalogue of these rows alone, under the lock; rows that came meanwhile stay.
 
     Parameters

@@ -10,15 +10,13 @@ from pydantic import Field
 from ssdlab.drives.base import SIMULATED_PREFIX
 from ssdlab.model.errors import UsageError
 from ssdlab.model.stored import Stored
+from ssdlab.results.catalogue_columns import ROW_SCHEMA
 from ssdlab.results.schema import Scalar, SealState
 from ssdlab.results.tags import read_tags
 
 if TYPE_CHECKING:
     from ssdlab.results.run_folder import RunFolder
     from ssdlab.results.schema import Manifest
-
-ROW_SCHEMA = "ssdlab.row/2"
-"""2: a figure says what of its state was not shown."""
 
 
 class Row(Stored):
@@ -51,43 +49,6 @@ class Row(Stored):
     seal: SealState = "sealed"
     tags: tuple[str, ...] = ()
     figures: tuple[Scalar, ...] = ()
-
-
-COLUMNS = {
-    "folder": "VARCHAR",
-    "entered": "BIGINT",
-    "gone": "BOOLEAN",
-    "run_id": "VARCHAR",
-    "status": "VARCHAR",
-    "method": "VARCHAR",
-    "version": "INTEGER",
-    "settings": "VARCHAR",
-    "quick": "BOOLEAN",
-    "engine": "VARCHAR",
-    "scale": "INTEGER",
-    "spare": "DOUBLE",
-    "variant": "VARCHAR",
-    "departures": "VARCHAR",
-    "warnings": "INTEGER",
-    "drive_id": "VARCHAR",
-    "drive_name": "VARCHAR",
-    "drive_kind": "VARCHAR",
-    "capacity_bytes": "BIGINT",
-    "seed": "VARCHAR",
-    "tool": "VARCHAR",
-    "created": "VARCHAR",
-    "suite": "VARCHAR",
-    "seal": "VARCHAR",
-    "tags": "VARCHAR[]",
-    "figures": "STRUCT(name VARCHAR, label VARCHAR, value DOUBLE, unit VARCHAR, better VARCHAR, "
-    "unshown VARCHAR)[]",
-}
-"""The same as SQL types."""
-LIKE = (
-    *("method", "version", "settings", "quick", "engine", "drive_kind"),
-    *("scale", "spare", "variant", "departures"),
-)
-"""What must be the same of runs that are ranked or compared with each other."""
 
 
 def row_of(run: RunFolder, seal: SealState) -> Row:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import Refused, check_schema
 from ssdlab.results import seal
 from ssdlab.results.records import (
     JOURNAL_SCHEMA,
@@ -24,7 +24,6 @@ from ssdlab.results.records import (
     PartRecord,
 )
 from ssdlab.results.schema import Note
-from ssdlab.results.seal import check_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ssdlab.host.held_folder import HeldFolder, hold
-from ssdlab.model.errors import Refused
+from ssdlab.model.errors import Refused, check_schema
 from ssdlab.model.summary import Summary
 from ssdlab.results import seal
 from ssdlab.results.lines import RESTORE, JournalText, parse_journal, parse_notes
 from ssdlab.results.records import AnyRecord, BeginRecord, EndRecord, StepResult, VoidRecord
 from ssdlab.results.schema import RUN_SCHEMA, Manifest, Note
-from ssdlab.results.seal import check_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

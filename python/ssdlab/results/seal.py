@@ -17,12 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from ssdlab.model.errors import Refused
 from ssdlab.model.stored import Stored
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ssdlab.host.held_folder import HeldFolder
 
 _DIGEST_BYTES = 16
@@ -175,34 +172,6 @@ def file_digest(folder: HeldFolder, name: str) -> str:
     """
     with folder.opened(name) as descriptor, open(descriptor, "rb", closefd=False) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def check_schema(found: object, known: str, path: Path) -> None:
-    """Refuse a file of another or a newer schema than `known`, which is like `ssdlab.run/1`.
-
-    Raises
-    ------
-    Refused
-        With the schema found and the one known as facts.
-    """
-    family, _, ours = known.rpartition("/")
-    theirs = str(found).removeprefix(family + "/")
-    numbered = theirs.isascii() and theirs.isdigit() and not theirs.startswith("0")
-    if not str(found).startswith(family + "/") or not numbered:
-        raise Refused(
-            f"{path} is not a {family} file: its schema is {found!r}",
-            "name a run folder that ssdlab wrote",
-            path=str(path),
-            schema=str(found),
-        )
-    if len(theirs) > len(ours) or int(theirs) > int(ours):
-        raise Refused(
-            f"{path} was written by a newer ssdlab: schema {found}, this one knows up to {known}",
-            "use that ssdlab, or a newer one",
-            path=str(path),
-            schema=str(found),
-            known=known,
-        )
 
 
 def _digest(data: bytes) -> str:

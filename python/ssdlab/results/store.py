@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from ssdlab.host.durable import library_errors
 from ssdlab.host.held_folder import FOLDER_MODE, HeldFolder, hold, read_whole
+from ssdlab.host.state_folder import default_library
 from ssdlab.model.errors import HostError, Refused, UsageError, excerpt
 from ssdlab.results.journal import now
 from ssdlab.results.lines import parse_notes
@@ -23,7 +24,7 @@ from ssdlab.results.seal import seal_document
 from ssdlab.results.sealing import sealed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from ssdlab.results.schema import Manifest, Status
 
@@ -35,13 +36,6 @@ _RUN_ID = re.compile(rf"\d{{8}}-\d{{4}}-[a-z0-9][a-z0-9-]{{0,63}}-[{_LETTERS}]{{
 _STAMP_CHARACTERS = len("20261121-0912-")
 LAST = "last"
 """As RUN: the one that was begun last."""
-
-
-def default_library(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the library that is used when none is named: `ssdlab/runs` in the XDG data folder."""
-    data = environment.get("XDG_DATA_HOME", "")
-    base = Path(data) if data.startswith("/") else Path(environment.get("HOME", "/")) / ".local" / "share"
-    return base / "ssdlab" / "runs"
 
 
 def new_run_id(method: str, moment: datetime | None = None) -> str:

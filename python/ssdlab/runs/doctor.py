@@ -110,8 +110,8 @@ def gather() -> Facts:
     """Look at this host; takes `CALIBRATION_S` seconds and touches no drive."""
     import ssdlab._core as _core
     from ssdlab.host.environment import read_environment
+    from ssdlab.host.state_folder import default_library
     from ssdlab.host.tracefs import remove_dead
-    from ssdlab.results.store import default_library
 
     library = default_library()
     return Facts(

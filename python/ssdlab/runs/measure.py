@@ -193,7 +193,7 @@ def _log_to_save(options: MeasureOptions, single: OutputFile | None) -> Iterator
 
 def _library(options: MeasureOptions) -> Path:
     from ssdlab.host.documents import user_path
-    from ssdlab.results.store import default_library
+    from ssdlab.host.state_folder import default_library
 
     return default_library() if options.library is None else user_path(options.library).absolute()
 
