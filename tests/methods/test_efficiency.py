@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from lab.fake_drive import FakeDrive, run_on
 from methods.on_simulated import run
 from ssdlab.analysis.efficiency import efficiency
+from ssdlab.cli import main
 from ssdlab.cli.showing_ratings import rating_row
 from ssdlab.drives.rated import Rated, rated_values
 from ssdlab.methods import find_method
@@ -19,6 +21,7 @@ from ssdlab.results.rated_shares import rated_shares
 from ssdlab.results.run_folder import RunFolder
 from ssdlab.results.schema import PeakResult, Scalar
 
+NO_METER = ("--meter", "none")
 METERED = "sim:samsung-950-pro-512gb,scale=64"
 PEAK = {"depths": "1,8", "seconds": "0.2", "ramp_seconds": "0"}
 
@@ -59,6 +62,22 @@ def test_without_a_meter_there_is_no_figure_of_power(tmp_path: Path) -> None:
 
 def scalar(name: str, value: float | None, unit: str = "IOPS") -> Scalar:
     return Scalar(name=name, label=name, value=value, unit=unit, better="higher")
+
+
+def test_no_meter_means_none_on_a_simulated_drive_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    brief = ["--quick", "--set", "depths=1", "--set", "seconds=50ms", "--set", "ramp_seconds=0"]
+    for meter in ((), NO_METER):
+        words = ["run", "peak-random-read", METERED, *brief, *meter, "--library", str(tmp_path), "--json"]
+        assert main(words) == 0
+        result = json.loads(capsys.readouterr().out)["result"]
+        assert (result["points"][0]["mean_w"] is None) is bool(meter)
+        assert any(each["unit"] == "W" for each in result["scalars"]) is not bool(meter)
+    assert (
+        main(["measure", METERED, "--rw", "randread", "--seconds", "0.05", "--meter", "none", "--json"]) == 0
+    )
+    assert json.loads(capsys.readouterr().out)["power"] is None
 
 
 def test_a_result_is_held_against_the_rating_of_its_own_state() -> None:

@@ -173,9 +173,9 @@ class Measurement:
             raise ValueError(f"{taken[0]} is measured, not added")
         return self._with(**facts)
 
-    def with_power(self, power: Mapping[str, object]) -> Measurement:
-        """Return the same measurement with what a meter beside the drive saw: `mean_w energy_j source`."""
-        return self._with(power=dict(power))
+    def with_power(self, power: Mapping[str, object] | None) -> Measurement:
+        """Return the same measurement with what a meter saw: `mean_w energy_j source`; None: with none."""
+        return self._with(power=None if power is None else dict(power))
 
     @property
     def streams(self) -> list[str]:

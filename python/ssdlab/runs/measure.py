@@ -283,7 +283,8 @@ def _metering(options: MeasureOptions, held: Drive) -> AbstractContextManager[Me
             "use a meter that is read meanwhile, or a job with one run step",
         )
     # A simulated drive's own account is in the summary; its samples are for a run to keep.
-    return Metering() if simulated and not options.save else open_metering(meter, held)
+    own_account = simulated and meter is None and not options.save
+    return Metering() if own_account else open_metering(meter, held)
 
 
 @contextmanager

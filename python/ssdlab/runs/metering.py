@@ -77,6 +77,17 @@ class Metering(Closing):
         """End it."""
 
 
+class NoMetering(Metering):
+    """It was asked that nobody meters: a simulated drive's own account of its watts is left out too."""
+
+    def measured(
+        self, measurement: Measurement, ramp_ns: int, watched: Watched | None = None
+    ) -> tuple[Measurement, list[Warning]]:
+        """Return a measurement without power."""
+        del ramp_ns, watched
+        return measurement.with_power(None), []
+
+
 def fault_of(info: MeterInfo, drawn: Drawn | None, window_ns: int) -> Warning | None:
     """Return why a window has no figure of power; None where it has one."""
     from ssdlab.analysis.energy import MIN_BOUNDS, MIN_COVERED

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from ssdlab.model.errors import LabError, Refused
 from ssdlab.model.meter_text import MeterText
-from ssdlab.runs.metering import LiveMetering, MeterGone, Metering, ModelMetering
+from ssdlab.runs.metering import LiveMetering, MeterGone, Metering, ModelMetering, NoMetering
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,8 @@ def chosen_meter(
 ) -> MeterText | None:
     """Return the meter that a run is to use: the one given, else that of the rig file.
 
+    That a simulated drive is not to use its own is kept as it was given.
+
     Raises
     ------
     Refused
@@ -29,7 +31,7 @@ def chosen_meter(
         The rig file is wrong.
     """
     if given is not None and given.kind == "none":
-        return None
+        return given if simulated else None
     if given is None and not simulated:
         from ssdlab.host.rig import read_rig
 
@@ -81,6 +83,8 @@ def open_metering(text: MeterText | None, drive: Drive) -> Metering:
     UsageError, Refused, HostError
         The meter is not there, meters no drive, or does not answer.
     """
+    if text is not None and text.kind == "none":
+        return NoMetering()
     if drive.capabilities.virtual_time and text is None:
         simulated = cast("SimulatedDrive", drive)
         return Metering() if simulated.power(0, 1) is None else ModelMetering(simulated)

@@ -28,8 +28,8 @@ def findings(result: ReadUnderWritesResult) -> Iterator[Claim]:
 def cells(result: ReadUnderWritesResult) -> Table:
     """Return every cell."""
     head = (
-        *("Reads, %", "Writes, %", "Reads/s", "Writes/s", "Mean", "p99", "p99.9"),
-        *("Response p99", "p99 / alone", "W", "Held"),
+        *("Reads, % of peak", "Writes, % of steady", "Reads/s", "Writes/s", "Read mean", "Read p99"),
+        *("Read p99.9", "Read response p99", "Read p99 / alone", "W", "Held"),
     )
     rows = tuple(
         (
@@ -45,7 +45,7 @@ def cells(result: ReadUnderWritesResult) -> Table:
         )
         for each in result.cells
     )
-    brief = tuple(name for name in head if name not in ("p99.9", "Response p99", "W"))
+    brief = tuple(name for name in head if name not in ("Read p99.9", "Read response p99", "W"))
     marked = next((at for at, each in enumerate(result.cells) if each.shares == HEADLINE), None)
     return Table("Service time of reads beside writes", head, rows, brief=brief, marked=marked)
 
