@@ -87,7 +87,7 @@ def test_a_drive_whose_runs_came_to_no_figure_is_named(library: Path) -> None:
     make(library, spread(30))
     run(library, 99, {}, drive=drive("NONE"))
     (named,) = page_of(library).named
-    assert (named.name, named.unlike) == ("NONE", ("qd1 came to no figure",))
+    assert (named.name, named.unlike) == ("NONE", ("qd1 came to no figure whose state is shown",))
     for number in range(5):
         run(library, 100 + number, {}, drive=drive(f"NONE{number}"))
     assert page_of(library).named == (), "what many drives do not come to is the method's doing"

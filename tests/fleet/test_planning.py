@@ -88,6 +88,27 @@ def test_a_selection_that_does_not_fit_is_refused_with_names(library: Path, text
         plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
 
 
+def test_all_faults_of_a_selection_are_named_at_once(library: Path) -> None:
+    take(library, drives("A1"), "n1")
+    text = (
+        '[[drives]]\nserials = ["X1", "A1", "X2"]\n[[drives]]\nmodel = "none"\n'
+        '[[work]]\nrun = "qd2"\n[[work]]\nrun = "qd1"\nset = { secs = "1s" }\n'
+    )
+    with pytest.raises(UsageError) as caught:
+        plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
+    assert caught.value.what.startswith("5 things in the selection do not fit: ")
+    for name in ("'X1'", "'X2'", "'none'", "'qd2'", "'secs'"):
+        assert name in caught.value.what
+
+
+def test_more_cpus_than_a_host_has_are_refused(library: Path) -> None:
+    taken = take(library, drives("A1"), "n1")
+    text = A1 + QD1 + f"[limits]\ncpus = {taken.cpus + 1}\n"
+    words = f"n1 has {taken.cpus} CPUs, and each run is to have {taken.cpus + 1}"
+    with pytest.raises(Refused, match=words):
+        plan_fleet(parse_selection(text, "x.toml"), read_inventories(library), library)
+
+
 def test_a_variant_and_repeats_stand_in_the_command(library: Path) -> None:
     take(library, drives("A1", text="sim:nvme-tlc-enterprise,scale=64"), "n1")
     work = QD1 + 'repeat = 3\nset = { seconds = "3s" }\nvariant = { spare = "25%" }\nseed = 7\n'

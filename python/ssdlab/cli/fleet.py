@@ -122,7 +122,9 @@ def resume(
     from ssdlab.fleet.fleet_folder import find_fleet
 
     folder = find_fleet(plan, library_of(library))
-    continue_plan(folder, backend=backend)
+    count = continue_plan(folder, backend=backend)
+    if not count:
+        say(f"nothing of {folder.plan.plan_id} is left to begin: its jobs have ended well or are at work")
     return _ended(folder, json=json)
 
 
@@ -142,7 +144,8 @@ def cancel(plan: str, /, *, library: Path | None = None) -> None:
     folder = find_fleet(plan, library_of(library))
     count = end(folder)
     name = folder.plan.plan_id
-    say(f"{count} jobs of {name} are told to end; to continue: ssdlab fleet resume {name}")
+    ended = f"{counted(count, 'job')} of {name} told to end" if count else f"nothing of {name} is at work"
+    say(f"{ended}, and no more begin; to continue: ssdlab fleet resume {name}")
 
 
 def print_plan(made: FleetPlan) -> None:
@@ -165,7 +168,7 @@ def print_plan(made: FleetPlan) -> None:
     written = [sum(job.bytes_written[end] for job in made.jobs) for end in (0, 1)]
     print_fields(
         [
-            ("jobs", f"{len(made.jobs)} on {len(made.hosts)} hosts"),
+            ("jobs", f"{len(made.jobs)} on {counted(len(made.hosts), 'host')}"),
             ("time of all jobs together", range_text(lower, upper)),
             ("writes", bytes_text(*written) or "nothing"),
             ("at once", made.at_once or "as many as the back end has room for"),

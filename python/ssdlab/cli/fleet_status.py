@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ssdlab.cli.ordering import library_of
 from ssdlab.cli.output import print_json, print_line, print_table
 from ssdlab.cli.progress import display, status_lines
+from ssdlab.model.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,9 @@ def status_json(folder: FleetFolder, found: Sequence[JobStatus]) -> dict[str, ob
 
 def _counts(found: Sequence[JobStatus]) -> str:
     counts = Counter(each.state for each in found)
-    return f"{len(found)} jobs: " + ", ".join(f"{count} {state}" for state, count in counts.most_common())
+    return f"{counted(len(found), 'job')}: " + ", ".join(
+        f"{count} {state}" for state, count in counts.most_common()
+    )
 
 
 def _progress(each: JobStatus) -> str:

@@ -39,8 +39,8 @@ def begin(plan: FleetPlan, *, destroy_all: int | None, backend: str | None) -> F
     return folder
 
 
-def resume(folder: FleetFolder, *, backend: str | None) -> None:
-    """Give the jobs that are left to the back end again.
+def resume(folder: FleetFolder, *, backend: str | None) -> int:
+    """Give the jobs that are left to the back end again; returns how many those were.
 
     Raises
     ------
@@ -55,6 +55,7 @@ def resume(folder: FleetFolder, *, backend: str | None) -> None:
     chosen.check(folder, left)
     if left:
         chosen.submit(folder, left)
+    return len(left)
 
 
 def cancel(folder: FleetFolder) -> int:

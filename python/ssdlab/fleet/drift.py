@@ -81,8 +81,8 @@ def slope(values: Sequence[float]) -> float:
     >>> round(slope([100.0, 110.0, 121.0]), 4)
     0.0953
     """
-    pairs = combinations(enumerate(values), 2)
-    return median(math.log(later / earlier) / (j - i) for (i, earlier), (j, later) in pairs)
+    pairs = combinations(enumerate(map(math.log, values)), 2)
+    return median((later - earlier) / (j - i) for (i, earlier), (j, later) in pairs)
 
 
 def _level(number: int, shares: Sequence[float]) -> Level:

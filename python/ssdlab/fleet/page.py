@@ -210,7 +210,9 @@ def _named(
             runs.setdefault(sample.drive_id, (sample.folders[-1], drift.population))
     for lacking in without:
         first = next(each for each in found if each.method == lacking.method)
-        unlike.setdefault(lacking.drive_id, []).append(f"{lacking.method} came to no figure")
+        unlike.setdefault(lacking.drive_id, []).append(
+            f"{lacking.method} came to no figure whose state is shown"
+        )
         runs.setdefault(lacking.drive_id, (lacking.folder, first))
     typical: dict[str, list[Facts]] = {}
     named = []
@@ -258,6 +260,8 @@ def _distribution(each: Population, names: Mapping[str, str], places: _Places) -
     sigma = 100 * math.expm1(each.spread.sigma)
     lead = f"Median {figure_text(each.middle, each.unit)}, spread (robust) {significant(sigma)} %; "
     lead += f"{each.better} is better."
+    if each.unshown:
+        lead += f" The drive state was not shown: {each.unshown}."
     if each.left_out:
         lead += f" {each.left_out} more have it only from runs that are not like these, and are left out."
     described = f"{each.label} of {len(each.samples)} drives; {len(far)} far from the rest."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from ssdlab.runs.order import Order, plan_on, with_endurance
 from ssdlab.runs.pace import pace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.drives.guard.endurance import EnduranceCap
     from ssdlab.fleet.inventory import FleetDrive, Inventory
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from ssdlab.host.identity import Identity
     from ssdlab.methods.verbs.bounds import Bounds
     from ssdlab.runs.plan import Plan
+
+
+_FAULTS_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -49,16 +53,21 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
         A drive that is guarded, carries something that the selection gives no leave to lose, or does not fit
         the work; all of them are named.
     """
-    chosen = tuple(_chosen(selection, inventories))
+    faults: list[LabError] = []
+    chosen = _chosen(selection, inventories, faults)
     jobs: list[FleetJob] = []
-    problems: list[str] = []
+    problems = _too_many_cpus(selection, inventories, chosen)
     planner = _Planner(selection, library)
     for work in selection.work:
         for placed in chosen:
             try:
                 jobs.append(planner.job(f"{len(jobs) + 1:04}", work, placed))
+            except UsageError as error:  # of the work, whatever the drive
+                faults.append(error)
+                break
             except Refused as error:
                 problems.append(f"{placed.drive.serial} on {placed.host}: {error.what}")
+    _refuse_selection(faults)
     if problems:
         more = f"; and {len(problems) - 8} more" if len(problems) > 8 else ""
         raise Refused(
@@ -78,8 +87,37 @@ def plan_fleet(selection: Selection, inventories: Sequence[Inventory], library: 
     )
 
 
-def _chosen(selection: Selection, inventories: Sequence[Inventory]) -> Iterator[Placed]:
-    """Yield the drives that a selection means, each once, in its order."""
+def _refuse_selection(faults: Sequence[LabError]) -> None:
+    """Refuse what does not exist, all of it at once; one fault alone in its own words."""
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        listed = "; ".join(each.what for each in faults[:_FAULTS_NAMED])
+        more = f"; and {len(faults) - _FAULTS_NAMED} more" if len(faults) > _FAULTS_NAMED else ""
+        raise UsageError(
+            f"{len(faults)} things in the selection do not fit: {listed}{more}",
+            faults[0].advice,
+            problems=[each.what for each in faults],
+        )
+
+
+def _too_many_cpus(
+    selection: Selection, inventories: Sequence[Inventory], chosen: Sequence[Placed]
+) -> list[str]:
+    """Say which hosts have fewer CPUs than each run is to have: Slurm would let its jobs wait for ever."""
+    hosts = {each.host for each in chosen}
+    wanted = selection.limits.cpus
+    return [
+        f"{each.host} has {each.cpus} CPUs, and each run is to have {wanted}"
+        for each in inventories
+        if each.host in hosts and each.cpus < wanted
+    ]
+
+
+def _chosen(
+    selection: Selection, inventories: Sequence[Inventory], faults: list[LabError]
+) -> tuple[Placed, ...]:
+    """Return the drives that a selection means, each once, in its order; what does not exist is a fault."""
     everywhere = [Placed(drive, each.host) for each in inventories for drive in each.drives]
     if not everywhere:
         raise UsageError(
@@ -88,14 +126,24 @@ def _chosen(selection: Selection, inventories: Sequence[Inventory]) -> Iterator[
         )
     taken: dict[str, Placed] = {}
     for wanted in selection.drives:
-        for placed in _fitting(wanted, everywhere, taken):
-            taken[placed.drive.serial] = placed
-    yield from taken.values()
+        for find in _finders(wanted, everywhere, taken):
+            try:
+                taken |= {placed.drive.serial: placed for placed in find()}
+            except UsageError as error:
+                faults.append(error)
+    return tuple(taken.values())
+
+
+def _finders(
+    wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]
+) -> list[Callable[[], list[Placed]]]:
+    """Return what finds the drives of an entry: each serial by itself, so that all unknown ones are named."""
+    if wanted.serials:
+        return [partial(_one, serial, wanted.host, everywhere) for serial in wanted.serials]
+    return [partial(_fitting, wanted, everywhere, taken)]
 
 
 def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Placed]) -> list[Placed]:
-    if wanted.serials:
-        return [_one(serial, wanted.host, everywhere) for serial in wanted.serials]
     assert wanted.model is not None  # seen to when the selection was read
     hosts = sorted({each.host for each in everywhere})
     if wanted.host is not None and wanted.host not in hosts:
@@ -118,7 +166,7 @@ def _fitting(wanted: Drives, everywhere: Sequence[Placed], taken: dict[str, Plac
     return fits[: wanted.count]
 
 
-def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> Placed:
+def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> list[Placed]:
     """Return the drive of a serial; on which host must be said where several have it."""
     found = [each for each in everywhere if each.drive.serial == serial]
     if not found:
@@ -131,7 +179,7 @@ def _one(serial: str, host: str | None, everywhere: Sequence[Placed]) -> Placed:
         raise UsageError(
             f"{serial} is on several hosts: {hosts}", "give that entry of [[drives]] a host = '...'"
         )
-    return fits[0]
+    return fits
 
 
 class _Planner:

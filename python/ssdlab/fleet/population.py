@@ -13,8 +13,8 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssdlab.analysis.outliers import Spread, spread_of
-from ssdlab.library.index import ALIKE
 from ssdlab.model.errors import UsageError, unknown
+from ssdlab.results.catalogue_columns import LIKE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,8 @@ MIN_SIGMA = 0.005
 """Drives that agree better than half a per cent are no reason to name one: histograms hold times to 1 %."""
 WITHOUT_SHARE = 0.1
 """Where more of the drives come to no figure, the method asks too much: none is named for it."""
+_OF_RUNS = f"hash({', '.join(LIKE)})"
+"""SQL for one number of all that runs have in common which are put together."""
 CHOSEN_UNITS = {"I/Os", ""}
 """Units of what a method chooses, as the depth that it reports, and does not measure."""
 
@@ -75,8 +77,8 @@ class Population:
     samples: tuple[Sample, ...]
     spread: Spread
     left_out: int
-    kin: int
-    """What all its runs have in common, as one number."""
+    unshown: str
+    """Why the state of the drives was not shown; empty: it was."""
 
     @property
     def middle(self) -> float:
@@ -96,7 +98,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Without:
-    """A drive whose runs came to none of the figures that nearly all others have."""
+    """A drive whose runs came to none of the figures that nearly all others have, in a shown state."""
 
     drive_id: str
     folder: str
@@ -141,6 +143,7 @@ class _Line(NamedTuple):
     unit: str
     better: str
     method: str
+    unshown: str | None
     drive_id: str
     values: list[float]
     folders: list[str]
@@ -151,7 +154,8 @@ def populations(index: Index, model: str, choice: Choice) -> tuple[Population, .
     where, values = choice.where(index)
     found = index.ask(
         "SELECT name, kin, any_value(label), any_value(unit), any_value(better), any_value(method), "
-        "drive_id, list(value ORDER BY created, folder), list(folder ORDER BY created, folder) "
+        "any_value(unshown), drive_id, list(value ORDER BY created, folder), "
+        "list(folder ORDER BY created, folder) "
         f"FROM entries WHERE drive_name = ? AND value > 0 AND isfinite(value) AND {where} "
         "GROUP BY name, kin, drive_id ORDER BY any_value(method), name, drive_id",
         [model, *values],
@@ -183,24 +187,25 @@ def _population(groups: Sequence[Sequence[_Line]], alpha: float) -> Population:
         tuple(samples),
         spread,
         len(others),
-        first.kin,
+        first.unshown or "",
     )
 
 
 def without_figures(
     index: Index, model: str, choice: Choice, found: Sequence[Population]
 ) -> tuple[Without, ...]:
-    """Return the drives whose like runs of a method gave no figure: the state moved, or was never reached."""
+    """Return the drives whose like runs of a method gave no such figure: their state moved or not shown."""
     where, values = choice.where(index)
     missing: list[Without] = []
     for method in dict.fromkeys(each.method for each in found):
         ours = [each for each in found if each.method == method]
         have = {sample.drive_id for each in ours for sample in each.samples}
-        kinds = sorted({each.kin for each in ours})
+        like = sorted({each.samples[0].folders[0] for each in ours})
         lines = index.ask(
             f"SELECT drive_id, arg_max(folder, created) FROM runs WHERE drive_name = ? AND {where} "
-            f"AND list_contains(?, {ALIKE}) GROUP BY drive_id ORDER BY drive_id",
-            [model, *values, kinds],
+            f"AND {_OF_RUNS} IN (SELECT {_OF_RUNS} FROM runs WHERE list_contains(?, folder)) "
+            "GROUP BY drive_id ORDER BY drive_id",
+            [model, *values, like],
         )
         lacking = [Without(drive, folder, method) for drive, folder in lines if drive not in have]
         if len(lacking) <= WITHOUT_SHARE * len(lines):
