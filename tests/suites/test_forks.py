@@ -25,7 +25,7 @@ from ssdlab.results.run_folder import RunFolder
 from ssdlab.runs.order import Order
 from ssdlab.runs.session import start
 from ssdlab.runs.suites.ordering import SuiteOrder, groups, planned_children, shared_steps, suite_params
-from ssdlab.runs.suites.outcome import sizes_told
+from ssdlab.runs.suites.outcome import sizes_of_parts
 from suites.made import BRIEF, SMALL, children, run, suite
 
 STEADY = suite(Part("steady-random-write", "random-steady"), Part("mixed-random", "random-steady"))
@@ -39,12 +39,12 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 def test_parts_that_had_the_drive_in_several_sizes_are_told(forked: RunFolder) -> None:
     """A part whose stimuli have a size of their own has a simulated drive in full size."""
     runs = {run.manifest.run_id: run.manifest for run in children(forked).values()}
-    of_one_size = list(sizes_told(forked.manifest.children, runs))
+    of_one_size = list(sizes_of_parts(forked.manifest.children, runs))
     assert of_one_size == []
     mixed = forked.manifest.children[1].run_id
     whole = runs[mixed].drive.model_copy(update={"text": "sim:tiny-test"})
     runs[mixed] = runs[mixed].model_copy(update={"drive": whole})
-    (said,) = clauses(sizes_told(forked.manifest.children, runs))
+    (said,) = clauses(sizes_of_parts(forked.manifest.children, runs))
     assert said.endswith("in full size in mixed-random; at 1/4 of it in steady-random-write")
 
 

@@ -53,7 +53,7 @@ def conclude(library: Path, suite: Manifest) -> SuiteResult:
         outcomes=tuple(outcomes),
         repeats=max((_number(child) for child in suite.children), default=1),
         repeated=tuple(_repeated(suite.children, folders)),
-        caveats=clauses((*((QUICK,) if suite.quick else ()), *sizes_told(suite.children, runs))),
+        caveats=clauses((*((QUICK,) if suite.quick else ()), *sizes_of_parts(suite.children, runs))),
     )
 
 
@@ -66,7 +66,7 @@ def departures(suite: Manifest) -> tuple[Departure, ...]:
     )
 
 
-def sizes_told(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Claim]:
+def sizes_of_parts(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Iterator[Claim]:
     """Say which parts had a simulated drive in which size, where that is not the same for all."""
     sizes: dict[int, dict[str, None]] = {}
     for child in children:
@@ -74,13 +74,13 @@ def sizes_told(children: Sequence[Child], runs: Mapping[str, Manifest]) -> Itera
         if run is not None and not child.suite and run.drive.capabilities.made_to_order:
             sizes.setdefault(SimulatedText.parse(run.drive.text).scale, {})[base_name(child.part)] = None
     if len(sizes) > 1:
-        said = (
+        phrases = (
             f"{'in full size' if scale == 1 else f'at 1/{scale} of it'} in {', '.join(parts)}"
             for scale, parts in sorted(sizes.items())
         )
         yield Claim(
             "the parts had the drive in different sizes, and cache and spare area go with it: {sizes}",
-            others={"sizes": "; ".join(said)},
+            others={"sizes": "; ".join(phrases)},
             judged=False,
         )
 
