@@ -1,0 +1,68 @@
+"""Many pinned jobs on ten emulated nodes: how fast they are submitted, and that each runs once."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleet.test_slurm import ALL, SHORT
+from ssdlab.fleet.fleet_plan import read_plan
+from ssdlab.library.index import Index
+from ssdlab.results.run_folder import read_manifest
+
+pytestmark = [pytest.mark.machine, pytest.mark.slow, pytest.mark.timeout(5000)]
+NODES, AT_ONCE = 10, 8
+SUBMITTED_WITHIN_S = 60.0
+
+
+def _overlapping(spans: list[tuple[str, str]]) -> int:
+    """How many runs went on at once at most; times are ISO 8601."""
+    edges = sorted([(began, 1) for began, _ in spans] + [(ended, -1) for _, ended in spans])
+    most = now = 0
+    for _, change in edges:
+        now += change
+        most = max(most, now)
+    return most
+
+
+@pytest.mark.parametrize("count", [20, 250])
+def test_many_jobs_are_each_done_once_on_their_drive(
+    count: int,
+    make_slurm: Callable[..., Any],
+    make_plan: Callable[..., Path],
+    ssdlab: Callable[..., Any],
+    states: Callable[..., dict[str, dict[str, Any]]],
+    library: Path,
+) -> None:
+    serials = [f"D{number:03}" for number in range(count)]
+    drives = {f"n{node}": serials[node::NODES] for node in range(NODES)}
+    cluster = make_slurm(drives, cpus=count)
+    path = make_plan(ALL + SHORT + f"[limits]\nat_once = {AT_ONCE}\n", **drives)
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    assert ssdlab("fleet", "run", str(path), environment=cluster.environment).returncode == 0
+    submitted_s = time.monotonic() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own_cpu_s = sum(getattr(after, name) - getattr(before, name) for name in ("ru_utime", "ru_stime"))
+    until = time.monotonic() + 4500
+    while {job["state"] for job in states(cluster.environment).values()} != {"finished"}:
+        assert time.monotonic() < until
+        time.sleep(10.0)
+    plan, spans = read_plan(path), []
+    for job in plan.jobs:
+        manifest = read_manifest(library / job.run_id)
+        assert manifest.drive.identity["serial"] == job.serial
+        spans += [(str(each.started), str(each.ended)) for each in manifest.sessions]
+    assert len(spans) == count
+    assert _overlapping(spans) <= AT_ONCE
+    told = states(cluster.environment)
+    assert all(told[job.serial]["host"] == job.host for job in plan.jobs)
+    with Index(library) as index:
+        folders = [folder for (folder,) in index.ask("SELECT folder FROM runs")]
+    assert sorted(folders) == sorted(job.run_id for job in plan.jobs)
+    print(f"{count} jobs submitted in {submitted_s:.1f} s, {own_cpu_s:.1f} s of CPU for that")
+    assert submitted_s <= SUBMITTED_WITHIN_S
