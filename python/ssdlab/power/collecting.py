@@ -166,7 +166,7 @@ class Collector(Closing):
         if not self.info.streamed:
             self.disordered += len(kept) - int(kept.sum())
         self._read_ns = max(int(times.max()), self._read_ns or 0)
-        return times[kept], watts[kept]
+        return (times, watts) if kept.all() else (times[kept], watts[kept])
 
     def _widen(self) -> None:
         """Keep half as many samples of twice the width, from now on too."""

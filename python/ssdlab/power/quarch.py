@@ -162,8 +162,8 @@ class QuarchMeter(Closing):
         self._asked = time.monotonic()
         text = self._ask("stream text all")
         came_ns = time.monotonic_ns()
-        body, _, _ = text.partition("eof")
-        values = self._numbers(body)
+        end = text.rfind("eof")  # the last of a long text: looked for from there
+        values = self._numbers(text if end < 0 else text[:end])
         if not len(values):
             self._check_running()
             return Samples(np.empty(0, dtype=np.int64), np.empty((0, len(self._rails))))
@@ -172,7 +172,8 @@ class QuarchMeter(Closing):
         disordered = len(kept) - int(kept.sum())
         if disordered == len(kept):
             return Samples(np.empty(0, dtype=np.int64), np.empty((0, len(self._rails))), 0, disordered)
-        device_ns, values = device_ns[kept], values[kept]
+        if disordered:
+            device_ns, values = device_ns[kept], values[kept]
         lost = self._lost(device_ns)
         offset = self._clock.put(int(device_ns[-1]), came_ns)
         watts = np.stack([_power(values, rail) for rail in self._rails], axis=1)
