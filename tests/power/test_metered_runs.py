@@ -184,6 +184,19 @@ def test_a_meter_of_the_rig_file_is_used(scratch: Path, monkeypatch: pytest.Monk
     assert run.manifest.open_options["meter"] == "fake:0,accuracy=3%"
 
 
+def test_a_rig_without_a_meter_can_say_so(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(monkeypatch)
+    rig = scratch / "rig.toml"
+    rig.write_text('meter = "none"\n')
+    run = RunFolder(job(scratch, "--rig", str(rig)))
+    assert run.manifest.environment.get("meter") is None
+    capsys.readouterr()
+    assert main(["meters", "none", "--rig", str(rig)]) == 0
+    assert "there is no kind" not in capsys.readouterr().out
+
+
 def test_none_is_no_meter_whatever_the_rig_file_has(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch)
     rig = scratch / "rig.toml"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import termios
 import time
 from pathlib import Path
 
@@ -63,6 +66,17 @@ def test_it_is_only_read_and_stopped_at_the_end() -> None:
             time.sleep(0.01)
         assert not kit.running
         assert set(kit.commands) == {0x07, 0x19, 0x06}
+
+
+def test_a_terminal_that_is_none_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ssdlab.power.ppk2._ANSWER_S", 0.2)
+    ours, theirs = pty.openpty()
+    before = termios.tcgetattr(theirs)
+    with pytest.raises(HostError, match="does not say what it is"):
+        open_meter(MeterText.parse(f"ppk2:{os.ttyname(theirs)}@5V"))
+    assert termios.tcgetattr(theirs) == before
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_one_that_was_left_running_is_stopped_first() -> None:

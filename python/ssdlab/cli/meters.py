@@ -42,7 +42,7 @@ def meters(
 
     texts = [MeterText.parse(each) for each in meter]
     noted = read_rig(rig).meter
-    texts += [] if noted is None else [noted]
+    texts = [each for each in (*texts, *([] if noted is None else [noted])) if each.kind != "none"]
     named = {each.use for each in texts}
     texts += [MeterText.parse(each) for each in found_here() if each not in named]
     shown = [_look(text) for text in texts]

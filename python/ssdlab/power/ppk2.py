@@ -20,6 +20,7 @@ import termios
 import time
 import tty
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -30,6 +31,8 @@ from ssdlab.power.device_clock import DeviceClock
 from ssdlab.power.meter import MeterInfo, Samples, chosen_rails, silent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ssdlab.analysis.energy import Array
     from ssdlab.model.meter_text import MeterText
 
@@ -123,7 +126,7 @@ class Ppk2Meter(Closing):
         self._use, self._volts = text.use, float(place[2])
         self._clock = DeviceClock()
         self._held, self._count, self._last = b"", 0, -1
-        self._port = _opened(text.use, place[1])
+        self._port, self._put_back = _opened(text.use, place[1])
         try:
             self._calibration = self._begin()
         except BaseException:
@@ -176,6 +179,8 @@ class Ppk2Meter(Closing):
         """Stop the stream; the kit's switch stays closed."""
         with suppress(HostError):  # it is left either way
             self._send(_STOP)
+        with suppress(termios.error):
+            self._put_back()
         os.close(self._port)
 
     def _begin(self) -> Calibration:
@@ -220,15 +225,16 @@ class Ppk2Meter(Closing):
         return True
 
 
-def _opened(use: str, path: str) -> int:
-    """Open a serial device as it is: no line discipline, and nobody else's terminal."""
+def _opened(use: str, path: str) -> tuple[int, Callable[[], None]]:
+    """Open a serial device for bytes as they are; return it, and what leaves it as it was."""
     try:
         port = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise silent(use, error.strerror or str(error)) from error
     try:
+        before = termios.tcgetattr(port)
         tty.setraw(port)
     except termios.error as error:
         os.close(port)
         raise silent(use, f"{path} is no serial device") from error
-    return port
+    return port, partial(termios.tcsetattr, port, termios.TCSANOW, before)

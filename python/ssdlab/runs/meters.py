@@ -30,12 +30,12 @@ def chosen_meter(
     UsageError, HostError
         The rig file is wrong.
     """
-    if given is not None and given.kind == "none":
-        return given if simulated else None
     if given is None and not simulated:
         from ssdlab.host.rig import read_rig
 
         given = read_rig(rig).meter
+    if given is not None and given.kind == "none":
+        return given if simulated else None
     if given is not None:
         from ssdlab.host.documents import user_path
         from ssdlab.power.kinds import RECORDED, check_kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ssdlab.methods.presented import idle_power
-from ssdlab.methods.results.idle_power import IdlePowerResult
+from ssdlab.methods.results.idle_power import IdlePowerResult, Rested
 from ssdlab.model.units import latency_text, significant
 from ssdlab.report.charts import Axis, Bar, BarGroup, BarsChart, BarsView
 from ssdlab.report.runs import with_result
@@ -13,7 +13,7 @@ from ssdlab.report.together import caveats, leads, together
 from ssdlab.report.view import Exhibit, Figure, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ssdlab.report.runs import Shown
 
@@ -37,11 +37,7 @@ def section(runs: Sequence[Shown]) -> Section:
 
 
 def _power(kept: Sequence[Kept]) -> Figure | None:
-    groups: dict[str, list[Bar]] = {}
-    for shown, result in kept:
-        for each in result.rests:
-            if each.mean_w is not None:
-                groups.setdefault(each.label, []).append(Bar(shown.index, each.mean_w, ""))
+    groups = _groups(kept, lambda rest: rest.mean_w)
     if not groups:
         return None
     described = "; ".join(
@@ -62,11 +58,7 @@ def _power(kept: Sequence[Kept]) -> Figure | None:
 
 
 def _wake_up(kept: Sequence[Kept]) -> Figure | None:
-    groups: dict[str, list[Bar]] = {}
-    for shown, result in kept:
-        for each in result.rests:
-            if each.wake_ns is not None:
-                groups.setdefault(each.label, []).append(Bar(shown.index, each.wake_ns, ""))
+    groups = _groups(kept, lambda rest: rest.wake_ns)
     if not groups:
         return None
     described = "; ".join(
@@ -87,6 +79,16 @@ def _wake_up(kept: Sequence[Kept]) -> Figure | None:
             "difference that a Mann-Whitney test at 0.01 does not tell from chance has no bar.",
         ),
     )
+
+
+def _groups(kept: Sequence[Kept], figure: Callable[[Rested], float | None]) -> dict[str, list[Bar]]:
+    """Return a bar for each drive that has the figure, by the way to rest."""
+    groups: dict[str, list[Bar]] = {}
+    for shown, result in kept:
+        for each in result.rests:
+            if (value := figure(each)) is not None:
+                groups.setdefault(each.label, []).append(Bar(shown.index, value, ""))
+    return groups
 
 
 def _view(label: str, axis: Axis, groups: dict[str, list[Bar]]) -> BarsView:
