@@ -117,7 +117,7 @@ def test_damage_keeps_the_logs_and_is_said(uncompacted: Path) -> None:
     data = bytearray(log.read_bytes())
     data[len(data) // 3] ^= 0xFF
     log.write_bytes(bytes(data))
-    with pytest.raises(HostError, match="step 1"):
+    with pytest.raises(HostError, match="step 2"):
         finish(uncompacted)
     assert len(list((uncompacted / "steps").glob("*.log"))) == 2
     assert read_manifest(uncompacted).tables == () and read_manifest(uncompacted).result is not None

@@ -92,7 +92,7 @@ def test_voided_attempts_are_not_drawn(make_run: Callable[..., Path]) -> None:
     folder = make_run()
     run = source.read_run(folder)
     assert run.rows(0)["attempt"].tolist() == [1] * len(run.rows(0)["row"])
-    assert run.voided == ("step 0 (depth 1), attempt 0: interrupted at the first attempt",)
+    assert run.voided == ("step 1 (depth 1), attempt 0: interrupted at the first attempt",)
     assert run.step(0) is not None
     assert run.step(None) is None
     assert run.rows(None)["row"].size == 0

@@ -77,7 +77,7 @@ def test_a_side_stands_for_each_direction() -> None:
 
 
 def test_what_was_not_measured_is_said() -> None:
-    with pytest.raises(Refused, match=r"step 3 \(some\) measured nothing"):
+    with pytest.raises(Refused, match=r"step 4 \(some\) measured nothing"):
         _ = step("idle", {"seconds": 1}).measured
     with pytest.raises(Refused, match="no workload"):
         _ = step("idle", {"seconds": 1}).ran

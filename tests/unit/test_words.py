@@ -160,3 +160,13 @@ def test_the_glossary_is_in_order_and_names_what_exists() -> None:
     assert not named - known - modules - {"_core", "manifest", "json", "journal", "jsonl"}, (
         "names that are gone"
     )
+
+
+def test_steps_are_counted_from_one_in_every_sentence() -> None:
+    """Ordinals, from 0, are for code and JSON."""
+    found = [
+        f"{path.relative_to(PACKAGE)}: {match}"
+        for path, text in sources().items()
+        for match in re.findall(r"[Ss]tep \{[\w.]*ordinal\}", text)
+    ]
+    assert not found

@@ -142,7 +142,9 @@ def _run(found: RunFolder, result: ResultBase, series: tables.Columns, hist: tab
         telemetry=_counting(_samples(found), _attempts(found)),
         power=_counting(_power(found), _attempts(found)),
         notes=tuple(found.notes()),
-        voided=tuple(f"step {v.ordinal} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()),
+        voided=tuple(
+            f"step {v.ordinal + 1} ({v.label}), attempt {v.attempt}: {v.why}" for v in found.voided()
+        ),
     )
 
 

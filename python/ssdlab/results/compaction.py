@@ -249,7 +249,7 @@ class _Attempt:
         """
         if self.log.torn:
             raise HostError(
-                f"{self.path} is damaged: step {self.ordinal} is finished, and its log ends early",
+                f"{self.path} is damaged: step {self.ordinal + 1} is finished, and its log ends early",
                 "check that disk; restore the file from a copy, or run the method again",
                 path=str(self.path),
                 ordinal=self.ordinal,
@@ -377,7 +377,7 @@ def rows_fault(step: Step, series: tables.Columns) -> str | None:
         stated = (summary.side(direction) or NO_SIDE).ios
         kept = int(series["ios"][of_step & (series["direction"] == direction)].sum())
         if kept != stated:
-            return f"the rows of step {step.ordinal} hold {kept} {direction}s, its record {stated}"
+            return f"the rows of step {step.ordinal + 1} hold {kept} {direction}s, its record {stated}"
     return None
 
 

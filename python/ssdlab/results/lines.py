@@ -147,5 +147,7 @@ def _record(text: bytes, path: Path, begun: set[tuple[int, int]], *, sealed: boo
     if isinstance(record, BeginRecord):
         begun.add((record.ordinal, record.attempt))
     elif isinstance(record, EndRecord | PartRecord) and (record.ordinal, record.attempt) not in begun:
-        raise seal.Broken(f"it ends attempt {record.attempt} of step {record.ordinal}, which was not begun")
+        raise seal.Broken(
+            f"it ends attempt {record.attempt} of step {record.ordinal + 1}, which was not begun"
+        )
     return record

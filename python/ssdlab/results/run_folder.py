@@ -71,7 +71,9 @@ class Step:
         """
         found = self.workload
         if found is None:
-            raise Refused(f"step {self.ordinal} ({self.label}) has no workload", "name a step that runs one")
+            raise Refused(
+                f"step {self.ordinal + 1} ({self.label}) has no workload", "name a step that runs one"
+            )
         return found
 
     @property
@@ -91,7 +93,7 @@ class Step:
         """
         found = self.summary
         if found is None:
-            raise Refused(f"step {self.ordinal} ({self.label}) measured nothing", "name a step that did")
+            raise Refused(f"step {self.ordinal + 1} ({self.label}) measured nothing", "name a step that did")
         return found
 
     def asked(self, verb: type[Model]) -> Model:

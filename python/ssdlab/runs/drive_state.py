@@ -154,8 +154,8 @@ class StateKeeper:
         found, then = self._state.digest(), done.ended.drive_state
         if found != then:
             raise Refused(
-                f"step {done.request.ordinal} ({done.request.label}) of this run, simulated again, does not "
-                "leave the drive in the state that it left then",
+                f"step {done.request.ordinal + 1} ({done.request.label}) of this run, simulated again, "
+                "does not leave the drive in the state that it left then",
                 "resume with the ssdlab and the profile that began it, or start a new run",
                 reason="state-differs",
                 ordinal=done.request.ordinal,

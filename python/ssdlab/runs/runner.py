@@ -289,8 +289,8 @@ def _check_same(request: Request, digest: str, history: StepHistory) -> None:
     begun = standing[-1]
     if begun.hash != digest:
         raise Refused(
-            f"step {request.ordinal} of this run was {begun.verb} ({begun.label}), and the method now asks "
-            f"for {request.verb} ({request.label}) with other arguments",
+            f"step {request.ordinal + 1} of this run was {begun.verb} ({begun.label}), and the method now "
+            f"asks for {request.verb} ({request.label}) with other arguments",
             "resume with the ssdlab and the parameters that began it, or start a new run",
             ordinal=request.ordinal,
             begun=begun.hash,

@@ -50,7 +50,7 @@ def section(runs: Sequence[Shown]) -> Section:
 
 def _label(shown: Shown, ordinal: int) -> str:
     step = shown.run.step(ordinal)
-    return step.label if step is not None else f"step {ordinal}"
+    return step.label if step is not None else f"step {ordinal + 1}"
 
 
 def _tail(shown: Shown, point: Point) -> percentiles.Tail:

@@ -161,7 +161,7 @@ def _fio_target(drive: DriveInfo) -> fio.Target:
 
 
 def _step(step: Step, manifest: Manifest) -> StepText:
-    title = f"Step {step.ordinal}: {step.label}"
+    title = f"Step {step.ordinal + 1}: {step.label}"
     stored = step.args.get("workload")
     if stored is None:
         return StepText(title, json.dumps(step.args, indent=1, ensure_ascii=False), "")
